@@ -1,0 +1,3 @@
+"""The right wing's memory: recordings, and the pure questions one can ask them. Only `file` touches
+a disk.
+"""

@@ -1,0 +1,240 @@
+"""Cassettes on a disk: load, append a take, lock, seal, rewrite. The one place in the right wing
+that touches files.
+
+Append only while recording, one `write` for each batch of events; kill -9 then loses nothing that a
+peer has seen. The lock is the kernel's (`flock`), so no crash leaves one. Rewrites are atomic:
+whatever fails, the old file survives. `read` makes sense of the bytes; `modes` decides how long to
+wait for a lock and where to record instead.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gzip
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from mcpmock.errors import CassetteError
+
+from .model import Cassette, Footer, Header
+from .read import read, refusal
+
+MAX_BYTES = 1 << 30
+"""What a cassette may hold, packed or not: a bound on what loading one can cost."""
+_RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
+
+
+def load(path: Path, *, damaged: bool = False) -> Cassette:
+    """Reads a cassette. Raises CassetteError if it cannot be read, is none, or (unless `damaged`)
+    has damage.
+    """
+    data = read_bytes(path)
+    reason = refusal(data.partition(b"\n")[0])
+    if reason is not None and not damaged:
+        raise CassetteError(path, reason)
+    cassette = read(str(path), data)
+    if cassette.damage and not damaged:
+        first = cassette.damage[0]
+        raise CassetteError(path, first.reason, line=first.line, hint=_RECOVER.format(path))
+    return cassette
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a cassette file, unpacked if it ends in `.gz`. Raises CassetteError; never
+    blocks on a pipe.
+    """
+    try:
+        with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if path.suffix == ".gz":
+                data = gzip.GzipFile(fileobj=file).read(MAX_BYTES + 1)
+            else:
+                data = file.read(MAX_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise CassetteError(path, _words(error)) from error
+    if len(data) > MAX_BYTES:
+        raise CassetteError(path, f"holds more than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError.
+    """
+    try:
+        _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    except OSError as error:
+        raise CassetteError(path, _words(error)) from error
+
+
+class TakeFile:
+    """A take being appended to a file that is locked for it.
+
+    Made by `open_take`. The header is written by `begin`, events by `append`, the footer by
+    `close`; each OSError of a write goes to the caller after the file was cut back to its last
+    whole line.
+    """
+
+    def __init__(self, path: Path, fd: int, *, backup: Path | None, created: bool) -> None:
+        self.path = path
+        self._fd = fd
+        self._backup = backup
+        self._created = created
+        self._digest = hashlib.sha256()
+        self._events = 0
+        self._size = os.fstat(fd).st_size
+
+    def begin(self, header: Header) -> None:
+        """Writes the header, on a line of its own even after a file that ended in the middle of
+        one.
+        """
+        if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
+            self._write(b"\n")
+        line = msgspec.json.encode(header) + b"\n"
+        self._write(line)
+        self._digest.update(line)
+
+    def append(self, lines: Iterable[bytes]) -> None:
+        """Writes event lines with one `write`; when it returns, the kernel has them."""
+        lines = list(lines)
+        data = lines[0] if len(lines) == 1 else b"".join(lines)
+        self._write(data)
+        self._digest.update(data)
+        self._events += len(lines)
+
+    def sync(self) -> None:
+        """Makes what was written survive a power loss. Slow (milliseconds): once a second is
+        enough.
+        """
+        os.fdatasync(self._fd)
+
+    def close(self, *, redacted: int = 0, gaps: int = 0) -> None:
+        """Writes the footer, syncs, and only now lets go of a file that was to be overwritten."""
+        footer = Footer(
+            events=self._events, sha256=self._digest.hexdigest(), redacted=redacted, gaps=gaps
+        )
+        try:
+            self._write(msgspec.json.encode({"footer": footer}) + b"\n")
+            self.sync()
+            if self._backup is not None:
+                self._backup.unlink(missing_ok=True)
+        finally:
+            os.close(self._fd)
+
+    def discard(self) -> None:
+        """Nothing was recorded: leaves no empty file behind, and the old one where it was."""
+        if self._created and not os.fstat(self._fd).st_size:
+            self.path.unlink(missing_ok=True)
+            if self._backup is not None:
+                self._backup.rename(self.path)
+        os.close(self._fd)
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(data)
+
+
+def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> TakeFile | None:
+    """Opens and locks a file for one more take; None while another recorder holds it.
+
+    `overwrite` starts the file anew and keeps the old one as `.bak` until the clean close; `new`
+    refuses an existing one. Raises CassetteError for whatever cannot be a cassette, before anything
+    was changed.
+    """
+    existed = path.exists()
+    if new and existed:
+        raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+    try:
+        fd = _open(path, flags | (os.O_EXCL if new else 0))
+    except OSError as error:
+        raise CassetteError(path, _words(error)) from error
+    if not _lock(fd, path):
+        os.close(fd)
+        return None
+    try:
+        first = os.pread(fd, 200, 0).partition(b"\n")[0]
+        reason = None if overwrite else refusal(first)
+        if reason is not None:
+            raise CassetteError(path, reason, hint="record to another file, or use --overwrite")
+        if not (overwrite and existed):
+            return TakeFile(path, fd, backup=None, created=not existed)
+        return _start_anew(path, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
+    """Moves a plain recording into the `.gz` it was meant for, behind what is there (gzip has
+    members for that).
+    """
+    old = packed.read_bytes() if packed.exists() and not overwrite else b""
+    data = gzip.compress(path.read_bytes(), mtime=0)
+    _replace(packed, old + data)
+    path.unlink()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Atomic: a temporary file in the same folder, fsync, rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _start_anew(path: Path, fd: int) -> TakeFile:
+    """Moves the locked old file aside and locks a fresh one in its place."""
+    backup = path.with_name(path.name + ".bak")
+    path.rename(backup)
+    fresh = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+    fcntl.flock(fresh, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(fd)
+    return TakeFile(path, fresh, backup=backup, created=True)
+
+
+def _lock(fd: int, path: Path) -> bool:
+    """Takes the lock if it is free and the file is still the one of that name (not moved aside
+    meanwhile).
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _open(path: Path, flags: int) -> int:
+    """Opens a regular file, and nothing else: a device, a pipe or a folder is refused without
+    waiting on it.
+    """
+    fd = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "is not a regular file")
+    return fd
+
+
+def _words(error: Exception) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder; with a slash at its end, each run gets a file of its own in it"
+    return reason[:1].lower() + reason[1:]

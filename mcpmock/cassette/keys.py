@@ -1,0 +1,120 @@
+"""What makes two requests the same request: a key made of the method and the canonical parameters.
+
+Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
+version. Everything else is strict, but for what JSON itself does not tell apart: the order of
+members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
+not). The relaxed tiers leave out more, one after the other. Used by `match`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import msgspec
+
+from mcpmock.protocol.messages import (
+    Batch,
+    Content,
+    Frame,
+    Notification,
+    Request,
+    decode,
+    parse_items,
+)
+
+TIERS = ("exact", "another client's identity or capabilities")
+"""What each tier forgives, the strictest first; the numbers are the places in this tuple."""
+_BY_METHOD_ALONE = {"initialize", "server/discover"}
+_VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
+_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+_IDENTITY = {_CLIENT_INFO, "io.modelcontextprotocol/clientCapabilities"}
+
+
+@attrs.frozen
+class Asked:
+    """A message as matching sees it: `kind` and `params` say what it asks, whatever its ids are.
+
+    `params` is the decoded value with the volatile parts left out; where no decoder takes the
+    bytes, the bytes.
+    """
+
+    method: str
+    params: Any
+
+    def key(self, tier: int) -> bytes:
+        """Equal for messages that are the same at this tier. Not for storing."""
+        params = _without_identity(self.params) if tier else self.params
+        if isinstance(params, bytes):
+            return self.method.encode() + b"\0" + params
+        try:
+            return self.method.encode() + b" " + msgspec.json.encode(params, order="sorted")
+        except (ValueError, RecursionError):
+            return self.method.encode() + b"\0" + repr(params).encode("utf-8", "surrogatepass")
+
+
+def asked_of(frame: Frame) -> Asked | None:
+    """How matching sees a client frame; None for what is matched otherwise (responses, noise,
+    facts).
+    """
+    content = frame.content
+    if isinstance(content, Batch):
+        items = [_asked(item) for item in parse_items(frame.raw)]
+        return Asked("batch", [[item.method, item.params] for item in items if item])
+    return _asked(content)
+
+
+def _asked(content: Content) -> Asked | None:
+    if isinstance(content, Request | Notification):
+        return Asked(content.method, _significant(content.method, content.params))
+    return None
+
+
+def _significant(method: str, params: bytes | None) -> Any:
+    if method in _BY_METHOD_ALONE or params is None:
+        return {}
+    value = decode(params)
+    if value is None and params != b"null":
+        return params
+    try:
+        return _without_volatile(_fold(value))
+    except RecursionError:
+        return params
+
+
+def _without_volatile(params: Any) -> Any:
+    if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
+        return {} if params is None else params
+    meta = {name: value for name, value in params["_meta"].items() if name not in _VOLATILE}
+    client = meta.get(_CLIENT_INFO)
+    if isinstance(client, dict):
+        meta[_CLIENT_INFO] = {k: v for k, v in client.items() if k not in ("name", "version")}
+    return _with_meta(params, meta)
+
+
+def _without_identity(params: Any) -> Any:
+    if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
+        return params
+    meta = {name: value for name, value in params["_meta"].items() if name not in _IDENTITY}
+    return _with_meta(params, meta)
+
+
+def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": meta} if meta else rest
+
+
+def _fold(value: Any) -> Any:
+    """Numbers that are equal become the same: `1.0` and `1e0` are 1. What JSON cannot spell stays
+    apart from null.
+    """
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return f"\0{value}"
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {name: _fold(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_fold(inner) for inner in value]
+    return value

@@ -1,0 +1,268 @@
+"""Which recorded client event a live message stands for, and, where none does, how near the nearest
+come.
+
+A `Matcher` belongs to one live session and one episode: it knows which recorded events are used up
+(the nth call gets the nth answer) and what the placeholders of redacted values are bound to. `keys`
+says what makes two requests the same, `score` what the client events are; `pipeline.player` asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol.messages import Frame, Notification, Opaque, StreamEnd, decode
+
+from .keys import TIERS, Asked, asked_of
+from .redact import HOLE, PLACEHOLDER
+from .score import ClientEvent, Score
+
+_HOLE = re.compile(HOLE.pattern.decode())
+Bindings = dict[str, str]
+
+
+@attrs.frozen
+class Match:
+    """A recorded client event that fits. `tier` is what had to be forgiven (see keys.TIERS)."""
+
+    event: ClientEvent
+    tier: int = 0
+    bindings: Bindings = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Difference:
+    """Where a recorded and a live value differ, as JSONPath; None stands for "not there"."""
+
+    path: str
+    recorded: Any
+    live: Any
+
+
+@attrs.frozen
+class NearMiss:
+    """A recorded request that was not used, `n` in its take, and why."""
+
+    n: int
+    why: str
+    differences: tuple[Difference, ...] = ()
+
+
+@attrs.frozen
+class Miss:
+    """A live request that nothing recorded fits, and the nearest of what there is, the nearest
+    first.
+    """
+
+    method: str
+    near: tuple[NearMiss, ...]
+
+
+@attrs.define
+class Matcher:
+    """Finds and uses up the client events of one score. `strict` takes only the very next one."""
+
+    score: Score
+    strict: bool = False
+    tiers: int = len(TIERS)
+    bindings: Bindings = attrs.field(factory=dict)
+    used: set[int] = attrs.field(factory=set)
+    _asked: dict[int, Asked | None] = attrs.field(factory=dict)
+    _by_key: dict[int, dict[bytes, deque[int]]] = attrs.field(factory=dict)
+    _variable: list[int] | None = None
+    _order: deque[int] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._order = deque(self.score.client)
+
+    def find(self, frame: Frame) -> Match | None:
+        """The first unused client event that a live frame stands for."""
+        content = frame.content
+        if isinstance(content, Opaque | StreamEnd):
+            return self._find_alike(frame)
+        live = asked_of(frame)
+        if live is None:
+            return None
+        request = not isinstance(content, Notification)
+        found = (self._find_asked(live, request, tier) for tier in range(self.tiers))
+        return next((match for match in found if match is not None), None)
+
+    def repeats(self, frame: Frame) -> list[ClientEvent]:
+        """All requests that a live one is the same as, used or not, at the strictest tier that has
+        any.
+        """
+        live = asked_of(frame)
+        if live is None:
+            return []
+        for tier in range(self.tiers):
+            variable = [i for i in self._variables() if self._bind(i, live, tier) is not None]
+            indices = sorted({*self._index(tier).get(live.key(tier), ()), *variable})
+            found = [self.score.client[index] for index in indices]
+            if any(event.calls for event in found):
+                return [event for event in found if event.calls]
+        return []
+
+    def take(self, match: Match) -> None:
+        """Uses it up."""
+        self.used.add(match.event.index)
+        self.bindings |= match.bindings
+
+    def near(self, live: Asked, most: int = 3) -> list[NearMiss]:
+        """The recorded requests that come nearest to one that nothing fits."""
+        found = []
+        for index, event in self.score.client.items():
+            recorded = self._asked_of(event)
+            if not event.calls or recorded is None or recorded.method != live.method:
+                continue
+            differences = tuple(compare(recorded.params, live.params))
+            why = "different" if differences else "already used"
+            if not differences and index not in self.used:
+                why = "out of order"
+            n = self.score.episode.events[index].n
+            found.append(NearMiss(n, why, differences))
+        return sorted(found, key=lambda near: (len(near.differences), near.n))[:most]
+
+    def _find_asked(self, live: Asked, request: bool, tier: int) -> Match | None:
+        exact = self._first_unused(tier, live.key(tier))
+        if exact is not None and not self._allowed(exact, request):
+            exact = None
+        for index in self._variables():
+            if exact is not None and index > exact:
+                break
+            bindings = self._bind(index, live, tier)
+            if index not in self.used and bindings is not None and self._allowed(index, request):
+                return Match(self.score.client[index], tier, bindings)
+        return None if exact is None else Match(self.score.client[exact], tier)
+
+    def _first_unused(self, tier: int, key: bytes) -> int | None:
+        """Used ones at the front are dropped for good, so that 100,000 equal calls cost no more
+        than others.
+        """
+        waiting = self._index(tier).get(key)
+        while waiting and waiting[0] in self.used:
+            waiting.popleft()
+        return waiting[0] if waiting else None
+
+    def _bind(self, index: int, live: Asked, tier: int) -> Bindings | None:
+        recorded = self._asked_of(self.score.client[index])
+        return None if recorded is None else _unify_asked(recorded, live, tier, self.bindings)
+
+    def _find_alike(self, frame: Frame) -> Match | None:
+        """What is no JSON-RPC fits what has the very same bytes."""
+        for index, event in self.score.client.items():
+            same = type(event.frame.content) is type(frame.content)
+            alike = same and event.frame.raw == frame.raw and index not in self.used
+            if alike and self._allowed(index, False):
+                return Match(event)
+        return None
+
+    def _allowed(self, index: int, request: bool) -> bool:
+        if request and not self.score.client[index].calls:
+            return False
+        return not self.strict or index == self._next()
+
+    def _next(self) -> int | None:
+        """The first client event not used yet: the only one that strict order takes."""
+        while self._order and self._order[0] in self.used:
+            self._order.popleft()
+        return self._order[0] if self._order else None
+
+    def _index(self, tier: int) -> dict[bytes, deque[int]]:
+        if tier not in self._by_key:
+            table: dict[bytes, deque[int]] = {}
+            for index, event in self.score.client.items():
+                recorded = self._asked_of(event)
+                if recorded is not None:
+                    table.setdefault(recorded.key(tier), deque()).append(index)
+            self._by_key[tier] = table
+        return self._by_key[tier]
+
+    def _variables(self) -> list[int]:
+        """The client events that hold placeholders: no key finds those."""
+        if self._variable is None:
+            self._variable = [
+                index
+                for index, event in self.score.client.items()
+                if PLACEHOLDER in event.frame.raw
+            ]
+        return self._variable
+
+    def _asked_of(self, event: ClientEvent) -> Asked | None:
+        if event.index not in self._asked:
+            self._asked[event.index] = asked_of(event.frame)
+        return self._asked[event.index]
+
+
+def compare(recorded: Any, live: Any, path: str = "$") -> list[Difference]:
+    """Where two JSON values differ, innermost places first named. At most some dozens are worth
+    reading.
+    """
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        names = [*recorded, *(name for name in live if name not in recorded)]
+        inner = ((recorded.get(name), live.get(name), f"{path}.{name}") for name in names)
+        return [difference for one, other, at in inner for difference in compare(one, other, at)]
+    if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
+        pairs = enumerate(zip(recorded, live, strict=True))
+        return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
+    return [] if same(recorded, live) else [Difference(path, recorded, live)]
+
+
+def same(one: Any, other: Any) -> bool:
+    """JSON equality: Python's own takes True for 1."""
+    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+
+
+def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
+    """The bindings under which a recorded value with placeholders is the live one; None if there
+    are none.
+
+    A placeholder takes the first live value it meets, and the same one ever after.
+    """
+    if isinstance(recorded, str) and isinstance(live, str):
+        return _unify_text(recorded, live, bindings)
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        if recorded.keys() != live.keys():
+            return None
+        pairs = [(value, live[name]) for name, value in recorded.items()]
+    elif isinstance(recorded, list) and isinstance(live, list):
+        if len(recorded) != len(live):
+            return None
+        pairs = list(zip(recorded, live, strict=True))
+    else:
+        return bindings if same(recorded, live) else None
+    for one, other in pairs:
+        found = unify(one, other, bindings)
+        if found is None:
+            return None
+        bindings = found
+    return bindings
+
+
+def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
+    holes = _HOLE.findall(recorded)
+    if not holes:
+        return bindings if recorded == live else None
+    pattern = "(.*?)".join(re.escape(part) for part in _HOLE.split(recorded))
+    found = re.fullmatch(pattern, live, re.S)
+    if found is None:
+        return None
+    for hole, value in zip(holes, found.groups(), strict=True):
+        if bindings.get(hole, value) != value:
+            return None
+        bindings = {**bindings, hole: value}
+    return bindings
+
+
+def _unify_asked(recorded: Asked, live: Asked, tier: int, bindings: Bindings) -> Bindings | None:
+    if recorded.method != live.method:
+        return None
+    if isinstance(recorded.params, bytes) or isinstance(live.params, bytes):
+        return None
+    return unify(decode(_params(recorded, tier)), decode(_params(live, tier)), bindings)
+
+
+def _params(message: Asked, tier: int) -> bytes:
+    return message.key(tier)[len(message.method.encode()) + 1 :]

@@ -1,0 +1,275 @@
+"""The shape of a recording: header, events, footer, takes and episodes; and the event of a frame
+and back.
+
+The format is `Cassette format, version 1` (README); every Struct here is one kind of its lines.
+`read` makes these from bytes, `file` puts them on a disk, `pipeline.recorder` makes the lines of
+live frames by the same `event_line`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from mcpmock.protocol import messages
+from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.spans import UNREADABLE
+
+FORMAT = 1
+
+
+class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """The first line of a take. `target` is for people: nothing ever runs or dials it."""
+
+    mcpmock: int
+    recorded_at: str | None = None
+    tool: str | None = None
+    transport: str = "stdio"
+    target: list[str] | str | None = None
+    redaction: Any = None
+    match: Any = None
+    vars: dict[str, Any] | None = None
+
+
+class Footer(msgspec.Struct, omit_defaults=False, kw_only=True):
+    """The last line of a take that was closed cleanly. `sha256` covers every byte of the take
+    before this line.
+    """
+
+    events: int
+    sha256: str
+    redacted: int = 0
+    gaps: int = 0
+
+
+class Oversize(msgspec.Struct):
+    """What a frame was whose payload holds only its head."""
+
+    bytes: int
+    sha256: str
+
+
+class Gap(msgspec.Struct, omit_defaults=True):
+    """What could not be recorded."""
+
+    bytes: int = 0
+    events: int = 0
+    reason: str = ""
+
+
+class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One line. Exactly one payload is set; the field order is the key order of the format."""
+
+    n: int
+    t: int = 0
+    s: int = 1
+    x: int | None = None
+    d: Literal["c2s", "s2c"] | None = None
+    m: Raw | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    b64: str | UnsetType = UNSET
+    http: dict[str, Any] | UnsetType = UNSET
+    sse: messages.SseMeta | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    end: str | dict[str, int] | UnsetType = UNSET
+    fault: Any = UNSET
+    gap: Gap | UnsetType = UNSET
+    eol: str = "\n"
+    raw: str | None = None
+    oversize: Oversize | None = None
+    redacted: bool = False
+
+    @property
+    def frame(self) -> Frame | None:
+        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps).
+        """
+        direction = C2S if self.d == "c2s" else messages.S2C
+        if self.stderr is not UNSET:
+            return Frame(messages.S2C, self._stderr_bytes(), b"", messages.Stderr(), self.x)
+        fact = self._fact()
+        if fact is not None:
+            raw = self.body.encode() if self.body is not UNSET else b""
+            return Frame(direction, raw, b"", fact, self.x)
+        message = self.payload
+        if message is None:
+            return None
+        return Frame(direction, message, self.eol.encode(), None, self.x)
+
+    @property
+    def payload(self) -> bytes | None:
+        """The raw bytes of a message frame; None for an event of another kind."""
+        if self.m is not UNSET:
+            return bytes(self.m)
+        if self.text is not UNSET:
+            return self.text.encode()
+        if self.b64 is not UNSET:
+            return base64.b64decode(self.b64)
+        return None
+
+    def _stderr_bytes(self) -> bytes:
+        if self.raw is not None:
+            return base64.b64decode(self.raw)
+        return self.stderr.encode() if self.stderr is not UNSET else b""
+
+    def _fact(self) -> messages.Fact | None:
+        if self.http is not UNSET:
+            return _http_fact(self.http)
+        if self.sse is not UNSET:
+            return self.sse
+        if self.body is not UNSET:
+            return messages.HttpBody()
+        if self.end is UNSET:
+            return None
+        if isinstance(self.end, dict):
+            return messages.ProcessExit(self.end.get("exit"), self.end.get("signal"))
+        return messages.StreamEnd(self.end) if self.x is None else messages.ExchangeEnd(self.end)
+
+
+class Take(msgspec.Struct, kw_only=True):
+    """One run of a recorder. `line` is where its header stands in the file, from 1."""
+
+    header: Header
+    events: list[Event]
+    footer: Footer | None = None
+    line: int = 1
+    sealed: bool | None = None
+    """Whether the footer's digest fits; None without a footer (the recorder did not close it)."""
+
+    def episodes(self) -> Iterator[Episode]:
+        """Its sessions, each with its own events, in the order they began."""
+        sessions: dict[int, list[Event]] = {}
+        for event in self.events:
+            sessions.setdefault(event.s, []).append(event)
+        for events in sessions.values():
+            yield Episode(take=self, events=events)
+
+
+class Episode(msgspec.Struct, kw_only=True):
+    """One session of one take: what a live session can be played from."""
+
+    take: Take
+    events: list[Event]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something about a cassette that its reader should know and that stops nothing."""
+
+    line: int
+    text: str
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A line that is not what it should be, with the reason."""
+
+    line: int
+    reason: str
+
+
+class Cassette(msgspec.Struct, kw_only=True):
+    """Takes in the order of the file; `name` is the file as the user wrote it."""
+
+    name: str
+    takes: list[Take]
+    notices: list[Notice] = msgspec.field(default_factory=list)
+    damage: list[Damage] = msgspec.field(default_factory=list)
+
+    def episodes(self) -> list[Episode]:
+        """All sessions of all takes, in recorded order."""
+        return [episode for take in self.takes for episode in take.episodes()]
+
+
+_json = msgspec.json.Encoder()
+_raw = msgspec.json.Decoder(Raw)
+
+
+def embeddable(raw: bytes) -> bool:
+    """Whether these bytes may stand in a line as they are, and come back from it as they were.
+
+    Only a whole JSON object or array without white space around it and without line breaks does
+    both.
+    """
+    if raw[:1] not in (b"{", b"[") or raw[-1:] not in (b"}", b"]") or b"\r" in raw or b"\n" in raw:
+        return False
+    try:
+        _raw.decode(raw)
+        if not raw.isascii():
+            raw.decode()
+    except UNREADABLE:
+        return False
+    return True
+
+
+def payload_field(raw: bytes) -> bytes:
+    """`"m":...`, `"text":...` or `"b64":...`: the first that keeps every byte."""
+    if embeddable(raw):
+        return b'"m":' + raw
+    try:
+        return b'"text":' + _json.encode(raw.decode())
+    except UnicodeDecodeError:
+        return b'"b64":"' + binascii.b2a_base64(raw, newline=False) + b'"'
+
+
+_C2S_LINE = b'{"n":%d,"t":%d,"d":"c2s",%b}\n'
+_S2C_LINE = b'{"n":%d,"t":%d,"d":"s2c",%b}\n'
+
+
+def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
+    """The line for a live frame, with its line break. `t` is in microseconds since the take began.
+    """
+    ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
+    if ordinary and session == 1 and not redacted:  # the line that is written a million times
+        line = _C2S_LINE if frame.direction is C2S else _S2C_LINE
+        return line % (n, t, payload_field(frame.raw))
+    parts = [b'"n":%d,"t":%d' % (n, t)]
+    if session != 1:
+        parts.append(b'"s":%d' % session)
+    if frame.exchange is not None:
+        parts.append(b'"x":%d' % frame.exchange)
+    if not isinstance(frame.fact, messages.Stderr | messages.ProcessExit):
+        parts.append(b'"d":"%b"' % frame.direction.value.encode())
+    parts += _fields(frame)
+    if redacted:
+        parts.append(b'"redacted":true')
+    return b"{" + b",".join(parts) + b"}\n"
+
+
+def _fields(frame: Frame) -> Sequence[bytes]:
+    """The payload of a frame and the modifiers that belong to it."""
+    match frame.fact:
+        case None | messages.Fragment():
+            eol = () if frame.eol == b"\n" else (b'"eol":' + _json.encode(frame.eol.decode()),)
+            return (payload_field(frame.raw), *eol)
+        case messages.Stderr():
+            return _stderr_fields(frame.raw)
+        case messages.StreamEnd(how) | messages.ExchangeEnd(how):
+            return (b'"end":' + _json.encode(how),)
+        case messages.ProcessExit(code, signal):
+            ended = {"exit": code} if signal is None else {"signal": signal}
+            return (b'"end":' + _json.encode(ended),)
+        case messages.HttpRequest() | messages.HttpResponse():
+            return (b'"http":' + _json.encode(frame.fact),)
+        case messages.SseMeta():
+            return (b'"sse":' + _json.encode(frame.fact),)
+        case messages.HttpBody():
+            return (b'"body":' + _json.encode(frame.raw.decode("utf-8", "replace")),)
+
+
+def _stderr_fields(raw: bytes) -> Sequence[bytes]:
+    """Text for people; where that is not all of it, the bytes too."""
+    try:
+        return (b'"stderr":' + _json.encode(raw.decode()),)
+    except UnicodeDecodeError:
+        text = b'"stderr":' + _json.encode(raw.decode("utf-8", "replace"))
+        return (text, b'"raw":"' + binascii.b2a_base64(raw, newline=False) + b'"')
+
+
+def _http_fact(head: dict[str, Any]) -> messages.Fact:
+    if "method" in head:
+        return msgspec.convert(head, messages.HttpRequest)
+    return msgspec.convert(head, messages.HttpResponse)

@@ -1,0 +1,213 @@
+"""Bytes to a `Cassette`: the loader. Pure; `file` reads the bytes and decides what damage means.
+
+Three promises are kept here. Any prefix of a cassette is a cassette: what a torn last line held is
+dropped, with a notice. Broken is not empty: a line in the middle that is no event is `Damage`, with
+its line and the reason, and the events around it are still there for `recover`. And nothing but
+data is read: no key names a file, a command or an address to act on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import attrs
+import msgspec
+from msgspec import UNSET
+
+from mcpmock.protocol.spans import UNREADABLE, Span, members
+
+from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take
+
+HEADER_START = b'{"mcpmock":'
+_MAJOR = re.compile(rb'\{"mcpmock":(\d{1,9})[,}]')
+_FOOTER_START = b'{"footer":'
+_PAYLOADS = ("m", "text", "b64", "http", "sse", "body", "stderr", "end", "fault", "gap")
+_header = msgspec.json.Decoder(Header)
+_event = msgspec.json.Decoder(Event)
+
+
+class _FooterLine(msgspec.Struct):
+    footer: Footer
+
+
+_footer_line = msgspec.json.Decoder(_FooterLine)
+
+
+def read(name: str, data: bytes) -> Cassette:
+    """All that these bytes hold. Never raises: what is wrong is in `damage`, what is odd in
+    `notices`.
+    """
+    reader = _Reader(Cassette(name=name, takes=[]))
+    lines = data.split(b"\n")
+    tail = lines.pop()
+    for number, line in enumerate(lines, 1):
+        reader.line(number, line)
+    if tail:
+        reader.tail(len(lines) + 1, tail)
+    reader.finish()
+    return reader.cassette
+
+
+def refusal(line: bytes) -> str | None:
+    """Why a first line is not that of a cassette we can read; None if it is, or is the torn
+    beginning of one.
+    """
+    if not line.startswith(HEADER_START):
+        torn = HEADER_START.startswith(line)
+        return None if torn else "is not a cassette: its first line is no mcpmock header"
+    major = _MAJOR.match(line)
+    if major is not None and int(major[1]) != FORMAT:
+        return f"has format {int(major[1])}, this mcpmock reads {FORMAT}; a newer mcpmock reads it"
+    return None
+
+
+@attrs.define
+class _Reader:
+    cassette: Cassette
+    _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
+    _take: Take | None = None
+    _suspect: Damage | None = None
+    """A line that is damage, unless a header follows: then it was the torn tail of the take before.
+    """
+
+    def line(self, number: int, line: bytes) -> None:
+        """A line that ended."""
+        if not line.strip():
+            self._digest.update(line + b"\n")
+            return
+        if line.startswith(HEADER_START):
+            self._begin(number, line)
+            return
+        glued = line.find(HEADER_START, 1)
+        if glued > 0 and _is_header(line[glued:]):
+            self._suspect_line(number, "torn, and the next take is glued to it")
+            self._begin(number, line[glued:])
+            return
+        self._settle()
+        if line.startswith(_FOOTER_START):
+            self._end(number, line)
+        else:
+            self._event(number, line)
+        self._digest.update(line + b"\n")
+
+    def tail(self, number: int, line: bytes) -> None:
+        """A last line without its line break was never written to the end."""
+        self._settle()
+        self._notice(number, f"torn line dropped ({len(line)} bytes)")
+
+    def finish(self) -> None:
+        self._drop_torn()
+        self._close_take()
+
+    def _begin(self, number: int, line: bytes) -> None:
+        self._drop_torn()
+        self._close_take()
+        self._digest = hashlib.sha256(line + b"\n")
+        try:
+            self._take = Take(header=_header.decode(line), events=[], line=number)
+        except UNREADABLE as error:
+            self._take = None
+            self._damage(number, f"not a header: {error}")
+            return
+        self.cassette.takes.append(self._take)
+
+    def _event(self, number: int, line: bytes) -> None:
+        event = _decode(line)
+        if event is None:
+            self._suspect_line(number, _reason(line))
+        elif self._take is None:
+            self._damage(number, "an event before any header")
+        elif self._take.footer is not None:
+            self._damage(number, "an event after the footer of its take")
+        else:
+            self._take.events.append(event)
+
+    def _end(self, number: int, line: bytes) -> None:
+        if self._take is None:
+            self._damage(number, "a footer before any header")
+            return
+        try:
+            footer = _footer_line.decode(line).footer
+        except UNREADABLE as error:
+            self._damage(number, f"not a footer: {error}")
+            return
+        self._take.footer = footer
+        self._take.sealed = footer.sha256 == self._digest.hexdigest()
+        if not self._take.sealed:
+            self._notice(number, "edited since it was recorded: the digest in the footer differs")
+
+    def _close_take(self) -> None:
+        if self._take is not None and self._take.footer is None:
+            text = "incomplete: its recorder was stopped before it could write a footer"
+            self._notice(self._take.line, text)
+        self._take = None
+
+    def _suspect_line(self, number: int, reason: str) -> None:
+        self._settle()
+        self._suspect = Damage(number, reason)
+
+    def _drop_torn(self) -> None:
+        if self._suspect is not None:
+            self._notice(self._suspect.line, f"torn line dropped: {self._suspect.reason}")
+            self._suspect = None
+
+    def _settle(self) -> None:
+        """The line before was no torn tail after all."""
+        if self._suspect is not None:
+            self.cassette.damage.append(self._suspect)
+            self._suspect = None
+
+    def _damage(self, number: int, reason: str) -> None:
+        self.cassette.damage.append(Damage(number, reason))
+
+    def _notice(self, number: int, text: str) -> None:
+        self.cassette.notices.append(Notice(number, text))
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        _header.decode(line)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _decode(line: bytes) -> Event | None:
+    """The event in a line, or None. Nesting that stops msgspec's recursion does not stop us."""
+    event: Event | None
+    try:
+        event = _event.decode(line)
+    except RecursionError:
+        event = _decode_deep(line)
+    except UNREADABLE:
+        return None
+    return event if event is not None and _payloads(event) == 1 else None
+
+
+def _decode_deep(line: bytes) -> Event | None:
+    """As `_decode`, with the message cut out first: only that can be nested deeply."""
+    spans = members(line)
+    if spans is None or "m" not in spans:
+        return None
+    span = spans["m"]
+    try:
+        event = _event.decode(line[: span.start] + b"0" + line[span.end :])
+    except UNREADABLE:
+        return None
+    event.m = msgspec.Raw(line[slice(*Span(span.start, span.end))])
+    return event
+
+
+def _payloads(event: Event) -> int:
+    return sum(getattr(event, name) is not UNSET for name in _PAYLOADS)
+
+
+def _reason(line: bytes) -> str:
+    try:
+        event = _event.decode(line)
+    except msgspec.ValidationError as error:
+        return f"not an event: {error}"
+    except UNREADABLE:
+        return "not an event: not JSON"
+    return f"not an event: {_payloads(event)} payloads where there must be one"

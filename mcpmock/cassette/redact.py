@@ -1,0 +1,193 @@
+"""Secrets out, before anything is kept.
+
+A `Redactor` stands between the wire and the cassette: it is given what is about to be recorded and
+gives what may be. The wire itself is never touched. What it takes for a secret is replaced by
+`mcpmock:secret:<kind>:<n>`, n counting up in order of appearance: the same value gets the same
+placeholder, another value another one, and nothing derived from the value is stored. On replay a
+placeholder is a variable (`match`), so a redacted cassette still answers.
+
+Only strings are replaced; names, numbers, structure and every other byte stay. Rules by name ask
+what the *words* of a name end with (`githubToken`, `X-Api-Key`), never for a part of one:
+`maxTokens` and `token_count` are no secrets. What the protocol itself calls a token or a cursor is
+exempt, and so are the schemas of tools, which only talk about secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import attrs
+
+from mcpmock.protocol.messages import decode
+from mcpmock.protocol.spans import Span, splice, walk
+
+RULES = 1
+"""The version of the rules, written into the header of every take."""
+PLACEHOLDER = b"mcpmock:secret:"
+HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
+"""A placeholder: on replay a variable, which the first live value binds."""
+
+_SECRET_ENDINGS = frozenset({
+    ("password",), ("passwd",), ("pwd",), ("passphrase",), ("passcode",), ("secret",), ("secrets",),
+    ("token",), ("bearer",), ("jwt",), ("otp",), ("apikey",), ("api", "key"), ("access", "key"),
+    ("secret", "key"), ("private", "key"), ("signing", "key"), ("encryption", "key"),
+    ("auth", "key"), ("account", "key"), ("shared", "key"), ("credential",), ("credentials",),
+    ("authorization",), ("cookie",), ("connection", "string"), ("client", "assertion"),
+    ("code", "verifier"),
+})  # fmt: skip
+_EXEMPT = frozenset({
+    ("progress", "token"), ("page", "token"), ("continuation", "token"), ("sync", "token"),
+    ("cancel", "token"), ("cancellation", "token"), ("resume", "token"),
+})  # fmt: skip
+_SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema", "$defs", "definitions"}
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_FORMATS = (
+    ("private-key", rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-\"]{16,})-----END"),
+    ("jwt", rb"\b(?P<secret>eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)"),
+    ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}))"),
+    ("gitlab", rb"\b(?P<secret>glpat-[\w-]{20,})"),
+    ("sk", rb"\b(?P<secret>sk-[A-Za-z0-9][\w-]{18,})"),
+    ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
+    ("slack", rb"\b(?P<secret>xox[abeoprs]-[\w-]{10,})"),
+    ("google", rb"\b(?P<secret>AIza[\w-]{35})"),
+    ("bearer", rb"\b[Bb]earer (?P<secret>[\w.~+/-]{12,}=*)"),
+    ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
+    (
+        "query",
+        rb"[?&](?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
+        rb"=(?P<secret>[^&#\s\"\\]+)",
+    ),
+)
+_HINTS = (
+    b"token", b"secret", b"passw", b"pwd", b"passphrase", b"passcode", b"key", b"credential", b"authorization", b"cookie",
+    b"bearer", b"jwt", b"otp", b"connectionstring", b"connection_string", b"connection-string", b"assertion", b"verifier",
+    b"eyj", b"gh", b"glpat-", b"sk-", b"akia", b"asia", b"xox", b"aiza", b"://",
+)  # fmt: skip
+_ASSIGNMENT = re.compile(rb"(?P<name>[\w.-]{3,64})\"?\s?[=:]\s?\"(?P<quoted>[^\"\\]+)\"|"
+                         rb"(?P<bare>[\w-]{3,64})=(?P<value>[^\s\"'&]+)")  # fmt: skip
+_format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
+
+
+@lru_cache(maxsize=4096)
+def kind_of_name(name: str) -> str | None:
+    """What kind of secret a value of this name is (`githubToken`: `token`), or None for an ordinary
+    name.
+    """
+    words = tuple(word.lower() for word in _WORDS.findall(name))
+    for size in (2, 1):
+        ending = words[-size:]
+        if ending in _EXEMPT:
+            return None
+        if len(ending) == size and ending in _SECRET_ENDINGS:
+            return "-".join(ending)
+    return None
+
+
+@attrs.define
+class Redactor:
+    """The rules, and the placeholders given out in one take."""
+
+    count: int = 0
+    """How many values were replaced."""
+    _known: dict[bytes, bytes] = attrs.field(factory=dict)
+
+    def suspicious(self, data: bytes) -> bool:
+        """Whether anything in `data` is worth a closer look. Never misses what the rules would
+        find; quick.
+        """
+        lower = data.lower()
+        return any(hint in lower for hint in _HINTS)
+
+    def json(self, raw: bytes) -> bytes:
+        """A JSON message (whole or torn) with its secrets replaced; the very same object if there
+        are none.
+        """
+        found: list[tuple[Span, bytes]] = []
+        for path, span in walk(raw):
+            if raw[span.start : span.start + 1] == b'"':
+                inside = Span(span.start + 1, span.end - 1)
+                found += self._string(raw, inside, _kind_of_path(path))
+        return splice(raw, found)
+
+    def text(self, raw: bytes) -> bytes:
+        """Text that is no JSON message: banners, standard error, the head of an oversize frame."""
+        named = [_assigned(match) for match in _ASSIGNMENT.finditer(raw)]
+        taken = [(span, self._placeholder(kind, raw[slice(*span)])) for kind, span in named if kind]
+        rest = [
+            (span, new)
+            for span, new in self._formats(raw, Span(0, len(raw)))
+            if not any(span.start < other.end and other.start < span.end for other, _ in taken)
+        ]
+        return splice(raw, taken + rest)
+
+    def argv(self, arguments: Sequence[str]) -> list[str]:
+        """A command line: values of `--api-key X`, `--api-key=X`, `API_KEY=X`, and what looks like
+        a secret.
+        """
+        shown: list[str] = []
+        expected: str | None = None
+        for argument in arguments:
+            raw = argument.encode("utf-8", "surrogateescape")
+            name, equals, value = argument.partition("=")
+            kind = kind_of_name(name)
+            if expected is not None and not argument.startswith("-"):
+                raw = self._placeholder(expected, raw)
+            elif equals and value and kind is not None:
+                hidden = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
+                raw = f"{name}=".encode() + hidden
+            else:
+                raw = splice(raw, self._formats(raw, Span(0, len(raw))))
+            expected = kind if argument.startswith("-") and not equals else None
+            shown.append(raw.decode("utf-8", "replace"))
+        return shown
+
+    def _string(self, raw: bytes, span: Span, kind: str | None) -> list[tuple[Span, bytes]]:
+        """What to replace in one JSON string: all of it under a secret's name, else what has a
+        secret's format.
+        """
+        if kind is None:
+            return self._formats(raw, span)
+        content = raw[span.start : span.end]
+        if not content or content.startswith(PLACEHOLDER):
+            return []
+        scheme = re.match(rb"(?:Bearer|Basic|Token) (?=.)", content)
+        if scheme is not None:
+            span = Span(span.start + scheme.end(), span.end)
+        return [(span, self._placeholder(kind, raw[span.start : span.end]))]
+
+    def _formats(self, raw: bytes, span: Span) -> list[tuple[Span, bytes]]:
+        found: list[tuple[Span, bytes]] = []
+        for kind, pattern in _format_rules:
+            for match in pattern.finditer(raw, span.start, span.end):
+                start, end = match.span("secret")
+                taken = any(start < other.end and other.start < end for other, _ in found)
+                if not taken and not match["secret"].startswith(PLACEHOLDER):
+                    found.append((Span(start, end), self._placeholder(kind, match["secret"])))
+        return found
+
+    def _placeholder(self, kind: str, secret: bytes) -> bytes:
+        self.count += 1
+        value = decode(b'"' + secret + b'"') if b"\\" in secret else None
+        key = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
+        if key not in self._known:
+            self._known[key] = PLACEHOLDER + b"%b:%d" % (kind.encode(), len(self._known) + 1)
+        return self._known[key]
+
+
+def _kind_of_path(path: tuple[str | int, ...]) -> str | None:
+    """The kind by the innermost name: a list of passwords is passwords. Schemas only talk about
+    values.
+    """
+    if not _SCHEMAS.isdisjoint(path):
+        return None
+    names = [step for step in path if isinstance(step, str)]
+    return kind_of_name(names[-1]) if names else None
+
+
+def _assigned(match: re.Match[bytes]) -> tuple[str | None, Span]:
+    quoted = match["name"] is not None
+    name = match["name" if quoted else "bare"].decode()
+    return kind_of_name(name), Span(*match.span("quoted" if quoted else "value"))

@@ -1,0 +1,60 @@
+"""Every error that mcpmock raises on purpose, in one tree.
+
+Each says in one line whose fault it is and what to do next, and carries the `exit_code` that the
+command line ends with (the table is in the README). Nothing here imports anything of ours: every
+room may raise these.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+
+class McpMockError(Exception):
+    """Everything that we raise on purpose. The command line shows it as one line and exits with
+    `exit_code`.
+    """
+
+    exit_code = 1
+
+
+class CassetteError(McpMockError):
+    """A cassette is bad or in the way.
+
+    `file` is the path as the user wrote it, `line` counts from 1, `hint` is the next thing to do (a
+    command, mostly).
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        file: str | PathLike[str],
+        reason: str,
+        *,
+        line: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.file = str(file)
+        self.reason = reason
+        self.line = line
+        self.hint = hint
+        place = self.file if line is None else f"{self.file}:{line}"
+        super().__init__(f"{place}: {reason}" + (f"; {hint}" if hint else ""))
+
+
+class CannotStart(McpMockError):
+    """The command could not be started. As in a shell: 127 if it is not there, 126 if it cannot be
+    executed.
+    """
+
+    def __init__(self, command: str, reason: str, *, found: bool) -> None:
+        self.exit_code = 126 if found else 127
+        super().__init__(f"cannot start {command}: {reason}")
+
+
+class RecordingIncomplete(McpMockError):
+    """The session went on (or was stopped, with `--strict`), but not all of it is in the cassette.
+    """
+
+    exit_code = 5

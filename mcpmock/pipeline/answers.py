@@ -1,0 +1,54 @@
+"""The few messages that mcpmock says in its own name, where the recording has none. Used by
+`player`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from mcpmock.cassette.match import Miss, NearMiss
+from mcpmock.protocol.messages import S2C, Frame
+
+MISS_CODE = -32099
+METHOD_NOT_FOUND = -32601
+INVALID_REQUEST = -32600
+
+
+def empty_result(id_: bytes) -> Frame:
+    """The answer to a ping."""
+    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id_)
+
+
+def method_not_found(id_: bytes, method: str) -> Frame:
+    """What a server of the older revisions says to a probe."""
+    return _error(id_, METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+def too_long(size: int) -> Frame:
+    """A message that was too long to be looked at; its id was not looked for."""
+    return _error(b"null", INVALID_REQUEST, f"mcpmock: a message of {size} bytes is too long")
+
+
+def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
+    """The error for each request of a live message that nothing recorded fits."""
+    message = f"mcpmock: nothing recorded answers this {miss.method}"
+    data = {"near": [_near(near) for near in miss.near]}
+    errors = [_error(id_, MISS_CODE, message, data).raw for id_ in ids]
+    return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
+
+
+def _near(near: NearMiss) -> dict[str, Any]:
+    differences = [
+        {"path": d.path, "recorded": d.recorded, "live": d.live} for d in near.differences[:10]
+    ]
+    return {"event": near.n, "why": near.why, "differences": differences}
+
+
+def _error(id_: bytes, code: int, message: str, data: Any = None) -> Frame:
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, msgspec.json.encode(error)))

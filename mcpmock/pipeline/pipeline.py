@@ -1,0 +1,140 @@
+"""`Stage` and `Pipeline`: a row of pure stages that frames pass, and a heap of what is due later.
+
+        client end  <->  stage 0  <->  stage 1  <->  ...  <->  server end
+                 C2S ->                                     <- S2C
+
+A frame knows its way by its direction, so two verbs are enough: a recorder sends the same frames
+on, a delay sends them later, a drop sends nothing, a duplicate sends twice, an error fault sends a
+response *back*, a player stands at the end of the row and only sends back. Nothing here waits:
+`now` comes in, and `next_due` says when to come again. The runner stands above; the stages are this
+room's other modules.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+import attrs
+
+from mcpmock.protocol.messages import C2S, Direction, Frame
+
+
+@attrs.frozen
+class Send:
+    """Send these frames on their way, all of one direction, in order; `after` is in seconds from
+    now.
+    """
+
+    frames: Sequence[Frame]
+    after: float = 0.0
+
+
+@attrs.frozen
+class Wake:
+    """Call the stage's `wake` in `after` seconds. Waking too often does no harm, and is never taken
+    back.
+    """
+
+    after: float
+
+
+@attrs.frozen
+class Hangup:
+    """End the session: nothing more goes either way. `why` is for the log."""
+
+    why: str = ""
+    after: float = 0.0
+
+
+Action = Send | Wake | Hangup
+
+
+class Stage:
+    """One piece of behaviour. All three verbs give actions; all default to letting everything pass.
+    """
+
+    def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
+        """The session begins, before any frame."""
+        return ()
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        """Frames arrived together, all of one direction. What is not sent on ends here."""
+        return (Send(seen),)
+
+    def wake(self, now: float) -> Iterable[Action]:  # noqa: ARG002
+        """The time that a `Wake` named has come."""
+        return ()
+
+
+@attrs.define
+class Pipeline:
+    """Stages in a row, the first next to the client. Give it frames and the time; take what leaves
+    at either end.
+    """
+
+    stages: Sequence[Stage]
+    hung_up: Hangup | None = None
+    _due: list[tuple[float, int, int, Action]] = attrs.field(factory=list)
+    _order: count[int] = attrs.field(factory=count)
+    _out: list[Sequence[Frame]] = attrs.field(factory=list)
+
+    def begin(self, now: float) -> list[Sequence[Frame]]:
+        """Once, before all else."""
+        for place, stage in enumerate(self.stages):
+            self._act(place, stage.begin(now), now)
+        return self._leave()
+
+    def enter(self, frames: Sequence[Frame], now: float) -> list[Sequence[Frame]]:
+        """Frames of one direction enter at their end. Gives what leaves now: batches, each of one
+        direction, in order.
+        """
+        entered = -1 if frames[0].direction is C2S else len(self.stages)
+        self._pass_on(entered, frames, now)
+        return self._leave()
+
+    def advance(self, now: float) -> list[Sequence[Frame]]:
+        """The time is `now`: gives what leaves of all that is due."""
+        while self._due and self._due[0][0] <= now:
+            _, _, place, action = heapq.heappop(self._due)
+            match action:
+                case Send(frames):
+                    self._pass_on(place, frames, now)
+                case Wake():
+                    self._act(place, self.stages[place].wake(now), now)
+                case Hangup():
+                    self.hung_up = self.hung_up or action
+        return self._leave()
+
+    @property
+    def next_due(self) -> float | None:
+        """When `advance` has something to do, on the same clock as `now`; None if never."""
+        return self._due[0][0] if self._due else None
+
+    def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
+        """From stage `place` (or from outside) to the next one, or out."""
+        target = place + 1 if _way(frames) is C2S else place - 1
+        if 0 <= target < len(self.stages):
+            self._act(target, self.stages[target].feed(frames, now), now)
+        else:
+            self._out.append(frames)
+
+    def _act(self, place: int, actions: Iterable[Action], now: float) -> None:
+        for action in actions:
+            if type(action) is Send and action.after <= 0:
+                if action.frames:
+                    self._pass_on(place, action.frames, now)
+            elif type(action) is Hangup and action.after <= 0:
+                self.hung_up = self.hung_up or action
+            else:
+                due = now + max(action.after, 0)
+                heapq.heappush(self._due, (due, next(self._order), place, action))
+
+    def _leave(self) -> list[Sequence[Frame]]:
+        out, self._out = self._out, []
+        return out
+
+
+def _way(frames: Sequence[Frame]) -> Direction:
+    return frames[0].direction

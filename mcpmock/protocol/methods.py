@@ -1,0 +1,101 @@
+"""ONE table of the methods of all five MCP revisions: who may send them, since and until when, and
+behind which gate.
+
+A new revision is new rows and new bounds, nothing else. The rows are read off the official schemas
+(one per revision); what a method means for a session is `session`'s affair.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, Flag, auto
+
+import msgspec
+
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+FIRST, LAST_LEGACY, LATEST = REVISIONS[0], REVISIONS[3], REVISIONS[4]
+TASKS = "io.modelcontextprotocol/tasks"
+
+
+class Sender(Flag):
+    """Which side may send a method."""
+
+    CLIENT = auto()
+    SERVER = auto()
+    BOTH = CLIENT | SERVER
+
+
+class Kind(Enum):
+    """Whether a method wants an answer."""
+
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+
+
+class Method(msgspec.Struct, frozen=True):
+    """One row: `since` and `until` are the first and the last revision that has it.
+
+    `gate` names the capability that its receiver (for a notification: its sender) must have
+    declared, where the specification asks for one; `extension` the extension that defines it where
+    the core does not. A method whose senders changed has several rows.
+    """
+
+    name: str
+    kind: Kind
+    sender: Sender
+    since: str = FIRST
+    until: str = LATEST
+    gate: str | None = None
+    extension: str | None = None
+
+
+_REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
+_CLIENT, _SERVER, _BOTH = Sender.CLIENT, Sender.SERVER, Sender.BOTH
+
+ROWS = (
+    Method("initialize", _REQUEST, _CLIENT, until=LAST_LEGACY),
+    Method("notifications/initialized", _NOTIFICATION, _CLIENT, until=LAST_LEGACY),
+    Method("server/discover", _REQUEST, _CLIENT, since=LATEST),
+    Method("ping", _REQUEST, _BOTH, until=LAST_LEGACY),
+    Method("tools/list", _REQUEST, _CLIENT, gate="tools"),
+    Method("tools/call", _REQUEST, _CLIENT, gate="tools"),
+    Method("resources/list", _REQUEST, _CLIENT, gate="resources"),
+    Method("resources/templates/list", _REQUEST, _CLIENT, gate="resources"),
+    Method("resources/read", _REQUEST, _CLIENT, gate="resources"),
+    Method("resources/subscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe"),
+    Method("resources/unsubscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe"),
+    Method("subscriptions/listen", _REQUEST, _CLIENT, since=LATEST),
+    Method("notifications/subscriptions/acknowledged", _NOTIFICATION, _SERVER, since=LATEST),
+    Method("prompts/list", _REQUEST, _CLIENT, gate="prompts"),
+    Method("prompts/get", _REQUEST, _CLIENT, gate="prompts"),
+    Method("completion/complete", _REQUEST, _CLIENT, gate="completions"),
+    Method("logging/setLevel", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="logging"),
+    Method("sampling/createMessage", _REQUEST, _SERVER, until=LAST_LEGACY, gate="sampling"),
+    Method("roots/list", _REQUEST, _SERVER, until=LAST_LEGACY, gate="roots"),
+    Method("elicitation/create", _REQUEST, _SERVER, "2025-06-18", LAST_LEGACY, "elicitation"),
+    Method("tasks/get", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks"),
+    Method("tasks/result", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks"),
+    Method("tasks/list", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks.list"),
+    Method("tasks/cancel", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks.cancel"),
+    Method("notifications/tasks/status", _NOTIFICATION, _BOTH, "2025-11-25", LAST_LEGACY, "tasks"),
+    Method("tasks/get", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
+    Method("tasks/update", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
+    Method("tasks/cancel", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
+    Method("notifications/tasks", _NOTIFICATION, _SERVER, since=LATEST, extension=TASKS),
+    Method("notifications/cancelled", _NOTIFICATION, _BOTH),
+    Method("notifications/progress", _NOTIFICATION, _CLIENT, until=LAST_LEGACY),
+    Method("notifications/progress", _NOTIFICATION, _SERVER),
+    Method("notifications/roots/list_changed", _NOTIFICATION, _CLIENT, until=LAST_LEGACY, gate="roots.listChanged"),
+    Method("notifications/message", _NOTIFICATION, _SERVER, gate="logging"),
+    Method("notifications/tools/list_changed", _NOTIFICATION, _SERVER, gate="tools.listChanged"),
+    Method("notifications/prompts/list_changed", _NOTIFICATION, _SERVER, gate="prompts.listChanged"),
+    Method("notifications/resources/list_changed", _NOTIFICATION, _SERVER, gate="resources.listChanged"),
+    Method("notifications/resources/updated", _NOTIFICATION, _SERVER, gate="resources.subscribe"),
+    Method("notifications/elicitation/complete", _NOTIFICATION, _SERVER, "2025-11-25", LAST_LEGACY, "elicitation.url"),
+)  # fmt: skip
+
+
+def methods(revision: str, sender: Sender) -> dict[str, Method]:
+    """What this side may send in this revision, by name."""
+    return {
+        row.name: row for row in ROWS if sender in row.sender and row.since <= revision <= row.until
+    }

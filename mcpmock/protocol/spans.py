@@ -1,0 +1,216 @@
+"""Where a value stands in the raw bytes of a JSON text, and putting another one in its place.
+
+This is not a JSON parser: it finds, it never decodes, never validates and never recurses, so
+nesting of 100,000, integers of 5,000 digits, NaN and lone surrogates are as good as any other
+input. `messages` stands above and gives the bytes a meaning; below there is only msgspec, whose C
+scanner finds the members of ordinary objects quickly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+"""All that a decoder may raise for bytes that somebody else wrote. UnicodeDecodeError is not a
+msgspec error.
+"""
+
+
+class Span(NamedTuple):
+    """`raw[start:end]` is one JSON value, without the white space around it."""
+
+    start: int
+    end: int
+
+
+_SPACE = rb"[ \t\r\n]*+"
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
+_ITEM = re.compile(_SPACE + rb",?" + _SPACE)
+_SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
+_BRACKETS = re.compile(_STRING + rb"|[{}\[\]]", re.S)
+_object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def members(raw: bytes) -> dict[str, Span] | None:
+    """The members of the object that `raw` holds, or None where it holds no whole object.
+
+    Of a name used twice the last counts, as in the SDKs of both languages (they decode with "last
+    wins").
+    """
+    try:
+        return _members_by_msgspec(raw)
+    except UNREADABLE:
+        return _members_by_scan(raw)
+
+
+def elements(raw: bytes) -> list[Span] | None:
+    """The elements of the array that `raw` holds, or None where it holds no whole array."""
+    at = _first(raw, b"[")
+    if at is None:
+        return None
+    found: list[Span] = []
+    while True:
+        at = _match_end(_ITEM, raw, at)
+        if raw[at : at + 1] == b"]":
+            return found if not raw[at + 1 :].strip(b" \t\r\n") else None
+        end = _skip_value(raw, at)
+        if end is None:
+            return None
+        found.append(Span(at, end))
+        at = end
+
+
+def locate(raw: bytes, path: Sequence[str]) -> Span | None:
+    """Where the value at this path of names stands: `locate(raw, ("params", "_meta",
+    "progressToken"))`.
+    """
+    start, end = 0, len(raw)
+    for name in path:
+        inside = members(raw[start:end])
+        if inside is None or name not in inside:
+            return None
+        span = inside[name]
+        start, end = start + span.start, start + span.end
+    return Span(start, end)
+
+
+def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
+    """`raw` with each span's bytes replaced and every other byte as it was. The spans must not
+    overlap.
+    """
+    parts, done = [], 0
+    for span, new in sorted(replacements):
+        parts += [raw[done : span.start], new]
+        done = span.end
+    return b"".join((*parts, raw[done:])) if parts else raw
+
+
+def walk(raw: bytes) -> Iterator[tuple[tuple[str | int, ...], Span]]:
+    """Each scalar in `raw` with its path (names and positions), in the order written; duplicate
+    names all come.
+
+    Stops without a word where the text stops being JSON: the caller treats the rest as text.
+    """
+    path: list[str | int] = []
+    inside: list[bytes] = []
+    at = _match_end(_ITEM, raw, 0)
+    while at < len(raw):
+        byte = raw[at : at + 1]
+        if byte in (b"{", b"["):
+            inside.append(byte)
+            path.append(-1)
+            at += 1
+        elif byte in (b"}", b"]"):
+            if not inside:
+                return
+            inside.pop()
+            path.pop()
+            at += 1
+        elif (scalar := _SCALAR.match(raw, at)) is not None:
+            yield tuple(path), Span(at, scalar.end())
+            at = scalar.end()
+        else:
+            return
+        entered = _enter(raw, at, path, inside)
+        if entered is None:
+            return
+        at = entered
+
+
+def _enter(raw: bytes, at: int, path: list[str | int], inside: list[bytes]) -> int | None:
+    """Steps to the next value of the innermost container and puts its name or position on the path.
+    """
+    at = _match_end(_ITEM, raw, at)
+    if not inside or raw[at : at + 1] in (b"}", b"]"):
+        return at
+    if inside[-1] == b"[":
+        position = path[-1]
+        path[-1] = position + 1 if isinstance(position, int) else 0
+        return at
+    name = _NAME.match(raw, at)
+    if name is None:
+        return None
+    path[-1] = _text(name[1])
+    return name.end()
+
+
+def _members_by_msgspec(raw: bytes) -> dict[str, Span] | None:
+    """msgspec gives the values without their places; as it keeps their order, each place follows
+    from the one before.
+    """
+    values = _object_of_raw.decode(raw)
+    at = raw.index(b"{") + 1
+    spans = {}
+    for name, value in values.items():
+        at = _match_end(_NAME, raw, at)
+        spans[name] = Span(at, at + len(memoryview(value)))
+        if raw[slice(*spans[name])] != bytes(value):
+            return _members_by_scan(
+                raw
+            )  # a name used twice: the values are no longer in the order written
+        at = spans[name].end
+    return spans if raw[at:].strip() == b"}" else _members_by_scan(raw)
+
+
+def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
+    at = _first(raw, b"{")
+    if at is None:
+        return None
+    found: dict[str, Span] = {}
+    while True:
+        name = _NAME.match(raw, at)
+        if name is None:
+            at = _match_end(_ITEM, raw, at)
+            closed = raw[at : at + 1] == b"}" and not raw[at + 1 :].strip(b" \t\r\n")
+            return found if closed else None
+        end = _skip_value(raw, name.end())
+        if end is None:
+            return None
+        found[_text(name[1])] = Span(name.end(), end)
+        at = end
+
+
+def _skip_value(raw: bytes, at: int) -> int | None:
+    """The end of the value that starts at `at`, whatever its depth: brackets are counted, nothing
+    recurses.
+    """
+    if raw[at : at + 1] not in (b"{", b"["):
+        scalar = _SCALAR.match(raw, at)
+        return scalar.end() if scalar else None
+    depth = 0
+    for token in _BRACKETS.finditer(raw, at):
+        first = token[0][:1]
+        if first in (b"{", b"["):
+            depth += 1
+        elif first != b'"':
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _first(raw: bytes, bracket: bytes) -> int | None:
+    at = _match_end(_ITEM, raw, 0)
+    return at + 1 if raw[at : at + 1] == bracket else None
+
+
+def _match_end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
+    match = pattern.match(raw, at)
+    if match is None:
+        raise ValueError(f"no member at byte {at}")
+    return match.end()
+
+
+def _text(string: bytes) -> str:
+    """A JSON string as text; one that no decoder takes (lone surrogates) stands for itself, spelled
+    as it is.
+    """
+    try:
+        return msgspec.json.decode(string, type=str)
+    except UNREADABLE:
+        return string[1:-1].decode("utf-8", "surrogateescape")

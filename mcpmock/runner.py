@@ -1,0 +1,157 @@
+"""`run`: two channels and one pipeline, the only place where the two wings meet.
+
+Pumps move frames from a channel through the pipeline to whichever end they leave at. Neither
+direction waits for the other: each receiver has a pump of its own, and a pump stops reading only
+when the way it feeds holds too much. What a frame means is the pipeline's affair, how it travels
+the channels'; `modes` says what is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+
+from mcpmock.endpoints.channel import MessageChannel, Receive
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
+
+LAST_WORDS = 2.0
+"""Seconds that a session which is over waits for its client to take what is still held for it."""
+
+
+class Session:
+    """One conversation on its way through a pipeline. `exit` is the server's exit once it is known.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, client: MessageChannel, server: MessageChannel | None
+    ) -> None:
+        self.pipeline = pipeline
+        self.exit: ProcessExit | None = None
+        self.client, self.server = client, server
+        self._gone: set[MessageChannel] = set()
+        self._input_ended = False
+        self._over = trio.Event()
+        self._armed: float | None = None
+        self._rearmed = trio.Event()
+
+    async def run(self) -> None:
+        """Until the server is done or the pipeline hangs up."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.client.run)
+            nursery.start_soon(self._pump_client)
+            if self.server is not None:
+                nursery.start_soon(self.server.run)
+                nursery.start_soon(self._pump_server, self.server)
+            nursery.start_soon(self._keep_time)
+            self._deliver(self.pipeline.begin(trio.current_time()))
+            await self._over.wait()
+            with trio.move_on_after(LAST_WORDS):
+                await self._settle(self.client)
+            nursery.cancel_scope.cancel()
+
+    def client_left(self, how: str = "closed") -> None:
+        """The client is gone, or has told us to go: for the session the same as the end of its
+        input.
+        """
+        if not self._input_ended:
+            self._enter([Frame(C2S, b"", b"", StreamEnd(how))])
+
+    def end(self) -> None:
+        """Ends `run` as soon as the client has taken what is held for it."""
+        self._over.set()
+
+    async def _pump_client(self) -> None:
+        await self._pump(self.client.receive, self.server or self.client)
+
+    async def _pump_server(self, server: MessageChannel) -> None:
+        """All that the server has to say, on all its ways, and then the session is over."""
+        async with trio.open_nursery() as nursery:
+            for receive in server.receivers:
+                nursery.start_soon(self._pump, receive, self.client)
+        self._over.set()
+
+    async def _pump(self, receive: Receive, feeds: MessageChannel) -> None:
+        while True:
+            try:
+                frames = await receive()
+            except trio.EndOfChannel:
+                return
+            self._enter(frames)
+            if feeds not in self._gone:
+                await self._settle_for(feeds, frames[-1])
+
+    def _enter(self, frames: Sequence[Frame]) -> None:
+        if type(frames[-1].fact) is StreamEnd and frames[-1].direction is C2S:
+            self._input_ended = True
+        self._deliver(self.pipeline.enter(frames, trio.current_time()))
+
+    def _deliver(self, batches: list[Sequence[Frame]]) -> None:
+        for frames in batches:
+            self._send(frames)
+        if self.pipeline.hung_up:
+            self._over.set()
+        if self.pipeline.next_due != self._armed:
+            self._rearmed.set()
+
+    def _send(self, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            if type(frame.fact) is ProcessExit:
+                self.exit = frame.fact
+        end = self._end(frames[0].direction)
+        if end is None or end in self._gone:
+            return
+        try:
+            end.send_nowait(frames)
+        except trio.BrokenResourceError:
+            self._lost(end)
+
+    def _lost(self, end: MessageChannel) -> None:
+        """Nobody reads there any more. A lost client ends the server's input; a lost server ends by
+        itself.
+        """
+        self._gone.add(end)
+        if end is self.client:
+            self.client_left()
+
+    def _end(self, direction: Direction) -> MessageChannel | None:
+        return self.server if direction is C2S else self.client
+
+    async def _settle_for(self, end: MessageChannel, like: Frame) -> None:
+        try:
+            await end.room(like)
+        except trio.BrokenResourceError:
+            self._lost(end)
+
+    async def _settle(self, end: MessageChannel) -> None:
+        try:
+            await end.flush()
+        except trio.BrokenResourceError:
+            pass
+
+    async def _keep_time(self) -> None:
+        """Calls the pipeline when something is due, and again whenever it has been called
+        otherwise.
+        """
+        while True:
+            self._armed = due = self.pipeline.next_due
+            self._rearmed = trio.Event()
+            with trio.move_on_at(due if due is not None else float("inf")):
+                await self._rearmed.wait()
+            if due is not None and trio.current_time() >= due:
+                self._deliver(self.pipeline.advance(trio.current_time()))
+
+
+async def run(session: Session) -> ProcessExit | None:
+    """Runs a session to its end and closes both its channels. Gives the server's exit, where there
+    was a process.
+    """
+    try:
+        await session.run()
+    finally:
+        with trio.CancelScope(shield=True):
+            if session.server is not None:
+                await session.server.aclose()
+            await session.client.aclose()
+    return session.exit

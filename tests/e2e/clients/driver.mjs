@@ -1,0 +1,225 @@
+// What the Node clients share: run a scenario of scenarios.json, print one JSON document.
+//
+// driver.py is the same for Python, and says how a scenario and its document are to be read.
+// ts1.mjs and ts2.mjs connect their library and give `play` a peer: {server, callTool, calls}.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const LIMIT = 60_000; // milliseconds for everything
+const PATIENCE = 10_000; // milliseconds for one `wait`
+const LONGEST = 2000; // characters of a string that the document shows in full
+
+/** Import from the folder that tools/e2e_parts.sh installed: Node has no path of its own for it. */
+export function part(name) {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const parts = process.env.MCPMOCK_E2E_PARTS || join(cache, 'mcpmock-e2e');
+  const require = createRequire(join(parts, 'npm', 'package.json'));
+  return import(pathToFileURL(require.resolve(name)));
+}
+
+/** The user of this client says no to what the server asks. */
+export class RefusedError extends Error {
+  code = -1;
+
+  constructor() {
+    super('User rejected the request');
+  }
+}
+
+/** What the server said of its own accord, and what it is answered. */
+class Heard {
+  asked = [];
+  logs = [];
+  notifications = {};
+
+  constructor(answers) {
+    this.answers = answers;
+  }
+
+  /** Note a question of the server and give the answer of scenarios.json. */
+  ask({ method, params = {} }) {
+    this.asked.push({ method, params });
+    if (JSON.stringify(params).includes('please refuse')) throw new RefusedError();
+    const isUrl = method === 'elicitation/create' && params.mode === 'url';
+    return this.answers[isUrl ? `${method} url` : method];
+  }
+
+  /** Keep a log message, count any other notification. */
+  notification({ method, params = {} }) {
+    if (method === 'notifications/message') {
+      this.logs.push(params);
+    } else if (method !== 'notifications/progress') {
+      const key = params.uri ? `${method} ${params.uri}` : method;
+      this.notifications[key] = (this.notifications[key] ?? 0) + 1;
+    }
+  }
+
+  /** Wait until at least so much has come since the start. */
+  async wait({ asked = 0, logs = 0, notifications = {} }) {
+    const came = () =>
+      this.asked.length >= asked &&
+      this.logs.length >= logs &&
+      Object.entries(notifications).every(([key, n]) => (this.notifications[key] ?? 0) >= n);
+    const end = Date.now() + PATIENCE;
+    while (!came()) {
+      if (Date.now() > end) throw new Error('waited in vain');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return 'came';
+  }
+}
+
+/** Copy a JSON value with every string and object replaced by what `change` makes of it. */
+function mapped(value, change) {
+  const changed = change(value);
+  if (changed !== value) return changed;
+  if (Array.isArray(value)) return value.map((item) => mapped(item, change));
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, mapped(item, change)]);
+  return Object.fromEntries(entries);
+}
+
+/** Replace `$WORKDIR` and `{"$repeat": [text, times]}` in a part of scenarios.json. */
+function filled(part, workdir) {
+  return mapped(part, (value) => {
+    if (typeof value === 'string') return value.replaceAll('$WORKDIR', workdir);
+    return value?.$repeat ? value.$repeat[0].repeat(value.$repeat[1]) : value;
+  });
+}
+
+/** Replace a long string by its length and digest. */
+function folded(value) {
+  if (typeof value !== 'string' || value.length <= LONGEST) return value;
+  const digest = createHash('sha256').update(value).digest('hex');
+  return `<${value.length} characters, sha256 ${digest}>`;
+}
+
+/** Hide what differs between two runs; the masks see compact JSON text. */
+function masked(document, workdir, masks) {
+  let text = JSON.stringify(document).replaceAll(workdir, '$WORKDIR');
+  for (const [pattern, replacement] of masks) {
+    text = text.replace(new RegExp(pattern, 'g'), replacement);
+  }
+  return mapped(JSON.parse(text), folded);
+}
+
+/** MCP method -> the call: both libraries spell them alike. */
+export function callsOf(client) {
+  return {
+    ping: () => client.ping(),
+    'logging/setLevel': ({ level }) => client.setLoggingLevel(level),
+    'notifications/roots/list_changed': () => client.sendRootsListChanged(),
+    'tools/list': () => client.listTools(),
+    'resources/list': () => client.listResources(),
+    'resources/templates/list': () => client.listResourceTemplates(),
+    'resources/read': (params) => client.readResource(params),
+    'resources/subscribe': (params) => client.subscribeResource(params),
+    'resources/unsubscribe': (params) => client.unsubscribeResource(params),
+    'prompts/list': () => client.listPrompts(),
+    'prompts/get': (params) => client.getPrompt(params),
+    'completion/complete': (params) => client.complete(params),
+  };
+}
+
+/**
+ * Call a tool, note the progress before the answer; cancel at the n-th of `cancel_after: n`.
+ *
+ * Both libraries lose a notification that arrives in one read with the answer: they put it off
+ * by a microtask, and the answer removes the handler.  That is the lot of the last one, most
+ * times, so it is not told.
+ */
+async function callWithProgress(peer, step, outcome) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const heard = [];
+  const onprogress = ({ progress, total, message }) => {
+    if (!signal.aborted && progress !== total) heard.push({ progress, total, message });
+    if (heard.length === step.cancel_after) controller.abort();
+  };
+  try {
+    outcome.result = await peer.callTool(step.params, { onprogress, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    outcome.cancelled = true;
+  }
+  outcome.progress = [...heard];
+}
+
+/** Do one step; whatever goes wrong in it is its result. */
+async function run(peer, heard, step) {
+  const outcome = { step: step.step };
+  try {
+    if (step.do === 'wait') {
+      outcome.result = await heard.wait(step.for);
+    } else if (step.do === 'together') {
+      outcome.result = await Promise.all(step.steps.map((one) => run(peer, heard, one)));
+    } else if (step.progress) {
+      await callWithProgress(peer, step, outcome);
+    } else if (step.do === 'tools/call') {
+      outcome.result = await peer.callTool(step.params);
+    } else {
+      outcome.result = (await peer.calls[step.do](step.params)) ?? null;
+    }
+  } catch (error) {
+    const { code = null, message, data } = error;
+    outcome.error = { code, message, data };
+  }
+  return outcome;
+}
+
+/** Read the command line: [--mode M] --scenario NAME --workdir DIR -- SERVER ARG.. */
+function readJob(modes) {
+  const end = process.argv.indexOf('--');
+  const { values } = parseArgs({
+    args: process.argv.slice(2, end),
+    options: {
+      mode: { type: 'string', default: modes[0] },
+      scenario: { type: 'string' },
+      workdir: { type: 'string' },
+    },
+  });
+  const scenarios = JSON.parse(readFileSync(new URL('scenarios.json', import.meta.url), 'utf8'));
+  const [command, ...args] = process.argv.slice(end + 1);
+  return {
+    mode: values.mode,
+    workdir: values.workdir,
+    scenario: scenarios[values.scenario],
+    heard: new Heard(filled(scenarios.answers, values.workdir)),
+    server: { command, args, env: process.env },
+    steps: [],
+  };
+}
+
+/** All that happened, as JSON. */
+function documentOf({ steps, heard, workdir, scenario }) {
+  const notifications = Object.fromEntries(Object.entries(heard.notifications).sort());
+  const document = { steps, asked: heard.asked, logs: heard.logs, notifications };
+  return JSON.stringify(masked(document, workdir, scenario.mask), null, 1);
+}
+
+/** Run the job over a connected client. */
+export async function play(job, peer) {
+  job.steps.push({ step: 'connect', result: peer.server });
+  for (const step of job.scenario.steps) {
+    job.steps.push(await run(peer, job.heard, filled(step, job.workdir)));
+  }
+}
+
+/** Run `client`, which connects, plays the job and closes, within the time limit. */
+export async function main(client, modes = ['']) {
+  const job = readJob(modes);
+  const fail = (why) => {
+    console.error('what came before the failure:', documentOf(job), why);
+    process.exit(1);
+  };
+  const watchdog = setTimeout(() => fail(`no end within ${LIMIT} ms`), LIMIT);
+  await client(job).catch(fail);
+  clearTimeout(watchdog);
+  console.log(documentOf(job));
+}

@@ -1,0 +1,44 @@
+// The client of npm @modelcontextprotocol/sdk 1.x, as its users write it.
+//
+//     node ts1.mjs --scenario NAME --workdir DIR -- SERVER ARG..
+
+import { callsOf, main, part, play } from './driver.mjs';
+
+const { Client } = await part('@modelcontextprotocol/sdk/client/index.js');
+const { StdioClientTransport } = await part('@modelcontextprotocol/sdk/client/stdio.js');
+const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } = await part(
+  '@modelcontextprotocol/sdk/types.js',
+);
+
+/** Describe the connected client to the runner. */
+function peerOf(client) {
+  return {
+    server: {
+      capabilities: client.getServerCapabilities(),
+      serverInfo: client.getServerVersion(),
+      instructions: client.getInstructions(),
+    },
+    callTool: (params, options) => client.callTool(params, undefined, options),
+    calls: callsOf(client),
+  };
+}
+
+await main(async (job) => {
+  const client = new Client(
+    { name: 'mcpmock-e2e', version: '1.0.0' },
+    {
+      capabilities: {
+        sampling: {},
+        elicitation: { form: {}, url: {} },
+        roots: { listChanged: true },
+      },
+    },
+  );
+  for (const schema of [CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema]) {
+    client.setRequestHandler(schema, (request) => job.heard.ask(request));
+  }
+  client.fallbackNotificationHandler = async (message) => job.heard.notification(message);
+  await client.connect(new StdioClientTransport(job.server));
+  await play(job, peerOf(client));
+  await client.close();
+});

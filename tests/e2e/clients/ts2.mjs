@@ -1,0 +1,49 @@
+// The client of npm @modelcontextprotocol/client 2.x, as its users write it.
+//
+//     node ts2.mjs [--mode auto|legacy] --scenario NAME --workdir DIR -- SERVER ARG..
+//
+// `legacy`, the initialize handshake, is the library's default; `auto` probes with
+// `server/discover` first, in a process of its own: it starts the server command twice.
+
+import { callsOf, main, part, play } from './driver.mjs';
+
+const { Client } = await part('@modelcontextprotocol/client');
+const { StdioClientTransport } = await part('@modelcontextprotocol/client/stdio');
+
+/** Describe the connected client to the runner. */
+function peerOf(client) {
+  return {
+    server: {
+      protocolVersion: client.getNegotiatedProtocolVersion(),
+      capabilities: client.getServerCapabilities(),
+      serverInfo: client.getServerVersion(),
+      instructions: client.getInstructions(),
+    },
+    callTool: (params, options) => client.callTool(params, options),
+    calls: callsOf(client),
+  };
+}
+
+await main(
+  async (job) => {
+    const client = new Client(
+      { name: 'mcpmock-e2e', version: '1.0.0' },
+      {
+        capabilities: {
+          sampling: {},
+          elicitation: { form: {}, url: {} },
+          roots: { listChanged: true },
+        },
+        versionNegotiation: { mode: job.mode },
+      },
+    );
+    for (const method of ['sampling/createMessage', 'elicitation/create', 'roots/list']) {
+      client.setRequestHandler(method, (request) => job.heard.ask(request));
+    }
+    client.fallbackNotificationHandler = async (message) => job.heard.notification(message);
+    await client.connect(new StdioClientTransport(job.server));
+    await play(job, peerOf(client));
+    await client.close();
+  },
+  ['auto', 'legacy'],
+);

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
+#
+#   tools/e2e_parts.sh [py2] [py1] [npm] [peers]      (none named: all of them)
+#
+# py2, py1 and peers are virtual environments, because their versions conflict; npm is a folder
+# of Node packages.  A part that already holds its pins is left alone, so a second run takes no
+# time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
+# Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
+set -euo pipefail
+
+PARTS=${MCPMOCK_E2E_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/mcpmock-e2e}
+
+PY2=(mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.10.19)
+PY1=(mcp==1.30.0)
+PEERS=(mcp-rec==0.1.1 mcp-cassette==0.4.0) # the benchmarks compare with these two
+NPM=(
+    @modelcontextprotocol/sdk@1.32.2
+    @modelcontextprotocol/client@2.4.0
+    @modelcontextprotocol/server@2.4.0
+    @modelcontextprotocol/server-everything@2026.8.31
+    @modelcontextprotocol/server-filesystem@2026.8.31
+    @modelcontextprotocol/server-memory@2026.8.31
+)
+
+say() { printf 'e2e_parts: %s\n' "$*" >&2; }
+
+# digest PIN..: one line that changes when a pin does
+digest() { printf '%s\n' "$@" | cksum; }
+
+# ready NAME PIN..: does the part hold exactly these pins?  The stamp is written last.
+ready() {
+    local stamp=$PARTS/$1/.pins
+    shift
+    [[ -f $stamp && $(<"$stamp") == "$(digest "$@")" ]]
+}
+
+# install_venv NAME PYTHON PIN..
+install_venv() {
+    local name=$1 python=$2 folder=$PARTS/$1
+    shift 2
+    say "installing $name: $*"
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
+    "$folder/bin/python" -m pip install -qq --disable-pip-version-check "$@"
+    digest "$@" >"$folder/.pins"
+}
+
+# install_npm NAME PIN..
+install_npm() {
+    local name=$1 folder=$PARTS/$1
+    shift
+    say "installing $name: $*"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --loglevel=error "$@" >&2
+    digest "$@" >"$folder/.pins"
+}
+
+# python_312: print a Python of 3.12 or newer.  A name on PATH may be a pyenv shim that only fails.
+python_312() {
+    local python
+    for python in python3 python3.12 python3.13 "$HOME"/.pyenv/versions/3.1[2-9].*/bin/python3; do
+        if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+            printf '%s\n' "$python"
+            return
+        fi
+    done
+    return 1
+}
+
+# provide NAME: the part, unless it is there already or cannot be had here
+provide() {
+    local python
+    case $1 in
+        py2) ready py2 "${PY2[@]}" || install_venv py2 python3 "${PY2[@]}" ;;
+        py1) ready py1 "${PY1[@]}" || install_venv py1 python3 "${PY1[@]}" ;;
+        peers)
+            if ready peers "${PEERS[@]}"; then
+                return
+            elif python=$(python_312); then
+                install_venv peers "$python" "${PEERS[@]}"
+            else
+                say "skipping peers: they need Python 3.12 or newer"
+            fi
+            ;;
+        npm)
+            if ready npm "${NPM[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_npm npm "${NPM[@]}"
+            else
+                say "skipping npm: there is no Node here"
+            fi
+            ;;
+        *)
+            say "unknown part: $1"
+            return 2
+            ;;
+    esac
+}
+
+(($#)) || set -- py2 py1 npm peers
+mkdir -p "$PARTS"
+exec 9>"$PARTS/.lock"
+if command -v flock >/dev/null; then
+    flock 9 # two runs at once would tear each other's folders down
+fi
+
+pids=()
+for name in "$@"; do
+    provide "$name" &
+    pids+=($!)
+done
+failed=0
+for pid in "${pids[@]}"; do
+    wait "$pid" || failed=$?
+done
+if ((failed)); then
+    say "failed; what is complete is in $PARTS"
+    exit "$failed"
+fi
+say "ready in $PARTS"
