@@ -63,8 +63,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def rewrite(path: Path, data: bytes) -> None:
-    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError.
-    """
+    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError."""
     try:
         _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:

@@ -29,7 +29,7 @@ class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     mcpmock: int
     recorded_at: str | None = None
     tool: str | None = None
-    transport: str = "stdio"
+    transport: str | None = None
     target: list[str] | str | None = None
     redaction: Any = None
     match: Any = None
@@ -87,8 +87,7 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps).
-        """
+        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps)."""
         direction = C2S if self.d == "c2s" else messages.S2C
         if self.stderr is not UNSET:
             return Frame(messages.S2C, self._stderr_bytes(), b"", messages.Stderr(), self.x)
@@ -220,8 +219,7 @@ _S2C_LINE = b'{"n":%d,"t":%d,"d":"s2c",%b}\n'
 
 
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
-    """The line for a live frame, with its line break. `t` is in microseconds since the take began.
-    """
+    """The line for a live frame, with its line break. `t` is in microseconds since the take began."""
     ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
     if ordinary and session == 1 and not redacted:  # the line that is written a million times
         line = _C2S_LINE if frame.direction is C2S else _S2C_LINE

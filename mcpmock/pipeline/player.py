@@ -143,6 +143,23 @@ class Player(Stage):
         """The performance whose cues go out."""
         return self._cast[0] if self._cast else None
 
+    def leftovers(self) -> list[str]:
+        """What the recording still had when the session was over, in words; empty if it was used
+        up.
+        """
+        lead = self.leading
+        if lead is None:
+            return []
+        methods = [asked.method for e in lead.unused if (asked := asked_of(e.frame)) is not None]
+        unplayed = lead.unplayed
+        answers = sum(cue.answers for cue in unplayed)
+        told = (
+            (len(methods), f"recorded requests never came: {', '.join(sorted(set(methods)))}"),
+            (answers, "requests were left without their recorded answer"),
+            (len(unplayed) - answers, "other recorded messages of the server were never due"),
+        )
+        return [f"{number} {words}" for number, words in told if number]
+
     def _whole(self, frame: Frame) -> Frame | None:
         if not isinstance(frame.fact, Fragment):
             return frame

@@ -1,0 +1,92 @@
+"""The command line. One module for each group of commands, imported only when it is called.
+
+`main` is the one place where errors become exit statuses: ours carry theirs, a Ctrl-C is 130, and
+nothing that a user can cause shows a traceback. The commands parse, call `modes` or `cassette`, and
+print.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from mcpmock import __version__
+from mcpmock.errors import McpMockError
+
+from .terminal import printable
+
+_COMMANDS = {
+    "check": "files",
+    "demo": "demo",
+    "fmt": "files",
+    "record": "record",
+    "recover": "files",
+    "replay": "replay",
+    "show": "show",
+}
+
+
+class _Lazy(click.Group):
+    """Commands by name, each imported when it is asked for: `replay` must not pay for `show`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(import_module(f"mcpmock.cli.{module}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MCPMOCK"},
+)
+@click.version_option(__version__, package_name="mcpmock", message="mcpmock %(version)s")
+def cli() -> None:
+    """See, keep, replay and break the traffic between MCP clients and servers.
+
+    Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
+    replay FILE` to a client in place of the server.
+    """
+
+
+def main() -> None:
+    """Runs the command line and exits."""
+    try:
+        status = cli(standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        status = 130
+    except BrokenPipeError:
+        status = 141
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except BaseExceptionGroup as group:
+        status = _complain(_only(group))
+    except McpMockError as error:
+        status = _complain(error)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _complain(error: BaseException) -> int:
+    """One line, and the status to end with. What is not ours is a bug and shows itself whole."""
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    if not isinstance(error, McpMockError):
+        raise error
+    click.echo(f"mcpmock: {printable(str(error))}", err=True)
+    return error.exit_code
+
+
+def _only(group: BaseExceptionGroup) -> BaseException:
+    """Nurseries wrap: the one error inside, or the group as it is."""
+    inner: BaseException = group
+    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+        inner = inner.exceptions[0]
+    return inner

@@ -1,0 +1,164 @@
+"""`mcpmock replay`: the face of `modes.replay`, and the words for what it missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .terminal import CASSETTE, common, printable, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.match import Miss, NearMiss
+    from mcpmock.pipeline.player import Note, Player
+
+
+@click.command()
+@click.argument("file", type=CASSETTE)
+@click.option(
+    "--order",
+    type=click.Choice(["causal", "strict", "any"]),
+    default="causal",
+    show_default=True,
+    help="What a server message waits for: its causes, all that was recorded before it, nothing.",
+)
+@click.option(
+    "--timing",
+    default="none",
+    show_default=True,
+    metavar="HOW",
+    help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
+)
+@click.option(
+    "--repeats",
+    type=click.Choice(["error", "last", "cycle"]),
+    default="error",
+    show_default=True,
+    help="What a call gets that was recorded fewer times.",
+)
+@click.option(
+    "--sessions",
+    type=click.Choice(["reuse", "once"]),
+    default="reuse",
+    show_default=True,
+    help="Whether a recorded session is played more than once.",
+)
+@click.option(
+    "--overlap-grace",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="MS",
+    help="How quiet a session must be before an answer stops waiting for a request that overlapped it.",
+)
+@click.option(
+    "--match",
+    type=click.Choice(["relaxed", "exact"]),
+    default="relaxed",
+    show_default=True,
+    help="Whether another client of the same server is answered too.",
+)
+@click.option(
+    "--on-miss",
+    type=click.Choice(["error", "hang", "close"]),
+    default="error",
+    show_default=True,
+    help="What a request gets that nothing recorded fits.",
+)
+@click.option(
+    "--record", "record_to", type=CASSETTE, metavar="OUT", help="Record the replayed session."
+)
+@common
+def replay(
+    file: Path, record_to: Path | None, quiet: bool, verbose: bool, as_json: bool, **how: Any
+) -> int:
+    """Stand in for the recorded server of a cassette.
+
+    Give `mcpmock replay FILE` to any client as the server's command. Exit status: that of the
+    recorded server where it ended before its client, else 0, and 1 if a request was not in the
+    recording.
+    """
+    import trio
+
+    from mcpmock import modes
+    from mcpmock.cassette.file import load
+
+    playing = _playing(how, mute=quiet)
+    cassette = load(file)
+    told = _Telling(file, quiet=quiet, verbose=verbose, as_json=as_json)
+    recording = None if record_to is None else modes.Recording(output=record_to)
+    status, player = trio.run(
+        lambda: modes.replay(cassette, playing, told.tell, recording=recording, say=say)
+    )
+    told.leftovers(player)
+    return status or int(player.missed > 0)
+
+
+def _playing(how: dict[str, Any], *, mute: bool) -> Any:
+    from mcpmock.pipeline.performance import Pace
+    from mcpmock.pipeline.player import Playing
+    from mcpmock.pipeline.timing import Timing
+
+    pace = Pace(Timing.parse(how["timing"]), overlap_grace=how["overlap_grace"] / 1000)
+    return Playing(
+        order=how["order"],
+        pace=pace,
+        repeats=how["repeats"],
+        sessions=how["sessions"],
+        exact=how["match"] == "exact",
+        on_miss=how["on_miss"],
+        mute=mute,
+    )
+
+
+class _Telling:
+    """Tells on standard error (stdout is the protocol) what was missed, and with -v what was
+    stretched.
+    """
+
+    def __init__(self, file: Path, *, quiet: bool, verbose: bool, as_json: bool) -> None:
+        self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, as_json
+
+    def tell(self, what: Miss | Note) -> None:
+        from mcpmock.pipeline.player import Note
+
+        if not isinstance(what, Note):
+            for line in _miss_lines(what, self._file):
+                say(line)
+        elif self._verbose:
+            say(f"{what.method}: {what.text}")
+
+    def leftovers(self, player: Player) -> None:
+        lead = player.leading
+        if lead is None or self._quiet or not (player.missed or self._verbose):
+            return
+        for line in player.leftovers():
+            say(line)
+
+
+def _miss_lines(miss: Miss, file: Path) -> list[str]:
+    return [
+        f"nothing recorded in {file} answers this {miss.method}",
+        *(f"  event {near.n}: {near.why}{_difference(near)}" for near in miss.near),
+        f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
+    ]
+
+
+def _difference(near: NearMiss) -> str:
+    return "".join(
+        f"; {d.path}: recorded {_short(d.recorded)}, asked {_short(d.live)}"
+        for d in near.differences[:3]
+    )
+
+
+def _short(value: Any) -> str:
+    import msgspec
+
+    if value is None:
+        return "nothing"
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (ValueError, TypeError):
+        text = repr(value)
+    return printable(text if len(text) <= 60 else text[:57] + "...")

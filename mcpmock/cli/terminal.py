@@ -1,0 +1,74 @@
+"""What the commands share: saying things safely, and the options that every command has.
+
+All that was recorded is hostile when shown: an escape sequence in a tool's result must not move
+anybody's cursor. Nothing goes to a terminal but through `printable`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+# C0 but for tab and line feed, DEL and C1, zero width and bidi controls, line and paragraph
+# separators, lone surrogates.
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+CASSETTE = click.Path(path_type=Path)
+
+
+def printable(text: str) -> str:
+    """`text` with every character that a terminal would act on spelled out."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def say(text: str) -> None:
+    """One line to standard error."""
+    click.echo(f"mcpmock: {printable(text)}", err=True)
+
+
+def emit(value: dict[str, Any]) -> None:
+    """One JSON object on a line of standard output, for `--json`."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(value).decode("utf-8", "replace") + "\n")
+
+
+def common(command: _Command) -> _Command:
+    """The options that every command has."""
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong."),
+        click.option("-v", "--verbose", is_flag=True, help="Say more."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="One JSON object a line, with a stable `type`."
+        ),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            callback=_set_color,
+            expose_value=False,
+            help="NO_COLOR and FORCE_COLOR are honoured too.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
+    """Flag, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal (click itself knows the
+    last only).
+    """
+    if value != "auto":
+        context.color = value == "always"
+    elif os.environ.get("NO_COLOR"):
+        context.color = False
+    elif os.environ.get("FORCE_COLOR"):
+        context.color = True
