@@ -185,15 +185,15 @@ class Cassette(msgspec.Struct, kw_only=True):
 
 _json = msgspec.json.Encoder()
 _raw = msgspec.json.Decoder(Raw)
+_OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
 
 
 def embeddable(raw: bytes) -> bool:
     """Whether these bytes may stand in a line as they are, and come back from it as they were.
 
-    Only a whole JSON object or array without white space around it and without line breaks does
-    both.
+    Only a whole JSON object or array without white space around it and without line breaks does both.
     """
-    if raw[:1] not in (b"{", b"[") or raw[-1:] not in (b"}", b"]") or b"\r" in raw or b"\n" in raw:
+    if not raw.startswith(_OPENERS) or not raw.endswith(_CLOSERS) or b"\r" in raw or b"\n" in raw:
         return False
     try:
         _raw.decode(raw)
@@ -214,16 +214,33 @@ def payload_field(raw: bytes) -> bytes:
         return b'"b64":"' + binascii.b2a_base64(raw, newline=False) + b'"'
 
 
-_C2S_LINE = b'{"n":%d,"t":%d,"d":"c2s",%b}\n'
-_S2C_LINE = b'{"n":%d,"t":%d,"d":"s2c",%b}\n'
+def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
+    """The lines of frames that came together, the first numbered `n`; what is not to be redacted only.
+
+    Ordinary messages of one direction are what is written a million times: they are checked in one go.
+    """
+    raws = [frame.raw for frame in frames if frame.fact is None and frame.eol == b"\n"]
+    if len(raws) < len(frames) or frames[0].exchange is not None or not _all_embeddable(raws):
+        return [event_line(number, t, frame) for number, frame in enumerate(frames, n)]
+    middle = b',"t":%d,"d":"%b","m":' % (t, frames[0].direction.value.encode())
+    return [b'{"n":%d%b%b}\n' % (number, middle, raw) for number, raw in enumerate(raws, n)]
+
+
+def _all_embeddable(raws: Sequence[bytes]) -> bool:
+    if len(raws) == 1:
+        return embeddable(raws[0])
+    lines = b"\n".join(raws)
+    try:
+        whole = len(_raw.decode_lines(lines)) == len(raws) and b"\r" not in lines
+        if not lines.isascii():
+            lines.decode()
+    except UNREADABLE:
+        return False
+    return whole and all(raw.startswith(_OPENERS) and raw.endswith(_CLOSERS) for raw in raws)
 
 
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
     """The line for a live frame, with its line break. `t` is in microseconds since the take began."""
-    ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
-    if ordinary and session == 1 and not redacted:  # the line that is written a million times
-        line = _C2S_LINE if frame.direction is C2S else _S2C_LINE
-        return line % (n, t, payload_field(frame.raw))
     parts = [b'"n":%d,"t":%d' % (n, t)]
     if session != 1:
         parts.append(b'"s":%d' % session)

@@ -61,11 +61,29 @@ _FORMATS = (
         rb"=(?P<secret>[^&#\s\"\\]+)",
     ),
 )
-_HINTS = (
-    b"token", b"secret", b"passw", b"pwd", b"passphrase", b"passcode", b"key", b"credential", b"authorization", b"cookie",
-    b"bearer", b"jwt", b"otp", b"connectionstring", b"connection_string", b"connection-string", b"assertion", b"verifier",
-    b"eyj", b"gh", b"glpat-", b"sk-", b"akia", b"asia", b"xox", b"aiza", b"://",
-)  # fmt: skip
+# What is worth a closer look, quickly. Searching for one byte runs at the speed of memchr, and most
+# messages have none of these; an expression that begins with that byte keeps its speed.
+_FORMAT_HINTS = tuple(
+    (byte, re.compile(pattern))
+    for byte, pattern in (
+        (b"J", rb"J(?<=eyJ)"),
+        (b"_", rb"_(?:(?<=gh[pousr]_)|(?<=pat_))"),
+        (b"-", rb"-(?:(?<=sk-)|(?<=pat-)|(?<=xox[abeoprs]-)|(?<=---))"),
+        (b"A", rb"A(?:KIA|SIA|Iza)"),
+        (b"earer ", rb"earer "),
+        (b"@", rb"@(?<=[^/]@)"),
+        (b"=", rb"=(?:(?<=token=)|(?<=key=)|(?<=secret=)|(?<=password=))"),
+        (b"\\u00", rb"\\u00[4-7]"),  # a letter spelled as an escape: perhaps of a name
+        (b'" :', rb'" :'),  # a name that does not end at `":`, which is where names are looked for
+        (b"\t", rb"\t"),
+    )
+)
+_NAME_ENDS = frozenset(
+    spelled.encode()
+    for ending in _SECRET_ENDINGS
+    for tail in [ending[-1][-3:]]
+    for spelled in (tail, tail.upper(), tail.capitalize())
+)
 _ASSIGNMENT = re.compile(rb"(?P<name>[\w.-]{3,64})\"?\s?[=:]\s?\"(?P<quoted>[^\"\\]+)\"|"
                          rb"(?P<bare>[\w-]{3,64})=(?P<value>[^\s\"'&]+)")  # fmt: skip
 _format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
@@ -86,6 +104,11 @@ def kind_of_name(name: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _names_a_secret(name: bytes) -> bool:
+    return kind_of_name(name.decode("utf-8", "replace")) is not None
+
+
 @attrs.define
 class Redactor:
     """The rules, and the placeholders given out in one take."""
@@ -95,11 +118,18 @@ class Redactor:
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
 
     def suspicious(self, data: bytes) -> bool:
-        """Whether anything in `data` is worth a closer look. Never misses what the rules would
+        """Whether anything in JSON lines is worth a closer look. Never misses what `json` would
         find; quick.
         """
-        lower = data.lower()
-        return any(hint in lower for hint in _HINTS)
+        before_colons = data.split(b'":')
+        if not _NAME_ENDS.isdisjoint([before[-3:] for before in before_colons]):
+            for before in before_colons:
+                if before[-3:] in _NAME_ENDS and _names_a_secret(before[before.rfind(b'"') + 1 :]):
+                    return True
+        for byte, hint in _FORMAT_HINTS:  # noqa: SIM110 (an any() here doubles the time of a short message)
+            if byte in data and hint.search(data):
+                return True
+        return False
 
     def json(self, raw: bytes) -> bytes:
         """A JSON message (whole or torn) with its secrets replaced; the very same object if there

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import Event, Gap, Oversize, embeddable, event_line
+from mcpmock.cassette.model import Event, Gap, Oversize, embeddable, event_line, event_lines
 from mcpmock.cassette.redact import Redactor
 from mcpmock.protocol.messages import Direction, Fragment, Frame
 
 from .pipeline import Action, Hangup, Send, Stage
 from .whole import Assembler, Whole
 
+_JSON = (b"{", b"[")
 Append = Callable[[list[bytes]], None]
 """Takes event lines and returns when they are safe; raises OSError if they are not."""
 
@@ -67,60 +68,64 @@ class Recorder(Stage):
                 pass  # it stays counted, in `lost`
 
     def _note(self, frames: Sequence[Frame], t: int) -> None:
-        wary = self._suspicious(b"\n".join([frame.raw for frame in frames]))
+        """One batch, one append. The look for secrets is quickest over all of it, and mostly ends there."""
         lines = self._gap_line(t)
-        n = self.events
-        for frame in frames:
-            if type(frame.fact) is Fragment:
-                line = self._piece_line(n + 1, t, frame)
-                if line is None:
-                    continue
-            elif wary:
-                line = self._redacted_line(n + 1, t, frame)
-            else:
-                line = event_line(n + 1, t, frame)
-            n += 1
-            lines.append(line)
-        self.events = n
+        if type(frames[0].fact) is Fragment or type(frames[-1].fact) is Fragment:
+            lines += self._lines_with_pieces(t, frames)
+        elif self._suspicious(frames):
+            numbered = enumerate(frames, self.events + 1)
+            lines += [self._redacted_line(n, t, frame) for n, frame in numbered]
+        else:
+            lines += event_lines(self.events + 1, t, frames)
+        self.events += len(lines)
         if lines:
             self.append(lines)
             self._pending = None
+
+    def _lines_with_pieces(self, t: int, frames: Sequence[Frame]) -> list[bytes]:
+        """Of a line that comes in pieces one event, once its last piece is here; they pass unnoted before."""
+        lines: list[bytes] = []
+        for frame in frames:
+            n = self.events + len(lines) + 1
+            if type(frame.fact) is not Fragment:
+                lines.append(self._redacted_line(n, t, frame))
+                continue
+            whole = self._assemblers.setdefault(frame.direction, Assembler()).add(frame)
+            if whole is not None:
+                line = self._redacted_line(n, t, whole.frame)
+                lines.append(line if whole.digest is None else _oversize_line(line, whole))
+        return lines
 
     def _gap_line(self, t: int) -> list[bytes]:
         """What was lost before, to be noted ahead of what comes now."""
         if self._pending is None:
             return []
-        self.events += 1
-        gap = Event(n=self.events, t=t, gap=self._pending)
+        gap = Event(n=self.events + 1, t=t, gap=self._pending)
         return [msgspec.json.encode(gap) + b"\n"]
 
-    def _suspicious(self, raw: bytes) -> bool:
-        return self.redactor is not None and self.redactor.suspicious(raw)
+    def _suspicious(self, frames: Sequence[Frame]) -> bool:
+        """Whether any of them needs a closer look; what is no JSON always does."""
+        if self.redactor is None:
+            return False
+        raws = [frame.raw for frame in frames]
+        if frames[0].fact is not None or not all(raw.startswith(_JSON) for raw in raws):
+            return True
+        return self.redactor.suspicious(raws[0] if len(raws) == 1 else b"\n".join(raws))
 
     def _redacted_line(self, n: int, t: int, frame: Frame) -> bytes:
         """A frame that may hold secrets. What is not JSON is treated as text."""
         redactor = self.redactor
-        if redactor is None:
+        if redactor is None or not frame.raw:
             return event_line(n, t, frame)
-        clean = redactor.json(frame.raw) if frame.fact is None else frame.raw
+        clean = frame.raw
+        if frame.fact is None and redactor.suspicious(frame.raw):
+            clean = redactor.json(frame.raw)
         if frame.fact is not None or not embeddable(frame.raw):
             clean = redactor.text(clean)
         if clean is frame.raw:
             return event_line(n, t, frame)
         shown = Frame(frame.direction, clean, frame.eol, frame.fact, frame.exchange)
         return event_line(n, t, shown, redacted=True)
-
-    def _piece_line(self, n: int, t: int, piece: Frame) -> bytes | None:
-        """A line for the whole frame once its last piece is here; the pieces before are forwarded
-        unnoted.
-        """
-        assembler = self._assemblers.setdefault(piece.direction, Assembler())
-        whole = assembler.add(piece)
-        if whole is None:
-            return None
-        wary = self._suspicious(whole.frame.raw)
-        line = (self._redacted_line if wary else event_line)(n, t, whole.frame)
-        return line if whole.digest is None else _oversize_line(line, whole)
 
     def _count_gap(self, frames: Sequence[Frame], error: Exception) -> None:
         reason = (
