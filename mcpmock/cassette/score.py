@@ -9,6 +9,7 @@ when their causes have happened.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cached_property
 
 import attrs
@@ -88,11 +89,8 @@ class Cue:
     overlaps: tuple[int, ...] = ()
     ties: tuple[Tie, ...] = ()
     gap: float = 0.0
-
-    @property
-    def chain(self) -> int | None:
-        """Cues of one chain are paced one after the other: those of one call, or those of none."""
-        return self.calls[0] if self.calls else None
+    chain: int | None = None
+    """Cues of one chain are paced one after the other: those of one call, those of none, or (strict) all."""
 
 
 @attrs.frozen
@@ -233,8 +231,20 @@ class _Composer:
         if (not causes or self.strict) and self._latest is not None:
             causes = {self._latest}
         overlaps = self._overlaps(tuple(calls)) if answers and not self.strict else ()
-        cue = Cue(index, frame, frozenset(causes), tuple(calls), answers, overlaps, tuple(ties))
-        self.cues.append(attrs.evolve(cue, gap=self._gap(cue, t)))
+        chain = None if self.strict else next(iter(calls), None)
+        self.cues.append(
+            Cue(
+                index,
+                frame,
+                frozenset(causes),
+                tuple(calls),
+                answers,
+                overlaps,
+                tuple(ties),
+                self._gap(causes, chain, t),
+                chain,
+            )
+        )
 
     def _note(self, direction: Direction, message: Content, index: int) -> Note:
         if isinstance(message, Message):
@@ -268,9 +278,8 @@ class _Composer:
         start = bisect_right(self._requests, first)
         return tuple(self._requests[start:])
 
-    def _gap(self, cue: Cue, t: int) -> float:
-        chain = None if self.strict else cue.chain
-        before = max((self._times[cause] for cause in cue.causes), default=0)
+    def _gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
+        before = max((self._times[cause] for cause in causes), default=0)
         before = max(before, self._chain_times.get(chain, 0))
         self._chain_times[chain] = max(t, before)
         return max(t - before, 0) / 1_000_000

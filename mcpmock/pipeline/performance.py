@@ -139,16 +139,13 @@ class Performance:
 
     def stop_waiting(self, now: float) -> None:
         """Nothing more comes from the client: no overlap is worth waiting for."""
-        places = sorted(self._held)
+        self._schedule(dict(self._held), now)
         self._held.clear()
-        self._schedule(places, now)
 
     def play(self, now: float) -> list[Frame]:
         """What is due, in order, with the live identities in place of the recorded ones."""
-        expired = [place for place in sorted(self._held) if self._patience_ends(place) <= now]
-        for place in expired:
-            del self._held[place]
-        self._schedule(expired, now)
+        expired = [place for place in self._held if self._patience_ends(place) <= now]
+        self._schedule({place: self._held.pop(place) for place in expired}, now)
         frames = []
         while self._due and self._due[0][0] <= now:
             _, place = heapq.heappop(self._due)
@@ -191,33 +188,32 @@ class Performance:
             if not self._waiting[place]:
                 released.append(place)
         self._release(released, now)
-        ready = [place for place in sorted(self._held) if not self._missing(place)]
-        for place in ready:
-            del self._held[place]
-        self._schedule(ready, now)
+        ready = [place for place in self._held if not self._missing(place)]
+        self._schedule({place: self._held.pop(place) for place in ready}, now)
 
     def _release(self, places: Iterable[int], now: float) -> None:
-        ready = []
+        ready = {}
         for place in places:
-            if self._missing(place):
-                self._held[place] = now
-            else:
-                ready.append(place)
+            (self._held if self._missing(place) else ready)[place] = now
         self._schedule(ready, now)
 
-    def _schedule(self, places: Iterable[int], now: float) -> None:
-        """Cues that are ready together: none overtakes one recorded before it for the sake of
+    def _schedule(self, ready: dict[int, float], now: float) -> None:
+        """Cues that can go, with the time since when their causes have happened: pauses count from
+        there.
+
+        Of those that are ready together none overtakes one recorded before it for the sake of
         `after_progress` alone.
         """
         floor = 0.0
-        for place in sorted(places):
+        for place, since in sorted(ready.items()):
             cue = self.score.cues[place]
             pause = self.pace.timing.pause(cue.gap)
-            due = max(now, self._chain_due.get(cue.chain, now)) + pause
+            due = max(now, max(since, self._chain_due.get(cue.chain, since)) + pause)
             if cue.answers and cue.chain in self._progress_due:
                 due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
             if pause == 0:
                 due = floor = max(due, floor)
+            due = round(due, 6)  # recorded times are in us: what came together stays together
             self._chain_due[cue.chain] = due
             if _is_progress(cue.frame):
                 self._progress_due[cue.chain] = due

@@ -129,10 +129,7 @@ def test_nothing_runs_a_shell_or_evaluates() -> None:
     """No text of a cassette or of the wire can become a command or code."""
     banned = ("shell=True", "os.system", "eval(", "exec(", "pickle", "webbrowser")
     found = [
-        (path.name, word)
-        for path in FILES
-        for word in banned
-        if word in path.read_text("utf-8")
+        (path.name, word) for path in FILES for word in banned if word in path.read_text("utf-8")
     ]
 
     assert [] == found
