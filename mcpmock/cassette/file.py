@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import os
 import stat
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def read_bytes(path: Path) -> bytes:
                 data = gzip.GzipFile(fileobj=file).read(MAX_BYTES + 1)
             else:
                 data = file.read(MAX_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise CassetteError(path, _words(error)) from error
     if len(data) > MAX_BYTES:
         raise CassetteError(path, f"holds more than {MAX_BYTES >> 20} MiB")
@@ -63,7 +64,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def rewrite(path: Path, data: bytes) -> None:
-    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError."""
+    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError.
+    """
     try:
         _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
@@ -86,16 +88,19 @@ class TakeFile:
         self._digest = hashlib.sha256()
         self._events = 0
         self._size = os.fstat(fd).st_size
+        self._ahead = b""
 
     def begin(self, header: Header) -> None:
         """Writes the header, on a line of its own even after a file that ended in the middle of
         one.
+
+        If that fails, the next write brings it: no event stands in a file before its header.
         """
-        if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
-            self._write(b"\n")
         line = msgspec.json.encode(header) + b"\n"
-        self._write(line)
         self._digest.update(line)
+        torn = self._size and os.pread(self._fd, 1, self._size - 1) != b"\n"
+        self._ahead = b"\n" + line if torn else line
+        self._write(b"")
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Writes event lines with one `write`; when it returns, the kernel has them."""
@@ -133,14 +138,15 @@ class TakeFile:
         os.close(self._fd)
 
     def _write(self, data: bytes) -> None:
-        view = memoryview(data)
+        view = memoryview(self._ahead + data if self._ahead else data)
+        size = self._size + len(view)
         try:
             while view:
                 view = view[os.write(self._fd, view) :]
         except OSError:
             os.ftruncate(self._fd, self._size)
             raise
-        self._size += len(data)
+        self._size, self._ahead = size, b""
 
 
 def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> TakeFile | None:

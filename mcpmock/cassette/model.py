@@ -87,7 +87,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps)."""
+        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps).
+        """
         direction = C2S if self.d == "c2s" else messages.S2C
         if self.stderr is not UNSET:
             return Frame(messages.S2C, self._stderr_bytes(), b"", messages.Stderr(), self.x)
@@ -108,12 +109,12 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
         if self.text is not UNSET:
             return self.text.encode()
         if self.b64 is not UNSET:
-            return base64.b64decode(self.b64)
+            return base64.b64decode(self.b64, validate=True)
         return None
 
     def _stderr_bytes(self) -> bytes:
         if self.raw is not None:
-            return base64.b64decode(self.raw)
+            return base64.b64decode(self.raw, validate=True)
         return self.stderr.encode() if self.stderr is not UNSET else b""
 
     def _fact(self) -> messages.Fact | None:
@@ -191,7 +192,8 @@ _OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
 def embeddable(raw: bytes) -> bool:
     """Whether these bytes may stand in a line as they are, and come back from it as they were.
 
-    Only a whole JSON object or array without white space around it and without line breaks does both.
+    Only a whole JSON object or array without white space around it and without line breaks does
+    both.
     """
     if not raw.startswith(_OPENERS) or not raw.endswith(_CLOSERS) or b"\r" in raw or b"\n" in raw:
         return False
@@ -215,9 +217,11 @@ def payload_field(raw: bytes) -> bytes:
 
 
 def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-    """The lines of frames that came together, the first numbered `n`; what is not to be redacted only.
+    """The lines of frames that came together, the first numbered `n`; what is not to be redacted
+    only.
 
-    Ordinary messages of one direction are what is written a million times: they are checked in one go.
+    Ordinary messages of one direction are what is written a million times: they are checked in one
+    go.
     """
     raws = [frame.raw for frame in frames if frame.fact is None and frame.eol == b"\n"]
     if len(raws) < len(frames) or frames[0].exchange is not None or not _all_embeddable(raws):
@@ -240,7 +244,8 @@ def _all_embeddable(raws: Sequence[bytes]) -> bool:
 
 
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
-    """The line for a live frame, with its line break. `t` is in microseconds since the take began."""
+    """The line for a live frame, with its line break. `t` is in microseconds since the take began.
+    """
     parts = [b'"n":%d,"t":%d' % (n, t)]
     if session != 1:
         parts.append(b'"s":%d' % session)

@@ -20,7 +20,7 @@ from mcpmock.protocol.spans import UNREADABLE, Span, members
 from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take
 
 HEADER_START = b'{"mcpmock":'
-_MAJOR = re.compile(rb'\{"mcpmock":(\d{1,9})[,}]')
+_MAJOR = re.compile(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
 _FOOTER_START = b'{"footer":'
 _PAYLOADS = ("m", "text", "b64", "http", "sse", "body", "stderr", "end", "fault", "gap")
 _header = msgspec.json.Decoder(Header)
@@ -57,8 +57,10 @@ def refusal(line: bytes) -> str | None:
         torn = HEADER_START.startswith(line)
         return None if torn else "is not a cassette: its first line is no mcpmock header"
     major = _MAJOR.match(line)
-    if major is not None and int(major[1]) != FORMAT:
-        return f"has format {int(major[1])}, this mcpmock reads {FORMAT}; a newer mcpmock reads it"
+    if major is not None and major[1] != b"%d" % FORMAT:
+        return (
+            f"has format {major[1].decode()}, this mcpmock reads {FORMAT}; a newer mcpmock reads it"
+        )
     return None
 
 
@@ -67,29 +69,28 @@ class _Reader:
     cassette: Cassette
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
     _take: Take | None = None
+    _refused: bool = False
     _suspect: Damage | None = None
     """A line that is damage, unless a header follows: then it was the torn tail of the take before.
     """
 
     def line(self, number: int, line: bytes) -> None:
         """A line that ended."""
-        if not line.strip():
+        if line.startswith(HEADER_START) and refusal(line):
+            self._refuse(number, refusal(line) or "")
+        elif (header := _header_of(line)) is not None:
+            self._begin(number, header, line)
+        elif (event := _decode(line)) is not None:
+            self._settle()
+            self._event(number, event)
             self._digest.update(line + b"\n")
-            return
-        if line.startswith(HEADER_START):
-            self._begin(number, line)
-            return
-        glued = line.find(HEADER_START, 1)
-        if glued > 0 and _is_header(line[glued:]):
-            self._suspect_line(number, "torn, and the next take is glued to it")
-            self._begin(number, line[glued:])
-            return
-        self._settle()
-        if line.startswith(_FOOTER_START):
-            self._end(number, line)
+        elif (footer := _footer_of(line)) is not None:
+            self._settle()
+            self._end(number, footer)
+        elif not line.strip():
+            self._digest.update(line + b"\n")
         else:
-            self._event(number, line)
-        self._digest.update(line + b"\n")
+            self._other(number, line)
 
     def tail(self, number: int, line: bytes) -> None:
         """A last line without its line break was never written to the end."""
@@ -100,37 +101,44 @@ class _Reader:
         self._drop_torn()
         self._close_take()
 
-    def _begin(self, number: int, line: bytes) -> None:
+    def _other(self, number: int, line: bytes) -> None:
+        """A line that is none of ours: torn, perhaps with the next header glued to it."""
+        self._settle()
+        self._suspect = Damage(number, _reason(line))
+        at = line.find(HEADER_START, 1)
+        while at > 0:
+            header = _header_of(line[at:])
+            if header is not None:
+                self._begin(number, header, line[at:])
+                return
+            at = line.find(HEADER_START, at + 1)
+        self._digest.update(line + b"\n")
+
+    def _begin(self, number: int, header: Header, line: bytes) -> None:
         self._drop_torn()
         self._close_take()
         self._digest = hashlib.sha256(line + b"\n")
-        try:
-            self._take = Take(header=_header.decode(line), events=[], line=number)
-        except UNREADABLE as error:
-            self._take = None
-            self._damage(number, f"not a header: {error}")
-            return
+        self._take = Take(header=header, events=[], line=number)
         self.cassette.takes.append(self._take)
 
-    def _event(self, number: int, line: bytes) -> None:
-        event = _decode(line)
-        if event is None:
-            self._suspect_line(number, _reason(line))
-        elif self._take is None:
+    def _refuse(self, number: int, reason: str) -> None:
+        """A take of a format that we do not know: its events must not be taken for ours."""
+        self._drop_torn()
+        self._close_take()
+        self._refused = True
+        self.cassette.damage.append(Damage(number, reason))
+
+    def _event(self, number: int, event: Event) -> None:
+        if self._take is None:
             self._damage(number, "an event before any header")
         elif self._take.footer is not None:
             self._damage(number, "an event after the footer of its take")
         else:
             self._take.events.append(event)
 
-    def _end(self, number: int, line: bytes) -> None:
+    def _end(self, number: int, footer: Footer) -> None:
         if self._take is None:
             self._damage(number, "a footer before any header")
-            return
-        try:
-            footer = _footer_line.decode(line).footer
-        except UNREADABLE as error:
-            self._damage(number, f"not a footer: {error}")
             return
         self._take.footer = footer
         self._take.sealed = footer.sha256 == self._digest.hexdigest()
@@ -142,10 +150,6 @@ class _Reader:
             text = "incomplete: its recorder was stopped before it could write a footer"
             self._notice(self._take.line, text)
         self._take = None
-
-    def _suspect_line(self, number: int, reason: str) -> None:
-        self._settle()
-        self._suspect = Damage(number, reason)
 
     def _drop_torn(self) -> None:
         if self._suspect is not None:
@@ -159,22 +163,35 @@ class _Reader:
             self._suspect = None
 
     def _damage(self, number: int, reason: str) -> None:
-        self.cassette.damage.append(Damage(number, reason))
+        if not self._refused:
+            self.cassette.damage.append(Damage(number, reason))
 
     def _notice(self, number: int, text: str) -> None:
         self.cassette.notices.append(Notice(number, text))
 
 
-def _is_header(line: bytes) -> bool:
+def _header_of(line: bytes) -> Header | None:
+    if not line.startswith(HEADER_START):
+        return None
     try:
-        _header.decode(line)
+        return _header.decode(line)
     except UNREADABLE:
-        return False
-    return True
+        return None
+
+
+def _footer_of(line: bytes) -> Footer | None:
+    if not line.startswith(_FOOTER_START):
+        return None
+    try:
+        return _footer_line.decode(line).footer
+    except UNREADABLE:
+        return None
 
 
 def _decode(line: bytes) -> Event | None:
-    """The event in a line, or None. Nesting that stops msgspec's recursion does not stop us."""
+    """The event in a line, or None if it is none of ours. Nesting that stops msgspec's recursion
+    does not stop us.
+    """
     event: Event | None
     try:
         event = _event.decode(line)
@@ -182,7 +199,16 @@ def _decode(line: bytes) -> Event | None:
         event = _decode_deep(line)
     except UNREADABLE:
         return None
-    return event if event is not None and _payloads(event) == 1 else None
+    return event if event is not None and _payloads(event) == 1 and _sound(event) else None
+
+
+def _sound(event: Event) -> bool:
+    """Whether what is packed in it can be unpacked."""
+    packed = event.b64 is not UNSET or event.raw is not None or event.http is not UNSET
+    try:
+        return not packed or event.frame is not None
+    except UNREADABLE:
+        return False
 
 
 def _decode_deep(line: bytes) -> Event | None:
@@ -210,4 +236,6 @@ def _reason(line: bytes) -> str:
         return f"not an event: {error}"
     except UNREADABLE:
         return "not an event: not JSON"
+    if _payloads(event) == 1:
+        return "not an event: its payload cannot be unpacked"
     return f"not an event: {_payloads(event)} payloads where there must be one"

@@ -192,7 +192,7 @@ class Performance:
         self._schedule({place: self._held.pop(place) for place in ready}, now)
 
     def _release(self, places: Iterable[int], now: float) -> None:
-        ready = {}
+        ready: dict[int, float] = {}
         for place in places:
             (self._held if self._missing(place) else ready)[place] = now
         self._schedule(ready, now)

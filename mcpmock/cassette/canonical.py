@@ -1,0 +1,194 @@
+"""A cassette's lines put in form: `canonical` for git, `recover` for a damaged file. Bytes in and
+bytes out.
+
+Both work on the very lines, not on `Event`s: unknown keys and the bytes of every message survive.
+`sheets` stands below and tells the lines apart. Reading and writing the file is `file`'s affair,
+telling what was done the command line's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Literal
+
+import attrs
+import msgspec
+
+from mcpmock.protocol.messages import S2C, Frame, Stderr, member
+from mcpmock.protocol.spans import members, splice
+
+from .model import Damage, Event, Footer, Header, event_line
+from .sheets import Line, Sheet, take_apart
+
+Times = Literal["drop", "round", "keep"]
+ROUND_TO = 10_000
+"""Microseconds: enough for the pace of a session."""
+_DEFAULTS = {
+    "s": b"1", "x": b"null", "d": b"null",
+    "eol": b'"\\n"', "raw": b"null", "oversize": b"null", "redacted": b"false",
+}  # fmt: skip
+_STDERR_KEYS = {"n", "t", "s", "x", "stderr", "raw", "redacted"}
+_event = msgspec.json.Decoder(Event)
+_json = msgspec.json.Encoder()
+
+
+@attrs.frozen
+class Canonical:
+    """A cassette in canonical form, and what it took."""
+
+    data: bytes
+    takes: int
+    events: int
+    joined: int
+    """How many events of standard error went into the one before."""
+    sealed: int
+    """How many takes have a footer."""
+    torn: tuple[Damage, ...]
+    """The lines that were never written to their end, and are left out."""
+
+
+@attrs.frozen
+class Recovery:
+    """What could be saved of a cassette, and what could not."""
+
+    data: bytes
+    takes: int
+    events: int
+    lost: tuple[Damage, ...]
+    headers: int
+    """How many takes had lost their header and got a substitute."""
+    footers: int
+    """How many footers no longer fit, and are left out."""
+    renumbered: int
+    """How many takes had their events out of sequence."""
+
+
+def canonical(data: bytes, times: Times = "drop") -> Canonical:
+    """An undamaged cassette in the form that all recordings of one session have in common."""
+    sheets, torn = take_apart(_ended(data))
+    formed = [_formed(sheet, times) for sheet in sheets]
+    events = _count(formed)
+    return Canonical(
+        b"".join(sheet.data for sheet in formed),
+        takes=len(formed),
+        events=events,
+        joined=_count(sheets) - events,
+        sealed=sum(sheet.footer is not None for sheet in formed),
+        torn=tuple(torn),
+    )
+
+
+def recover(data: bytes) -> Recovery:
+    """All good lines of a cassette as they are. Besides the bad ones, footers that no longer fit
+    are left out.
+    """
+    sheets, lost = take_apart(_ended(data))
+    disordered = [sheet for sheet in sheets if not _ascending(sheet)]
+    for sheet in disordered:
+        sheet.body = _renumbered(sheet.events)
+    unfit = [sheet for sheet in sheets if sheet.footer and not _fits(sheet, sheet.footer)]
+    for sheet in unfit:
+        sheet.footer = None
+    return Recovery(
+        b"".join(sheet.data for sheet in sheets),
+        takes=len(sheets),
+        events=_count(sheets),
+        lost=tuple(lost),
+        headers=sum(sheet.header is None for sheet in sheets),
+        footers=len(unfit),
+        renumbered=len(disordered),
+    )
+
+
+def _ended(data: bytes) -> bytes:
+    """A last line that only lacks its line break is a good line."""
+    return data if data.endswith(b"\n") or not data else data + b"\n"
+
+
+def _count(sheets: Iterable[Sheet]) -> int:
+    return sum(len(sheet.events) for sheet in sheets)
+
+
+def _ascending(sheet: Sheet) -> bool:
+    numbers = [0, *(line.n for line in sheet.events)]
+    return all(before < after for before, after in pairwise(numbers))
+
+
+def _renumbered(events: Sequence[Line]) -> list[Line]:
+    return [
+        Line(line.number, splice(line.raw, [((members(line.raw) or {})["n"], b"%d" % n)]))
+        for n, line in enumerate(events, 1)
+    ]
+
+
+def _fits(sheet: Sheet, footer: Line) -> bool:
+    return all(member(footer.raw, "footer", name) == value for name, value in sheet.seal.items())
+
+
+def _formed(sheet: Sheet, times: Times) -> Sheet:
+    """The take in canonical form, sealed again if it was."""
+    assert sheet.header is not None, "because only a damaged cassette has lost one"
+    formed = Sheet(Line(0, _formed_header(sheet.header.raw, times)))
+    for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
+        formed.body.append(Line(0, _formed_event(raw, n, times)))
+    if sheet.footer is not None:
+        outer = _fields(sheet.footer.raw)
+        outer["footer"] = _object(_fields(outer["footer"]) | formed.seal, Footer.__struct_fields__)
+        formed.footer = Line(0, _object(outer, ("footer",)))
+    return formed
+
+
+def _formed_header(raw: bytes, times: Times) -> bytes:
+    fields = _fields(raw)
+    if times == "drop":
+        fields.pop("recorded_at", None)
+    return _object(fields, Header.__struct_fields__)
+
+
+def _formed_event(raw: bytes, n: int, times: Times) -> bytes:
+    fields = {name: value for name, value in _fields(raw).items() if _DEFAULTS.get(name) != value}
+    fields["n"] = b"%d" % n
+    if times == "drop":
+        fields.pop("t", None)
+    elif times == "round" and "t" in fields:
+        fields["t"] = b"%d" % (round(int(fields["t"]) / ROUND_TO) * ROUND_TO)
+    return _object(fields, Event.__struct_fields__)
+
+
+def _fields(raw: bytes) -> dict[str, bytes]:
+    """The members of an object by name, as they are written."""
+    return {name: raw[span.start : span.end] for name, span in (members(raw) or {}).items()}
+
+
+def _object(fields: dict[str, bytes], order: Sequence[str]) -> bytes:
+    """An object with the known keys first, in their order, and the unknown ones as they came."""
+    known = [name for name in order if name in fields]
+    names = dict.fromkeys((*known, *fields))
+    return b"{" + b",".join(_json.encode(name) + b":" + fields[name] for name in names) + b"}"
+
+
+def _joined(events: Iterable[bytes]) -> Iterator[bytes]:
+    """What a server wrote to standard error comes in pieces of any size; neighbours become one."""
+    pairs = ((raw, _plain_stderr(raw)) for raw in events)
+    for place, run in groupby(pairs, key=lambda pair: pair[1] and (pair[1].s, pair[1].x)):
+        if place is None:
+            yield from (raw for raw, _ in run)
+        else:
+            yield _join([event for _, event in run if event is not None])
+
+
+def _plain_stderr(raw: bytes) -> Event | None:
+    """The event in a line if it is standard error and nothing that joining could lose."""
+    if b'"stderr"' not in raw:
+        return None
+    fields = members(raw) or {}
+    return _event.decode(raw) if "stderr" in fields and fields.keys() <= _STDERR_KEYS else None
+
+
+def _join(run: list[Event]) -> bytes:
+    first = run[0]
+    raw = b"".join(event.frame.raw for event in run if event.frame is not None)
+    frame = Frame(S2C, raw, b"", Stderr(), first.x)
+    redacted = any(event.redacted for event in run)
+    return event_line(first.n, first.t, frame, session=first.s, redacted=redacted)[:-1]

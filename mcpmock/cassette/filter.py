@@ -1,0 +1,78 @@
+"""Choosing rows of a timeline by an expression: `method=tools/* tool=get_* !kind=error`.
+
+Terms are separated by spaces and must all hold; `!` before a term turns it round. Values are globs,
+where `?` may stand for a space; `text` looks anywhere in the payload. Pure: an expression nobody
+can mean is a ValueError, whose words are for the user.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase, translate
+
+import attrs
+
+from mcpmock.protocol.messages import Direction
+
+from .timeline import KINDS, Row
+
+_DIRECTIONS = tuple(direction.value for direction in Direction)
+_READERS: dict[str, Callable[[Row], tuple[str | None, ...]]] = {
+    "method": lambda row: (row.method,),
+    "tool": lambda row: (row.tool,),
+    "kind": lambda row: row.kinds,
+    "dir": lambda row: (row.event.d,),
+    "id": lambda row: row.id_forms,
+    "take": lambda row: (str(row.take),),
+    "text": lambda row: (_text(row),),
+}
+_CHOICES = {"kind": KINDS, "dir": _DIRECTIONS}
+
+
+@attrs.frozen
+class Term:
+    """One condition: a value of the row under `key` matches, or with `negated` none does."""
+
+    key: str
+    pattern: re.Pattern[str]
+    negated: bool = False
+
+    def holds(self, row: Row) -> bool:
+        values = _READERS[self.key](row)
+        found = any(value is not None and self.pattern.match(value) for value in values)
+        return found is not self.negated
+
+
+@attrs.frozen
+class Filter:
+    """All terms of an expression; without any, everything is kept."""
+
+    terms: tuple[Term, ...] = ()
+
+    @classmethod
+    def parse(cls, expression: str) -> Filter:
+        """Raises ValueError for a term that is none, naming what there is."""
+        return cls(tuple(_term(text) for text in expression.split()))
+
+    def keeps(self, row: Row) -> bool:
+        return all(term.holds(row) for term in self.terms)
+
+
+def _term(text: str) -> Term:
+    key, equals, glob = text.removeprefix("!").partition("=")
+    if key not in _READERS or not equals:
+        known = ", ".join(f"{name}=" for name in _READERS)
+        raise ValueError(f"no such term: {text}; there are {known}")
+    choices = _CHOICES.get(key, ())
+    if choices and not any(fnmatchcase(choice, glob) for choice in choices):
+        raise ValueError(f"no such {key}: {glob}; there are {', '.join(choices)}")
+    pattern = re.compile(translate(f"*{glob}*" if key == "text" else glob))
+    return Term(key, pattern, negated=text.startswith("!"))
+
+
+def _text(row: Row) -> str:
+    """The whole payload, and its summary, where strings stand without their JSON escapes."""
+    frame = row.event.frame
+    raw = b"" if frame is None else frame.raw
+    return f"{raw.decode('utf-8', 'replace')}\n{row.summary}"

@@ -1,0 +1,130 @@
+"""What an event says, in a few words: the tool and its arguments, the text of a result, an error.
+
+The words come out of the recording, so they are hostile still: the faces make them printable. What
+is worth telling of which method is one table; whatever is not in it is told as it was written.
+"""
+
+from __future__ import annotations
+
+from mcpmock.protocol.messages import (
+    Message,
+    Notification,
+    Request,
+    Response,
+    SseMeta,
+    decode,
+    member,
+)
+from mcpmock.protocol.session import CANCELLED, PROGRESS
+from mcpmock.protocol.spans import elements
+
+from .model import Event, Gap
+
+LIMIT = 200
+"""Characters in a summary."""
+_ITEMS = 20
+_Path = tuple[str, ...]
+_CALL: tuple[_Path, ...] = (("name",), ("arguments",))
+_ASKED: dict[str, tuple[_Path, ...]] = {
+    "initialize": (("clientInfo", "name"), ("clientInfo", "version"), ("protocolVersion",)),
+    "tools/call": _CALL,
+    "prompts/get": _CALL,
+    "resources/read": (("uri",),),
+    "resources/subscribe": (("uri",),),
+    "resources/unsubscribe": (("uri",),),
+    "completion/complete": (("ref", "name"), ("ref", "uri"), ("argument",)),
+    "logging/setLevel": (("level",),),
+    "sampling/createMessage": (("messages",),),
+    "elicitation/create": (("message",),),
+    CANCELLED: (("requestId",), ("reason",)),
+    "notifications/message": (("level",), ("logger",), ("data",)),
+    PROGRESS: (("progress",), ("total",), ("message",)),
+    "notifications/resources/updated": (("uri",),),
+}
+_ANSWERED: dict[str, tuple[_Path, ...]] = {
+    "initialize": (("serverInfo", "name"), ("serverInfo", "version"), ("protocolVersion",)),
+    "tools/list": (("tools",),),
+    "tools/call": (("content",), ("structuredContent",)),
+    "prompts/list": (("prompts",),),
+    "prompts/get": (("messages",),),
+    "resources/list": (("resources",),),
+    "resources/templates/list": (("resourceTemplates",),),
+    "resources/read": (("contents",),),
+    "roots/list": (("roots",),),
+    "sampling/createMessage": (("model",), ("content",)),
+    "elicitation/create": (("action",), ("content",)),
+}
+_NAMES: tuple[_Path, ...] = (("text",), ("content", "text"), ("name",), ("uri",), ("type",))
+
+
+def message_summary(message: Message, raw: bytes, method: str | None) -> str:
+    """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
+    match message:
+        case Request() | Notification():
+            return brief(_telling(message.params, _ASKED.get(message.method, ())))
+        case Response(error=bytes() as error):
+            return brief(_telling(error, (("code",), ("message",))))
+        case Response():
+            return brief(_telling(message.result, _ANSWERED.get(method or "", ())))
+        case _:
+            return brief(raw.decode("utf-8", "backslashreplace"))
+
+
+def event_summary(event: Event) -> str:
+    """Of an event that is no message."""
+    match event:
+        case Event(stderr=str() as text) | Event(body=str() as text) | Event(end=str() as text):
+            return brief(text)
+        case Event(end=dict() as end):
+            return brief(" ".join(f"{how} {value}" for how, value in end.items()))
+        case Event(http=dict() as http):
+            names = ("method", "target", "status", "reason")
+            return brief(" ".join(str(http[name]) for name in names if name in http))
+        case Event(gap=Gap() as gap):
+            return brief(f"{gap.events} events, {gap.bytes} bytes: {gap.reason}")
+        case Event(sse=SseMeta() as sse):
+            told = {"id": sse.id, "event": sse.event, "retry": sse.retry, "comment": sse.comment}
+            return brief(
+                " ".join(f"{name}={told[name]}" for name in told if told[name] is not None)
+            )
+        case _:
+            return brief(str(event.fault))
+
+
+def text_member(raw: bytes | None, *path: str) -> str | None:
+    """The string at a path, None where there is none."""
+    value = member(raw, *path)
+    return None if value is None or value[:1] != b'"' else _text(value)
+
+
+def brief(text: str) -> str:
+    """On one line and not long."""
+    line = " ".join(text[: 4 * LIMIT].split())
+    return line if len(line) <= LIMIT else line[: LIMIT - 3] + "..."
+
+
+def _telling(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
+    found = [value for path in paths if (value := member(raw, *path)) is not None]
+    return " ".join(_words(value) for value in found) if found else _words(raw or b"")
+
+
+def _words(raw: bytes) -> str:
+    """A string as its text, a list by the names or the texts in it, the rest as written."""
+    spans = elements(raw) if raw[:1] == b"[" else None
+    if spans is None:
+        return _text(raw)
+    items = [_item(raw[span.start : span.end]) for span in spans[:_ITEMS]]
+    return ", ".join(items) + (", ..." if len(spans) > _ITEMS else "")
+
+
+def _item(raw: bytes) -> str:
+    found = (member(raw, *path) for path in _NAMES)
+    return _text(next((value for value in found if value is not None), raw))
+
+
+def _text(raw: bytes) -> str:
+    """Encodable whatever was recorded: a lone surrogate is spelled out."""
+    value = decode(raw) if raw[:1] == b'"' else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return raw[: 4 * LIMIT].decode("utf-8", "backslashreplace")

@@ -1,0 +1,248 @@
+"""A cassette as rows: each event with what it belongs to, how long it took, what is odd about it.
+
+Pure: events in, `Row`s out. Who answers whom is `protocol.session`'s knowledge, the words are
+`summary`'s. Printing the rows is the faces' affair, choosing among them `filter`'s and
+`exchange`'s. The members of a batch are rows of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+from msgspec import UNSET
+
+from mcpmock.protocol.messages import (
+    C2S,
+    Direction,
+    Frame,
+    Message,
+    Notification,
+    Opaque,
+    Request,
+    Response,
+    decode,
+    member,
+    parse_items,
+)
+from mcpmock.protocol.session import CANCELLED, PROGRESS, Note, Session
+
+from .model import Cassette, Event, Take
+from .summary import event_summary, message_summary, text_member
+
+FACTS = ("stderr", "end", "http", "sse", "body", "fault", "gap")
+KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
+_ANSWERED, _CANCELLED = "answered", "cancelled"
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """An event, or one message of a batch, and what is known of it."""
+
+    take: int
+    """Which take of the cassette, from 1."""
+    event: Event
+    kind: str
+    """One of KINDS. `error` is a response too: an error, or a tool's result that says it is one."""
+    summary: str
+    direction: Direction | None = None
+    method: str | None = None
+    """Its own method; of a response the method it answers."""
+    id: str | None = None
+    """As it was spelled."""
+    tool: str | None = None
+    """The tool that is called, of the call and of all that belongs to it."""
+    latency: int | None = None
+    """Of a response: microseconds since its request."""
+    call: int | None = None
+    """The place among the rows of the request it answers, reports on, cancels, or is."""
+    within: int | None = None
+    """The place of the client's request during which the server sent this."""
+    item: int | None = None
+    """Its place in a batch."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return ("response", self.kind) if self.kind == "error" else (self.kind,)
+
+    @property
+    def id_forms(self) -> tuple[str, ...]:
+        """Its id as spelled, and where that is a string also bare."""
+        if self.id is None:
+            return ()
+        value = decode(self.id.encode())
+        return (self.id, value) if isinstance(value, str) else (self.id,)
+
+
+def timeline(cassette: Cassette) -> list[Row]:
+    """All events of all takes, in the order of the file."""
+    rows: list[Row] = []
+    for number, take in enumerate(cassette.takes, 1):
+        rows += _Annotator.of(take, number, len(rows)).all_rows()
+    return rows
+
+
+def exchange(rows: Iterable[Row], id_: str) -> list[Row]:
+    """Of a whole timeline, the requests with this id and all that belongs to them: the server's
+    questions and the client's answers too.
+    """
+    inside: set[int] = set()
+    found = []
+    for place, row in enumerate(rows):
+        asked = row.kind == "request" and id_ in row.id_forms
+        if asked or row.call in inside or row.within in inside:
+            found.append(row)
+            if row.kind == "request":
+                inside.add(place)
+    return found
+
+
+@attrs.define
+class _Annotator:
+    """Reads one take."""
+
+    take: Take
+    number: int
+    offset: int
+    """The place of its first row among all rows."""
+    timed: bool
+    """Whether it has times: `fmt` drops them."""
+    rows: list[Row] = attrs.field(factory=list)
+    _sessions: dict[int, Session] = attrs.field(factory=dict)
+    _fates: dict[int, str] = attrs.field(factory=dict)
+    """What became of a request, by its place."""
+
+    @classmethod
+    def of(cls, take: Take, number: int, offset: int) -> _Annotator:
+        return cls(take, number, offset, timed=any(event.t for event in take.events))
+
+    def all_rows(self) -> Iterator[Row]:
+        for event in self.take.events:
+            frame = event.frame
+            if frame is None or frame.fact is not None:
+                self.rows.append(self._fact(event, frame))
+            else:
+                self._messages(event, frame)
+        for place, row in enumerate(self.rows, self.offset):
+            fate = self._fates.get(place, "unanswered")
+            odd = row.kind == "request" and fate != _ANSWERED
+            yield attrs.evolve(row, notes=(fate, *row.notes)) if odd else row
+
+    def _fact(self, event: Event, frame: Frame | None) -> Row:
+        kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
+        direction = frame.direction if frame is not None and event.d is not None else None
+        return Row(
+            take=self.number,
+            event=event,
+            kind=kind,
+            summary=event_summary(event),
+            direction=direction,
+            notes=_modifiers(event),
+        )
+
+    def _messages(self, event: Event, frame: Frame) -> None:
+        messages = parse_items(frame.raw)
+        batch = frame.raw.lstrip()[:1] == b"[" and messages != [Opaque()]
+        for item, message in enumerate(messages):
+            self.rows.append(self._message(event, frame, message, item if batch else None))
+
+    def _message(self, event: Event, frame: Frame, message: Message, item: int | None) -> Row:
+        place = self.offset + len(self.rows)
+        session = self._sessions.setdefault(event.s, Session())
+        note = session.note(frame.direction, message, place)
+        id_ = getattr(message, "id", None)
+        notes = (*self._oddities(message, note), *_modifiers(event))
+        return Row(
+            take=self.number,
+            event=event,
+            kind=_kind(message),
+            summary=message_summary(message, frame.raw, note.method),
+            direction=frame.direction,
+            method=note.method,
+            id=None if id_ is None else id_.decode("utf-8", "backslashreplace"),
+            tool=_tool(note),
+            latency=self._latency(event, message, note),
+            call=None if note.call is None else note.call.index,
+            within=self._within(event, frame, note),
+            item=item,
+            notes=notes if item is None else (f"batch {item + 1}", *notes),
+        )
+
+    def _oddities(self, message: Message, note: Note) -> tuple[str, ...]:
+        """What is odd about it; keeps account of what became of the requests."""
+        match message:
+            case Response():
+                return self._answer(note)
+            case Notification(method=method) if method == CANCELLED:
+                return self._cancel(note)
+            case Notification(method=method) if method == PROGRESS and note.call is None:
+                return ("unknown token",)
+            case _:
+                return ("late",) if note.late else ()
+
+    def _answer(self, note: Note) -> tuple[str, ...]:
+        if note.call is None:
+            return ("answers no request",)
+        if note.late:
+            return (f"late: {self._fates[note.call.index]} before",)
+        self._fates[note.call.index] = _ANSWERED
+        return ()
+
+    def _cancel(self, note: Note) -> tuple[str, ...]:
+        if note.call is None:
+            return ("cancels no request",)
+        fate = self._fates.setdefault(note.call.index, _CANCELLED)
+        return ("late: answered before",) if fate == _ANSWERED else ()
+
+    def _latency(self, event: Event, message: Message, note: Note) -> int | None:
+        if not self.timed or note.call is None or not isinstance(message, Response):
+            return None
+        return event.t - self.rows[note.call.index - self.offset].event.t
+
+    def _within(self, event: Event, frame: Frame, note: Note) -> int | None:
+        """What a server sends of itself belongs to the one call that is open, on HTTP to the one of
+        its exchange.
+        """
+        if frame.direction is C2S or note.method is None:
+            return None
+        if note.call is not None and note.call.direction is C2S:
+            return None
+        calls = self._sessions[event.s].open_calls(C2S)
+        if event.x is not None:
+            calls = [c for c in calls if self.rows[c.index - self.offset].event.x == event.x]
+        return calls[0].index if len(calls) == 1 else None
+
+
+def _kind(message: Message) -> str:
+    match message:
+        case Request():
+            return "request"
+        case Notification():
+            return "notification"
+        case Response(error=None, result=result):
+            return "error" if member(result, "isError") == b"true" else "response"
+        case Response():
+            return "error"
+        case _:
+            return "opaque"
+
+
+def _tool(note: Note) -> str | None:
+    request = None if note.call is None else note.call.request
+    if request is None or request.method != "tools/call":
+        return None
+    return text_member(request.params, "name")
+
+
+def _modifiers(event: Event) -> tuple[str, ...]:
+    found = []
+    if event.eol != "\n":
+        found.append({"\r\n": "CRLF", "": "no line break"}.get(event.eol, "odd line break"))
+    if event.oversize is not None:
+        found.append(f"only the head of {event.oversize.bytes} bytes")
+    if event.redacted:
+        found.append("redacted")
+    if event.s != 1:
+        found.append(f"session {event.s}")
+    return tuple(found)

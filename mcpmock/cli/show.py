@@ -1,0 +1,251 @@
+"""`mcpmock show`: a cassette in the terminal, as a timeline, one exchange, frames or a diagram.
+
+What to show is chosen by `cassette.timeline` and `cassette.filter`; here it is drawn. Everything
+that was recorded is hostile: no word of it is written but through `printable`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .terminal import CASSETTE, common, emit, printable, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.filter import Filter
+    from mcpmock.cassette.model import Cassette, Event, Take
+    from mcpmock.cassette.timeline import Row
+
+_COLORS = {"error": "red", "opaque": "magenta", "gap": "red", "stderr": "bright_black"}
+_ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
+_KINDS = {"notification": "notify"}
+_STEPS = {
+    "request": "->>",
+    "response": "-->>",
+    "error": "--x",
+    "notification": "-)",
+    "opaque": "->>",
+}
+_MEANING = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
+_METHOD_WIDTH = 30
+_MIN_WIDTH = 80
+_LABEL = 60
+
+
+@click.command()
+@click.argument("file", type=CASSETTE)
+@click.option(
+    "--filter",
+    "expression",
+    default="",
+    metavar="EXPR",
+    help="Only events for which all terms hold: method=tools/* tool=get_* kind=error dir=c2s id=7"
+    " take=2 text=needle; ! before a term negates it, values are globs.",
+)
+@click.option("--id", "id_", metavar="ID", help="One request and all that belongs to it, whole.")
+@click.option("--raw", "view", flag_value="raw", help="The recorded frames, one a line.")
+@click.option("--mermaid", "view", flag_value="mermaid", help="A sequence diagram for Markdown.")
+@common
+def show(
+    file: Path,
+    expression: str,
+    id_: str | None,
+    view: str | None,
+    quiet: bool,
+    verbose: bool,  # noqa: ARG001
+    as_json: bool,
+) -> int:
+    """Read a cassette in the terminal.
+
+    Each line is an event: its number, when it came, who sent it, what it is and says, and, in
+    brackets, what is odd about it. Times count from the start of the take; a time in parentheses is
+    how long the request took.
+    """
+    from mcpmock.cassette.file import load
+    from mcpmock.cassette.timeline import exchange, timeline
+
+    wanted = _filter(expression)
+    cassette = load(file)
+    if not quiet:
+        for notice in cassette.notices:
+            say(f"{file}:{notice.line}: {notice.text}")
+    everything = timeline(cassette)
+    rows = everything if id_ is None else exchange(everything, id_)
+    if id_ is not None and not rows:
+        say(f"{file}: no request has the id {id_}")
+        return 1
+    rows = [row for row in rows if wanted.keeps(row)]
+    if as_json:
+        for row in rows:
+            emit(_annotations(row, everything))
+    elif view == "raw":
+        _write_frames(rows)
+    else:
+        lines = _diagram(rows) if view else _timeline(cassette, rows, whole=id_ is not None)
+        for line in lines:
+            click.echo(line)
+    return 0
+
+
+def _filter(expression: str) -> Filter:
+    from mcpmock.cassette.filter import Filter
+
+    try:
+        return Filter.parse(expression)
+    except ValueError as error:
+        raise click.UsageError(printable(str(error))) from error
+
+
+def _annotations(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
+    """For `--json`: what is known of an event, and the event as it was recorded."""
+    return {
+        "type": "event",
+        "take": row.take,
+        "n": row.event.n,
+        "kind": row.kind,
+        "method": row.method,
+        "id": row.id,
+        "tool": row.tool,
+        "latency": row.latency,
+        "call": None if row.call is None else everything[row.call].event.n,
+        "summary": row.summary,
+        "notes": row.notes,
+        "event": row.event,
+    }
+
+
+def _write_frames(rows: Iterable[Row]) -> None:
+    """Frame after frame, byte for byte unless a terminal would see them."""
+    events = {id(row.event): row.event for row in rows}.values()
+    for payload in (event.payload for event in events):
+        if payload is None:
+            continue
+        if sys.stdout.isatty():
+            click.echo(printable(payload.decode("utf-8", "backslashreplace")))
+        else:
+            click.echo(payload)
+
+
+def _timeline(cassette: Cassette, rows: Sequence[Row], *, whole: bool) -> Iterator[str]:
+    """Under a heading for each take its rows; with `whole` each with all of its payload."""
+    for number, group in groupby(rows, key=lambda row: row.take):
+        inside = list(group)
+        yield from _heading(number, cassette.takes[number - 1])
+        for row, line in zip(inside, _lines(inside), strict=True):
+            yield line
+            if whole and not row.item:
+                yield indent(_pretty(row.event), "      ")
+
+
+def _heading(number: int, take: Take) -> Iterator[str]:
+    header, closed = take.header, "complete" if take.footer is not None else "incomplete"
+    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", closed)
+    told = "  ".join(_safe(fact) for fact in (f"take {number}", *facts) if fact)
+    yield click.style(told, bold=True)
+    if header.target is not None:
+        target = header.target
+        yield "  " + _safe(target if isinstance(target, str) else shlex.join(target))
+
+
+def _lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The rows in columns, as wide as the terminal."""
+    from rich.cells import cell_len, set_cell_size
+
+    timed = any(row.event.t for row in rows)
+    times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
+    methods = [_method(row) for row in rows]
+    n_width, time_width = max(len(str(row.event.n)) for row in rows), max(map(len, times))
+    method_width = min(max(map(cell_len, methods)), _METHOD_WIDTH)
+    rest_width = _width() - n_width - time_width - method_width - 15
+    for row, time, method in zip(rows, times, methods, strict=True):
+        remarks, rest = _remarks(row), _safe(f"{_remarks(row)}{row.summary}")
+        if cell_len(rest) > rest_width:
+            rest = set_cell_size(rest, rest_width - 3) + "..."
+        place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}"
+        kind = _styled(f"{_KINDS.get(row.kind, row.kind):<8}", _COLORS.get(row.kind))
+        told = _styled(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
+        yield f"{place} {kind} {set_cell_size(method, method_width)}  {told}".rstrip()
+
+
+def _styled(text: str, color: str | None) -> str:
+    return click.style(text, fg=color) if text and color else text
+
+
+def _width() -> int:
+    return max(shutil.get_terminal_size().columns, _MIN_WIDTH)
+
+
+def _method(row: Row) -> str:
+    id_ = "" if row.id is None else f"#{row.id}"
+    return _safe(f"{row.method or ''} {id_}")
+
+
+def _remarks(row: Row) -> str:
+    latency = "" if row.latency is None else f"({duration(row.latency)}) "
+    return latency + (f"[{', '.join(row.notes)}] " if row.notes else "")
+
+
+def duration(microseconds: int) -> str:
+    """For people: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
+    ms = microseconds / 1000
+    if abs(ms) < 1000:
+        return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.2f} s"
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes}:{seconds:02} min"
+
+
+def _pretty(event: Event) -> str:
+    """The payload indented; what is no JSON, or none that a formatter takes, as it is."""
+    import msgspec
+
+    from mcpmock.protocol.spans import UNREADABLE
+
+    payload = event.payload or b""
+    try:
+        payload = msgspec.json.format(payload, indent=2)
+    except UNREADABLE:
+        pass  # shown unformatted
+    return printable(payload.decode("utf-8", "backslashreplace"))
+
+
+def _diagram(rows: Iterable[Row]) -> Iterator[str]:
+    """A Mermaid sequence diagram, as GitHub draws it."""
+    yield "sequenceDiagram"
+    yield "    participant c as client"
+    yield "    participant s as server"
+    for number, inside in groupby(rows, key=lambda row: row.take):
+        yield f"    Note over c,s: take {number}"
+        for row in inside:
+            yield f"    {_step(row)}: {_label(row)}"
+
+
+def _step(row: Row) -> str:
+    arrow = _STEPS.get(row.kind)
+    if arrow is None:
+        return "Note over " + {"c2s": "c", "s2c": "s", None: "s"}[row.event.d]
+    return f"c{arrow}s" if row.event.d == "c2s" else f"s{arrow}c"
+
+
+def _label(row: Row) -> str:
+    """Its words with everything spelled out that Mermaid or HTML could take for more than text."""
+    kind = row.kind if row.method is None else ""
+    text = _safe(f"{kind} {_method(row)} {_remarks(row)}{row.summary[:_LABEL]}")
+    return _MEANING.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)
+
+
+def _safe(text: str) -> str:
+    """One line for a terminal."""
+    from mcpmock.cassette.summary import brief
+
+    return printable(brief(text))

@@ -1,0 +1,83 @@
+"""Choosing rows by an expression."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.cassette.filter import Filter
+from mcpmock.cassette.timeline import timeline
+from tests.helpers import cassette, error, request, response
+
+ROWS = timeline(
+    cassette(
+        ("c2s", request(1, "tools/call", {"name": "get_time"})),
+        ("s2c", response(1, {"content": [{"type": "text", "text": "zw\u00f6lf"}]})),
+        ("c2s", request("a", "ping")),
+        ("s2c", error("a", -1, "not today")),
+        ("s2c", b"a banner"),
+        ("stderr", "up"),
+        ("end", {"exit": 0}),
+        ("take", None),
+        ("c2s", request(1, "tools/list")),
+    )
+)
+"""Events 1 to 7 of take 1, and 8 for the one of take 2."""
+
+
+@pytest.mark.parametrize(
+    ("expression", "kept"),
+    [
+        ("", [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("method=tools/*", [1, 2, 8]),
+        ("method=tools", []),
+        ("tool=get_*", [1, 2]),
+        ("kind=request", [1, 3, 8]),
+        ("kind=response", [2, 4]),
+        ("kind=error", [4]),
+        ("kind=opaque", [5]),
+        ("kind=stderr", [6]),
+        ("kind=end", [7]),
+        ("dir=c2s", [1, 3, 8]),
+        ("!dir=c2s", [2, 4, 5, 6, 7]),
+        ("id=1", [1, 2, 8]),
+        ("id=a", [3, 4]),
+        ('id="a"', [3, 4]),
+        ("take=2", [8]),
+        ("text=banner", [5]),
+        ("text=not?today", [4]),
+        ("text=zw\u00f6lf", [2]),
+        ("kind=request id=1 !take=2", [1]),
+        ("!method=*", [5, 6, 7]),
+    ],
+)
+def test_all_terms_must_hold(expression: str, kept: list[int]) -> None:
+    """A row is kept if every term holds for it, and a negated term holds if it would not."""
+    wanted = Filter.parse(expression)
+
+    assert kept == [place for place, row in enumerate(ROWS, 1) if wanted.keeps(row)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("tool=x bogus=1", "no such term: bogus=1; there are method=, tool=, kind="),
+        ("method", "no such term: method; there are"),
+        ("!", "no such term: !"),
+        ("kind=requests", "no such kind: requests; there are request, response"),
+        ("dir=up", "no such dir: up; there are c2s, s2c"),
+    ],
+)
+def test_a_term_nobody_can_mean_is_refused(expression: str, words: str) -> None:
+    """An unknown key or kind is an error that names the known ones."""
+    with pytest.raises(ValueError) as caught:
+        Filter.parse(expression)
+
+    assert str(caught.value).startswith(words)
+
+
+def test_a_pattern_cannot_take_for_ever() -> None:
+    """Many stars over a long text are matched in linear time."""
+    wanted = Filter.parse("text=" + "a*" * 30 + "b")
+    (row,) = timeline(cassette(("s2c", b"a" * 100_000)))
+
+    assert not wanted.keeps(row)

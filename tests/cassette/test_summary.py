@@ -1,0 +1,98 @@
+"""What an event says, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.cassette.summary import LIMIT, brief, message_summary, text_member
+from mcpmock.protocol.messages import parse
+from tests.helpers import dump, error, notification, progress, request, response
+
+
+def asked(method: str, params: object) -> str:
+    raw = request(1, method, params)
+    return message_summary(parse(raw), raw, method)
+
+
+def answered(method: str | None, result: object) -> str:
+    raw = response(1, result)
+    return message_summary(parse(raw), raw, method)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "summary"),
+    [
+        ("tools/call", {"name": "add", "arguments": {"a": 1}}, 'add {"a":1}'),
+        ("resources/read", {"uri": "file:///x"}, "file:///x"),
+        ("sampling/createMessage", {"messages": [{"content": {"text": "hi"}}]}, "hi"),
+        ("x/y", {"a": [1]}, '{"a":[1]}'),
+        ("tools/list", None, ""),
+    ],
+)
+def test_a_request_is_told_by_what_matters_of_its_method(
+    method: str, params: object, summary: str
+) -> None:
+    """A request is summed up by the members that tell its method's calls apart."""
+    assert summary == asked(method, params)
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "summary"),
+    [
+        ("tools/list", {"tools": [{"name": "a"}, {"name": "b"}]}, "a, b"),
+        ("tools/call", {"content": [{"type": "text", "text": "21\n C"}]}, "21 C"),
+        ("tools/call", {"content": [{"type": "image", "data": "x"}]}, "image"),
+        ("tools/call", {"content": 7}, "7"),
+        (None, {"a": 1}, '{"a":1}'),
+    ],
+)
+def test_a_result_is_told_by_the_method_it_answers(
+    method: str | None, result: object, summary: str
+) -> None:
+    """A result is summed up by the names or texts in it."""
+    assert summary == answered(method, result)
+
+
+def test_an_error_is_told_by_code_and_message() -> None:
+    """An error shows its code and its message, whatever was called."""
+    raw = error(1, -32602, "no such city")
+
+    assert "-32602 no such city" == message_summary(parse(raw), raw, "tools/call")
+
+
+def test_progress_is_told_without_its_token() -> None:
+    """A progress notification shows how far it is."""
+    raw = progress(7, 3)
+
+    assert "3" == message_summary(parse(raw), raw, None)
+
+
+def test_long_lists_are_cut() -> None:
+    """Of a long list only the first items are told."""
+    summary = answered("tools/list", {"tools": [{"name": "t"}] * 21})
+
+    assert ", ".join(["t"] * 20) + ", ..." == summary
+
+
+def test_a_summary_is_one_short_line() -> None:
+    """Line breaks become spaces and what is too long ends in dots."""
+    assert "a b c" == brief("a\nb\u2028\tc")
+    assert LIMIT == len(brief("x" * 1000))
+    assert brief("x" * 1000).endswith("...")
+
+
+def test_what_no_decoder_takes_is_still_told() -> None:
+    """Lone surrogates, bytes that are no UTF-8 and deep nesting do not stop a summary."""
+    lone = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a\\ud800"}}'
+
+    assert "a\\ud800" == message_summary(parse(lone), lone, None)
+    assert "\\xff" == message_summary(parse(b"\xff"), b"\xff", None)
+    deep = notification("x")[:-1] + b',"params":' + b"[" * 50_000 + b"]" * 50_000 + b"}"
+    assert "[[[" == message_summary(parse(deep), deep, None)[:3]
+
+
+def test_a_member_that_is_no_string_is_no_text() -> None:
+    """Only a string is the text of a member."""
+    assert "x" == text_member(dump({"a": {"b": "x"}}), "a", "b")
+    assert text_member(dump({"a": 1}), "a") is None
+    assert text_member(None, "a") is None

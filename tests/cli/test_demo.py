@@ -1,0 +1,124 @@
+"""`mcpmock demo`: what it says, leaves and ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpmock.cli import demo as face
+from mcpmock.demo.client import Visit
+from mcpmock.errors import CassetteError
+
+PING, PONG = {"answered": "ping", "result": {}}, {"answered": "ping", "result": 1}
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    """The real command, as a user calls it."""
+    environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+    return subprocess.run(
+        [sys.executable, "-m", "mcpmock", "demo", *options],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("live", "again", "difference"),
+    [
+        (Visit([PING], b"a", 0), Visit([PING], b"b", 0), None),
+        (Visit([PING, PING], b"", 0), Visit([PING, PONG], b"", 0), [[PING], [PONG]]),
+        (Visit([PING, PING], b"", 0), Visit([PING], b"", 0), [[PING], []]),
+        (Visit([PING], b"", 0), Visit([PING, PING], b"", 0), [[], [PING]]),
+    ],
+)
+def test_difference(live: Visit, again: Visit, difference: Any) -> None:
+    """Two visits are the same if the client saw the same; else the first difference is told."""
+    told = face._replayed(live, again)
+
+    assert (difference is None, difference) == (told["same"], told["difference"])
+
+
+def test_exact() -> None:
+    """Numbers that are equal but spelled differently are a difference."""
+    one, other = ({"answered": "add", "result": value} for value in (1, 1.0))
+
+    assert not face._replayed(Visit([one], b"", 0), Visit([other], b"", 0))["same"]
+
+
+def test_other_status() -> None:
+    """Two visits that end differently are not the same."""
+    assert not face._replayed(Visit([PING], b"", 0), Visit([PING], b"", 1))["same"]
+
+
+@pytest.mark.parametrize("statuses", [[0, 0], [0, 1]])
+def test_difference_is_shown(capsys: pytest.CaptureFixture[str], statuses: list[int]) -> None:
+    """A difference is shown on both its sides, hostile characters spelled out."""
+    evil = {"answered": "\x1b[2J\u202e"}
+    first = Visit([evil if statuses == [0, 0] else PING], b"", statuses[0])
+    face._show_replayed(face._replayed(first, Visit([PING], b"", statuses[1])))
+    out = capsys.readouterr().out
+
+    assert "recorded: " in out
+    assert "replayed: " in out
+    assert "\x1b[2J" not in out
+    assert "\u202e" not in out
+
+
+def test_folder_in_the_way(tmp_path: Path) -> None:
+    """A folder that cannot be is an error that names it."""
+    file = tmp_path / "file"
+    file.touch()
+
+    with pytest.raises(CassetteError, match="file/demo: not a directory"):
+        face._folder(file / "demo")
+
+
+@pytest.mark.e2e
+def test_text(tmp_path: Path) -> None:
+    """It says that the replay was the same, how a miss explains itself, and what it left."""
+    done = run("-o", str(tmp_path / "new"))
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "The client saw exactly the same: 33 messages" in done.stdout
+    assert 'event 11: different; $.arguments.city: recorded "Oslo", asked "Bergen"' in done.stdout
+    assert str(tmp_path / "new" / "demo.jsonl") in done.stdout
+    assert ["demo.jsonl"] == [path.name for path in (tmp_path / "new").iterdir()]
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.e2e
+def test_json(tmp_path: Path) -> None:
+    """With --json each step is one object with a type."""
+    done = run("--json", "-o", str(tmp_path))
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert ["recorded", "replayed", "missed", "left"] == [step["type"] for step in told]
+    assert told[1]["same"]
+    assert (-32099, 1) == (told[2]["answer"]["error"]["code"], told[2]["status"])
+
+
+@pytest.mark.e2e
+def test_quiet(tmp_path: Path) -> None:
+    """With -q it says nothing when all is well."""
+    done = run("-q", "-o", str(tmp_path))
+
+    assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.e2e
+def test_in_the_way(tmp_path: Path) -> None:
+    """A recording that is there already is left alone."""
+    (tmp_path / "demo.jsonl").write_text("mine")
+    done = run("-o", str(tmp_path))
+
+    assert (3, "mine") == (done.returncode, (tmp_path / "demo.jsonl").read_text())
+    assert "demo.jsonl: exists; give another folder with -o" in done.stderr

@@ -1,0 +1,1 @@
+"""Real processes and pipes, real servers and clients."""

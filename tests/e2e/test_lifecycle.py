@@ -1,0 +1,243 @@
+"""How a recorded session ends: by its client, its server, a signal, several signals at once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import termios
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mcpmock.protocol.messages import S2C
+
+from .processes import (
+    CHILDREN,
+    END,
+    crossed,
+    exits,
+    ready,
+    record,
+    running,
+    scripted,
+    started_with,
+    stdin_of,
+    stdout_of,
+    unlocked,
+    whole_take,
+    write_all,
+)
+from .raw_client import Close, Lines, Send, Signal, Spoken, Step, talk
+
+pytestmark = pytest.mark.e2e
+
+AT_ONCE = 1.0
+"""Seconds within which we end after the server did by itself."""
+KILLED: dict[str, int] = {"signal": signal.SIGKILL}
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+
+def expected_end(child: str, end: Step) -> dict[str, int]:
+    """How the process of this child ends: as it would without us, SIGKILL being the last resort."""
+    if child == "ignores EOF and signals":
+        return KILLED
+    if isinstance(end, Signal):
+        return {"signal": end.number}
+    return {"signal": signal.SIGTERM} if child == "ignores EOF" else {"exit": 0}
+
+
+def status(end: dict[str, int]) -> int:
+    """The exit status that a shell would give for it."""
+    return end["exit"] if "exit" in end else 128 + end["signal"]
+
+
+def talk_timed(argv: list[str], *steps: Step) -> tuple[Spoken, float]:
+    """`talk`, and the seconds from the last step to the end of everything."""
+    done = 0.0
+
+    def then_look_at_the_clock() -> Iterator[Step]:
+        nonlocal done
+        yield from steps
+        done = time.monotonic()
+
+    spoken = talk(argv, then_look_at_the_clock())
+    return spoken, time.monotonic() - done
+
+
+ENDS: list[Step] = [Close(), *map(Signal, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))]
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_every_end_is_quick_clean_and_complete(
+    child: str, tmp_path: Path, nothing_left: str
+) -> None:
+    """Four sessions, ended in four ways: within 5 s each has its child's code and a complete take,
+    and nothing is left behind.
+    """
+    files = [tmp_path / f"{number}.jsonl" for number in range(len(ENDS))]
+    argvs = [record(file, CHILDREN[child]) for file in files]
+    with ThreadPoolExecutor(len(ENDS)) as pool:
+        outcomes = list(pool.map(lambda argv, end: talk_timed(argv, Lines(1), end), argvs, ENDS))
+    left = started_with(nothing_left)
+    ends = [expected_end(child, end) for end in ENDS]
+
+    assert left == {}
+    assert max(seconds for _, seconds in outcomes) < END
+    assert [spoken.exit_code for spoken, _ in outcomes] == [status(end) for end in ends]
+    assert [spoken.stderr for spoken, _ in outcomes] == [b""] * len(ENDS)
+    assert [exits(whole_take(file)) for file in files] == [[end] for end in ends]
+    assert all(unlocked(file) for file in files)
+    assert sorted(tmp_path.iterdir()) == files
+
+
+def test_a_server_that_handles_a_signal_gives_its_own_exit_code(tmp_path: Path) -> None:
+    """The signal is handed on, and a server that ignores it and ends with its input has its say."""
+    server = scripted("--ignore", "TERM", "--status", "7", "idle")
+    argv = record(tmp_path / "a.jsonl", server)
+    spoken, seconds = talk_timed(argv, Lines(1), Signal(signal.SIGTERM))
+
+    assert spoken.exit_code == 7
+    assert seconds < AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (("--status", "3", "quit", ""), {"exit": 3}),
+        (("--status", "4", "quit", '{"jsonrpc":"2.0","id":1,"res'), {"exit": 4}),
+        (("--status", "0", "quit", "bye"), {"exit": 0}),
+        (("die", int(signal.SIGABRT)), {"signal": signal.SIGABRT}),
+        (("die", int(signal.SIGKILL)), {"signal": signal.SIGKILL}),
+    ],
+)
+def test_a_server_that_exits_ends_the_session_though_the_client_stays(
+    words: tuple[object, ...], end: dict[str, int], tmp_path: Path
+) -> None:
+    """All that it still said is delivered, a torn line too, and its code is ours within 1 s."""
+    server = scripted(*words)
+    direct = talk(server, [Lines(1), Send(PING)])
+    spoken, seconds = talk_timed(record(tmp_path / "a.jsonl", server), Lines(1), Send(PING))
+    take = whole_take(tmp_path / "a.jsonl")
+
+    assert seconds < AT_ONCE
+    assert spoken.exit_code == status(end)
+    assert spoken.stdout.partition(b"\n")[2] == direct.stdout.partition(b"\n")[2]
+    assert crossed(take, S2C) == spoken.stdout
+    assert exits(take) == [end]
+
+
+def test_a_client_that_closes_its_reading_end_ends_the_servers_input(tmp_path: Path) -> None:
+    """Nobody reads: no traceback, the server ends with its input, what it said is recorded."""
+    errors = tmp_path / "stderr"
+    with running(record(tmp_path / "a.jsonl", scripted("echo")), stderr=errors) as process:
+        ready(process)
+        stdout_of(process).close()
+        write_all(stdin_of(process), PING)
+
+        assert process.wait(END) == 0
+    assert errors.read_bytes() == b""
+    assert crossed(whole_take(tmp_path / "a.jsonl"), S2C).endswith(b"\n" + PING)
+
+
+def test_a_client_that_never_reads_cannot_keep_us(tmp_path: Path) -> None:
+    """With a client that takes nothing and a server that has much to say, SIGTERM is the end."""
+    argv = record(tmp_path / "a.jsonl", scripted("flood", 16 << 20))
+    with running(argv) as process:
+        ready(process)
+        process.terminate()
+
+        assert process.wait(END) == 128 + signal.SIGTERM
+    assert exits(whole_take(tmp_path / "a.jsonl")) == [{"signal": signal.SIGTERM}]
+
+
+@pytest.mark.parametrize("child", ["good", "ignores EOF and signals"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_storm_of_signals_is_one_end(seed: int, child: str, tmp_path: Path) -> None:
+    """Fifty mixed signals in a tenth of a second: one recorded end, no traceback, within 5 s."""
+    errors = tmp_path / "stderr"
+    dice = random.Random(seed)
+    kinds = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    with running(record(tmp_path / "a.jsonl", CHILDREN[child]), stderr=errors) as process:
+        ready(process)
+        for _ in range(50):
+            process.send_signal(dice.choice(kinds))
+            threading.Event().wait(0.002)
+        code = process.wait(END)
+
+    ends = exits(whole_take(tmp_path / "a.jsonl"))
+    assert errors.read_bytes() == b""
+    assert ends in ([KILLED], *([{"signal": kind}] for kind in kinds))
+    assert abs(code) % 128 in (*kinds, signal.SIGKILL)
+
+
+@dataclass
+class Stdio:
+    """Descriptors as a client hands them out: our ends, and theirs, which we keep open too."""
+
+    write: int
+    read: int
+    theirs: tuple[int, int, int]
+
+
+@contextmanager
+def pipes() -> Iterator[Stdio]:
+    """What most clients give: three pipes."""
+    (stdin, write), (read, stdout), (errors, stderr) = (os.pipe() for _ in range(3))
+    yield Stdio(write, read, (stdin, stdout, stderr))
+    for fd in (stdin, write, read, stdout, errors, stderr):
+        os.close(fd)
+
+
+@contextmanager
+def sockets() -> Iterator[Stdio]:
+    """What node gives: three pairs of sockets."""
+    with ExitStack() as stack:
+        pairs = [[stack.enter_context(end) for end in socket.socketpair()] for _ in range(3)]
+        (mine_in, stdin), (mine_out, stdout), (_, stderr) = pairs
+        theirs = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+        yield Stdio(mine_in.fileno(), mine_out.fileno(), theirs)
+
+
+@contextmanager
+def terminal() -> Iterator[Stdio]:
+    """What a shell gives: one terminal, three times; its modes must stay as they are too."""
+    mine, theirs = os.openpty()
+    tty.setraw(theirs)
+    modes = termios.tcgetattr(theirs)
+    yield Stdio(mine, mine, (theirs, theirs, theirs))
+    assert termios.tcgetattr(theirs) == modes
+    os.close(mine)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [pipes, sockets, terminal])
+def test_the_callers_descriptors_stay_blocking(
+    kind: Callable[[], AbstractContextManager[Stdio]], end: signal.Signals, tmp_path: Path
+) -> None:
+    """O_NONBLOCK is set on no description that we share, neither meanwhile nor after kill -9."""
+    argv = record(tmp_path / "a.jsonl", scripted("echo"))
+    with kind() as stdio:
+        stdin, stdout, stderr = stdio.theirs
+        process = subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr)
+        os.write(stdio.write, PING)
+        said = b""
+        while not said.endswith(b"\n" + PING):
+            said += os.read(stdio.read, 65536)
+        meanwhile = [os.get_blocking(fd) for fd in stdio.theirs]
+        process.send_signal(end)
+        process.wait(END)
+        after = [os.get_blocking(fd) for fd in stdio.theirs]
+
+    assert meanwhile == [True, True, True]
+    assert after == [True, True, True]

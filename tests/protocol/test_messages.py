@@ -1,0 +1,216 @@
+"""Classification that never fails, ids as they are spelled, and what a frame is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Batch,
+    Fact,
+    Fragment,
+    Frame,
+    Message,
+    Notification,
+    Opaque,
+    ProcessExit,
+    Request,
+    Response,
+    Stderr,
+    StreamEnd,
+    decode,
+    member,
+    parse,
+    parse_items,
+    same_id,
+)
+from tests.helpers import INITIALIZE, batch, c2s, notification, request, response
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+DIGITS = b"9" * 5000
+
+ODD_VALUES = [
+    b"NaN", b"-Infinity", b"1e400", b"-0", b"0.60000000000000009", DIGITS, b'"\\ud800"', b'"\\u0000"',
+    b'"\x7f"', '"\u2028\u2029\u0085"'.encode(), DEEP, b'{"a":1,"a":2}', b"9007199254740993",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', Request(b"1", "ping")),
+        (b'{"id":"1","method":"x","params":[1]}', Request(b'"1"', "x", b"[1]")),
+        (b'{"id":null,"method":"ping"}', Request(b"null", "ping")),
+        (b'{"id":1.0,"method":"ping"}', Request(b"1.0", "ping")),
+        (b'{"id":1e2,"method":"ping"}', Request(b"1e2", "ping")),
+        (b'{"id":true,"method":"ping"}', Request(b"true", "ping")),
+        (b'{"id":{"a":1},"method":"ping"}', Request(b'{"a":1}', "ping")),
+        (b'{"id":9007199254740993,"method":"p"}', Request(b"9007199254740993", "p")),
+        (b'{"id":1,"id":2,"method":"p"}', Request(b"2", "p")),
+        (b'{"method":"notifications/x"}', Notification("notifications/x")),
+        (b'{"method":"n","params":{ "a" : 1 }}', Notification("n", b'{ "a" : 1 }')),
+        (b'{"method":"\\u0070ing","id":1}', Request(b"1", "ping")),
+        (b'{"id":1,"result":{}}', Response(b"1", b"{}")),
+        (b'{"id":1,"result":null}', Response(b"1", b"null")),
+        (b'{"id":1,"error":{"code":0}}', Response(b"1", None, b'{"code":0}')),
+        (b'{"id":null,"error":{}}', Response(None, None, b"{}")),
+        (b'{"error":{}}', Response(None, None, b"{}")),
+        (b' \t{"id":1,"method":"ping"} ', Request(b"1", "ping")),
+        (b'{"id":1,"foo":[1],"method":"ping"}', Request(b"1", "ping")),
+        (b'{"id":1}', Opaque()),
+        (b"{}", Opaque()),
+        (b'{"method":5,"id":1}', Opaque()),
+        (b"", Opaque()),
+        (b" ", Opaque()),
+        (b"null", Opaque()),
+        (b"42", Opaque()),
+        (b'"text"', Opaque()),
+        (b"server listening on 3000", Opaque()),
+        (b'{"id":1,"method":"pi', Opaque()),
+        (b'noise{"id":1,"method":"ping"}', Opaque()),
+        (b'{"id":1,"method":"ping"}noise', Opaque()),
+        (b'\xef\xbb\xbf{"id":1,"method":"ping"}', Opaque()),
+        (b'{"id":1,"method":"ping","params":"\xff"}', Opaque()),
+        (b"\x00", Opaque()),
+        (b"[]", Opaque()),
+        (b"[1,2]", Opaque()),
+        (b"[[]]", Opaque()),
+        (b"[", Opaque()),
+        (DEEP, Opaque()),
+        (b'[{"id":1,"method":"ping"}]', Batch()),
+        (b' [1,{"method":"n"}]', Batch()),
+    ],
+)  # fmt: skip
+def test_parse(raw: bytes, expected: Message) -> None:
+    """Bytes are what they say, leniently; what is no JSON-RPC is opaque."""
+    assert expected == parse(raw)
+
+
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: value[:12].decode())
+def test_odd_values_do_not_hide_what_a_message_is(value: bytes) -> None:
+    """What msgspec or a recursive parser refuses is an ordinary value in a message."""
+    assert Request(b"1", "x", b'{"a":%b}' % value) == parse(b'{"id":1,"method":"x","params":{"a":%b}}' % value)
+    assert Response(b"1", value) == parse(b'{"id":1,"result":%b}' % value)
+
+
+def test_parse_never_fails() -> None:
+    """Whatever the bytes are, there is an answer and no error."""
+    dice = random.Random(7)
+    alphabet = [b'"', b"{", b"}", b"[", b"]", b":", b",", b"1", b"id", b"method", b"\\", b"\xff", b" ", b"\n"]
+    for _ in range(5000):
+        raw = b"".join(dice.choices(alphabet, k=dice.randrange(14)))
+        assert isinstance(parse(raw), Message)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mutated_messages_never_fail(seed: int) -> None:
+    """A message with some bytes changed or lost is still classified."""
+    dice = random.Random(seed)
+    for _ in range(100):
+        raw = bytearray(INITIALIZE)
+        for _ in range(dice.randrange(1, 4)):
+            raw[dice.randrange(len(raw))] = dice.randrange(256)
+        cut = dice.randrange(len(raw))
+        assert isinstance(parse(bytes(raw)), Message)
+        assert isinstance(parse(bytes(raw[:cut])), Message)
+
+
+def test_items_of_a_batch() -> None:
+    """The members of a batch are classified one by one."""
+    raw = batch(request(1, "ping"), notification("n"), response("a", {}), b"5", b"[]")
+
+    assert [
+        Request(b"1", "ping"), Notification("n"), Response(b'"a"', b"{}"), Opaque(), Opaque(),
+    ] == parse_items(raw)  # fmt: skip
+
+
+def test_items_of_what_is_no_batch() -> None:
+    """A message that is no batch is its own only member."""
+    assert [Request(b"1", "ping")] == parse_items(request(1, "ping"))
+    assert [Opaque()] == parse_items(b"[torn")
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"a":1.0}', {"a": 1.0}),
+        (b"null", None),
+        (b'"\\ud800"', "\ud800"),
+        (DEEP, None),
+        (b"torn", None),
+        (b"\xff", None),
+        (b'{"a":1,"a":2}', {"a": 2}),
+    ],
+)
+def test_decode(raw: bytes, expected: object) -> None:
+    """Values are decoded for looking at, and what no decoder takes is None."""
+    assert expected == decode(raw)
+
+
+def test_member() -> None:
+    """A raw value is found by its path and comes as it was spelled."""
+    params = b'{"_meta":{"progressToken":1.0}}'
+
+    assert b"1.0" == member(params, "_meta", "progressToken")
+    assert None is member(params, "_meta", "other")
+    assert None is member(None, "_meta")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (b"1", b"1", True),
+        (b"1", b"1.0", True),
+        (b"1e2", b"100", True),
+        (b'"a"', b'"\\u0061"', True),
+        (b"1", b'"1"', False),
+        (b"1", b"true", False),
+        (b"0", b"false", False),
+        (b"0", b"null", False),
+        (b"9007199254740993", b"9007199254740992", False),
+        (b'"1"', b'"1.0"', False),
+        (b"null", b"null", True),
+        (b'{"a":1}', b'{"a":2}', False),
+        (b'"\\ud800"', b'"\\ud801"', False),
+        (DIGITS, DIGITS + b"0", False),
+    ],
+)
+def test_same_id(one: bytes, other: bytes, expected: bool) -> None:
+    """Ids are the same by type and value, never through a float."""
+    assert expected is same_id(one, other)
+    assert expected is same_id(other, one)
+
+
+@pytest.mark.parametrize("fact", [Fragment(), Stderr(), StreamEnd(), ProcessExit(1)])
+def test_a_fact_is_no_message(fact: Fact) -> None:
+    """A frame that is a transport's fact is that, whatever its bytes look like."""
+    assert fact == Frame(S2C, request(1, "ping"), b"", fact).content
+
+
+def test_content_is_decoded_once() -> None:
+    """Looking twice decodes once."""
+    frame = c2s(request(1, "ping"))
+
+    assert frame.content is frame.content
+
+
+def test_size_is_that_of_the_wire() -> None:
+    """A frame's size counts its line end too."""
+    assert 6 == Frame(C2S, b"1234", b"\r\n").size
+
+
+def test_directions() -> None:
+    """Each direction's way back is the other one."""
+    assert (S2C, C2S) == (C2S.back, S2C.back)
+
+
+@pytest.mark.parametrize(
+    ("exit_", "status"),
+    [(ProcessExit(0), 0), (ProcessExit(7), 7), (ProcessExit(signal=9), 137), (ProcessExit(), 0)],
+)
+def test_exit_status(exit_: ProcessExit, status: int) -> None:
+    """A process's status is what a shell would say."""
+    assert status == exit_.status

@@ -1,0 +1,115 @@
+"""The table of methods, walked row by row against the revisions' schemas as protocol.md counts them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.protocol.methods import FIRST, LATEST, REVISIONS, ROWS, Kind, Method, Sender, methods
+
+COUNTS = {
+    "2024-11-05": (13, 3, 4, 7),
+    "2025-03-26": (13, 3, 4, 7),
+    "2025-06-18": (13, 4, 4, 7),
+    "2025-11-25": (17, 8, 5, 9),
+    "2026-07-28": (10, 0, 1, 8),
+}
+LEGACY, TASKS = REVISIONS[:4], REVISIONS[3:4]
+ALL, MODERN = REVISIONS, REVISIONS[4:]
+
+# (method, kind, senders, the revisions whose core schema has it)
+SENT = [
+    ("initialize", "request", "C", LEGACY),
+    ("notifications/initialized", "notification", "C", LEGACY),
+    ("server/discover", "request", "C", MODERN),
+    ("ping", "request", "CS", LEGACY),
+    ("tools/list", "request", "C", ALL),
+    ("tools/call", "request", "C", ALL),
+    ("resources/list", "request", "C", ALL),
+    ("resources/templates/list", "request", "C", ALL),
+    ("resources/read", "request", "C", ALL),
+    ("resources/subscribe", "request", "C", LEGACY),
+    ("resources/unsubscribe", "request", "C", LEGACY),
+    ("subscriptions/listen", "request", "C", MODERN),
+    ("notifications/subscriptions/acknowledged", "notification", "S", MODERN),
+    ("prompts/list", "request", "C", ALL),
+    ("prompts/get", "request", "C", ALL),
+    ("completion/complete", "request", "C", ALL),
+    ("logging/setLevel", "request", "C", LEGACY),
+    ("sampling/createMessage", "request", "S", LEGACY),
+    ("roots/list", "request", "S", LEGACY),
+    ("elicitation/create", "request", "S", REVISIONS[2:4]),
+    ("tasks/get", "request", "CS", TASKS),
+    ("tasks/result", "request", "CS", TASKS),
+    ("tasks/cancel", "request", "CS", TASKS),
+    ("tasks/list", "request", "CS", TASKS),
+    ("notifications/tasks/status", "notification", "CS", TASKS),
+    ("notifications/cancelled", "notification", "CS", ALL),
+    ("notifications/progress", "notification", "S", ALL),
+    ("notifications/progress", "notification", "C", LEGACY),
+    ("notifications/roots/list_changed", "notification", "C", LEGACY),
+    ("notifications/message", "notification", "S", ALL),
+    ("notifications/tools/list_changed", "notification", "S", ALL),
+    ("notifications/prompts/list_changed", "notification", "S", ALL),
+    ("notifications/resources/list_changed", "notification", "S", ALL),
+    ("notifications/resources/updated", "notification", "S", ALL),
+    ("notifications/elicitation/complete", "notification", "S", TASKS),
+]
+
+
+def core(revision: str, sender: Sender) -> dict[str, Method]:
+    return {name: row for name, row in methods(revision, sender).items() if row.extension is None}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_counts(revision: str) -> None:
+    """Each revision has as many requests and notifications each way as its schema."""
+    sets = [core(revision, sender).values() for sender in (Sender.CLIENT, Sender.SERVER)]
+    counts = [sum(row.kind is kind for row in rows) for kind in Kind for rows in sets]
+
+    assert COUNTS[revision] == tuple(counts)
+
+
+@pytest.mark.parametrize(("name", "kind", "senders", "revisions"), SENT)
+def test_who_sends_what_since_and_until(name: str, kind: str, senders: str, revisions: tuple[str, ...]) -> None:
+    """A method is sent by exactly the sides, as the kind, and in the revisions that the schemas say."""
+    for letter, sender in (("C", Sender.CLIENT), ("S", Sender.SERVER)):
+        if letter in senders:
+            found = tuple(revision for revision in REVISIONS if name in core(revision, sender))
+            assert revisions == found
+            assert {Kind(kind)} == {core(revision, sender)[name].kind for revision in found}
+
+
+@pytest.mark.parametrize("sender", [Sender.CLIENT, Sender.SERVER])
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_nothing_else_is_sent(revision: str, sender: Sender) -> None:
+    """The table has no method that the schemas do not have."""
+    letter = "C" if sender is Sender.CLIENT else "S"
+
+    assert {name for name, _, senders, revisions in SENT if letter in senders and revision in revisions} == set(
+        core(revision, sender)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.since}")
+def test_rows_are_sound(row: Method) -> None:
+    """Every row's bounds are revisions in order, and its name tells a notification from a request."""
+    assert FIRST <= row.since <= row.until <= LATEST
+    assert {row.since, row.until} <= set(REVISIONS)
+    assert row.name.startswith("notifications/") is (row.kind is Kind.NOTIFICATION)
+
+
+@pytest.mark.parametrize("sender", [Sender.CLIENT, Sender.SERVER])
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_one_row_for_each_case(revision: str, sender: Sender) -> None:
+    """No two rows answer for the same method, side and revision."""
+    names = [row.name for row in ROWS if sender in row.sender and row.since <= revision <= row.until]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_the_tasks_extension() -> None:
+    """The latest revision's tasks are an extension's, with their own methods."""
+    rows = {**methods(LATEST, Sender.CLIENT), **methods(LATEST, Sender.SERVER)}
+    extended = {row.name for row in rows.values() if row.extension == "io.modelcontextprotocol/tasks"}
+
+    assert {"tasks/get", "tasks/update", "tasks/cancel", "notifications/tasks"} == extended

@@ -1,0 +1,48 @@
+"""Every error says whose fault it is and carries the exit code of the README's table."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.errors import CannotStart, CassetteError, McpMockError, RecordingIncomplete
+
+CASES = [
+    (McpMockError("x"), 1),
+    (CassetteError("a.jsonl", "torn"), 3),
+    (CannotStart("srv", "not found", found=False), 127),
+    (CannotStart("srv", "permission denied", found=True), 126),
+    (RecordingIncomplete("disk full"), 5),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), CASES, ids=lambda value: type(value).__name__)
+def test_exit_codes(error: McpMockError, code: int) -> None:
+    """Each error ends the command line with the exit code of its kind."""
+    assert code == error.exit_code
+
+
+@pytest.mark.parametrize(("error", "code"), CASES, ids=lambda value: type(value).__name__)
+def test_one_tree(error: McpMockError, code: int) -> None:
+    """All that is raised on purpose is an McpMockError and one line of text."""
+    assert isinstance(error, McpMockError)
+    assert "\n" not in str(error)
+
+
+def test_cassette_error_names_the_place_and_the_next_command() -> None:
+    """A cassette's error names the file as it was written, the line, the reason and what to do next."""
+    error = CassetteError("c/weather.jsonl", "not JSON", line=12, hint="`mcpmock recover`")
+
+    assert "c/weather.jsonl:12: not JSON; `mcpmock recover`" == str(error)
+    assert ("c/weather.jsonl", 12) == (error.file, error.line)
+
+
+def test_cassette_error_without_a_line() -> None:
+    """An error of the file as a whole names no line."""
+    assert "weather.jsonl: exists" == str(CassetteError("weather.jsonl", "exists"))
+
+
+def test_cannot_start_names_the_command() -> None:
+    """A command that does not start is named with the reason."""
+    assert "cannot start npx: no such file" == str(
+        CannotStart("npx", "no such file", found=False)
+    )

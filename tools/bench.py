@@ -1,0 +1,86 @@
+"""What mcpmock costs, beside what standing in between must cost and what others cost.
+
+    python tools/bench.py [--rows direct,relay,trio,record,replay,mcp-rec,mcp-cassette]
+                          [--rounds N] [--quick] [--json]
+
+Every row is a client and a server over stdio with something in between: nothing (`direct`), a relay
+in C, a bare relay on trio, `mcpmock record`, a peer that records; or a player of what was recorded
+(`replay`). The rounds take all rows in turn. Absolute figures are this machine's; the ratios and
+the bars below them are what counts. Exit status 1 if a bar is missed. Peers are installed by
+`tools/e2e_parts.sh peers`; `mcp-rec-replay` and `mcp-cassette-replay` are rows for the asking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench_parts.endurance import Endurance, endure
+from bench_parts.report import Results
+from bench_parts.rounds import QUICK, Effort, Rounds
+from bench_parts.rows import Row, Workshop, all_rows, set_up
+from bench_parts.traffic import Traffic
+
+ROWS = "direct,relay,trio,record,replay,mcp-rec,mcp-cassette"
+
+
+def main() -> int:
+    options = _options()
+    effort = QUICK if options.quick else Effort()
+    if options.rounds:
+        effort = dataclasses.replace(effort, rounds=options.rounds)
+    with tempfile.TemporaryDirectory(prefix="mcpmock-bench-") as name:
+        folder = Path(name)
+        bodies = folder / "bodies.jsonl"
+        traffic = Traffic(bodies)
+        shop = set_up(folder, bodies)
+        rows = _chosen(all_rows(shop), options.rows.split(","))
+        rounds = Rounds(shop, rows, effort, traffic)
+        rounds.warm_up()
+        rounds.run()
+        results = Results(rows, rounds, _endurance(shop, rows, traffic, effort))
+    if options.json:
+        print(json.dumps(results.as_json()))
+    else:
+        print(*results.text(), sep="\n")
+    return int(not all(bar.met for bar in results.bars()))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="What mcpmock costs, beside others.")
+    parser.add_argument("--rows", default=ROWS, metavar="NAMES", help=f"default: {ROWS}")
+    parser.add_argument("--rounds", type=int, help="how often each row has its turn")
+    parser.add_argument("--quick", action="store_true", help="rough figures in 20 s")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    return parser.parse_args()
+
+
+def _chosen(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    """The rows asked for that this machine has, with those whose recordings they play."""
+    known = {row.name: row for row in rows}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"bench: no such row: {', '.join(unknown)}; there are {', '.join(known)}")
+    wanted = {known[name].plays or name for name in names} | {*names}
+    for row in rows:
+        if row.name in wanted and row.missing is not None:
+            print(f"bench: {row.name} skipped: {row.missing}", file=sys.stderr)
+    return [row for row in rows if row.name in wanted and row.missing is None]
+
+
+def _endurance(
+    shop: Workshop, rows: Sequence[Row], traffic: Traffic, effort: Effort
+) -> Endurance | None:
+    named = {row.name: row for row in rows}
+    if "record" not in named or "replay" not in named:
+        return None
+    return endure(shop, named["record"], named["replay"], traffic, effort.exchanges)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""The measuring itself: all rows have their turn, in small portions, so that drift hits all alike.
+
+In a round every row has a session open; the client goes from one to the next with a hundred round
+trips, and then with a portion of pipelined requests, again and again. What is compared in the end
+are portions of the same turn.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+
+from bench_parts.client import Flood, Session, limited
+from bench_parts.rows import Row, Workshop
+from bench_parts.traffic import Traffic
+
+_LIMIT = 20
+_BURST = 120
+_WARM_UP = 20
+"""Round trips at the head of a burst that do not count: the row's processes come from the cold."""
+_FIRST_ID = 1_000_000
+_TOO_SLOW = 0.4
+"""Seconds for one portion, after which a row gets no more of them in this round."""
+
+Turn = tuple[int, int]
+"""Number of the round, and within it."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured."""
+
+    rounds: int = 4
+    starts: int = 3
+    bursts: int = 12
+    """In each round, as are `starts` and `floods`."""
+    floods: int = 8
+    flood_requests: int = 700
+    exchanges: int = 100_000
+    """What the memory is watched over; half of it is the size of the cassette that is loaded."""
+
+
+QUICK = Effort(rounds=2, starts=2, bursts=8, floods=4, exchanges=20_000)
+
+
+@dataclass
+class Figures:
+    """What was measured of one row, by turn; times in seconds."""
+
+    starts: dict[Turn, float] = field(default_factory=dict)
+    pings: dict[Turn, list[float]] = field(default_factory=dict)
+    floods: dict[Turn, Flood] = field(default_factory=dict)
+    failed: str | None = None
+
+    @property
+    def trips(self) -> dict[Turn, float]:
+        """The median of each burst."""
+        return {turn: statistics.median(times) for turn, times in self.pings.items()}
+
+    @property
+    def rates(self) -> dict[Turn, float]:
+        """Bytes a second, both ways together."""
+        return {turn: flood.bytes / flood.seconds for turn, flood in self.floods.items()}
+
+
+class Rounds:
+    """Runs rounds over `rows`; the results are in `figures` and, of importing alone, `imports`."""
+
+    def __init__(
+        self, shop: Workshop, rows: Sequence[Row], effort: Effort, traffic: Traffic
+    ) -> None:
+        self.figures = {row.name: Figures() for row in rows}
+        self.imports: dict[Turn, float] = {}
+        self._shop, self._rows, self._effort = shop, rows, effort
+        self._pings = traffic.small(_FIRST_ID, effort.bursts * _BURST)
+        first = _FIRST_ID + len(self._pings)
+        self._floods = [
+            traffic.mixed(first + i * effort.flood_requests, effort.flood_requests)
+            for i in range(effort.floods)
+        ]
+        self._recorded: dict[str, set[Turn]] = {}
+
+    def warm_up(self) -> None:
+        """One start of each, which compiles what it imports, and what the players are to play."""
+        self._import()
+        for row in self._rows:
+            self._guarded(row, lambda row: self._start(row, "warm"))
+        played = {row.plays for row in self._rows}
+        recorders = [row for row in self._rows if row.name in played]
+        self._converse(recorders, "reference", -1)
+        for row in recorders:
+            figures = self.figures[row.name]
+            self._recorded[row.name] = {(0, number) for _, number in figures.floods}
+            figures.pings, figures.floods = {}, {}
+
+    def run(self) -> None:
+        for number in range(self._effort.rounds):
+            self._starts(number)
+            self._converse(self._rows, f"round-{number}", number)
+
+    def _starts(self, number: int) -> None:
+        for turn in range(self._effort.starts):
+            self.imports[number, turn] = self._import()
+            for row in self._rows:
+                self._guarded(row, partial(self._timed_start, at=(number, turn)))
+
+    def _timed_start(self, row: Row, at: Turn) -> None:
+        label = "warm" if row.plays else f"start-{at}"
+        self.figures[row.name].starts[at] = self._start(row, label)
+
+    def _start(self, row: Row, label: str) -> float:
+        with self._open(row, label) as session:
+            return session.initialize()
+
+    def _converse(self, rows: Sequence[Row], label: str, number: int) -> None:
+        with ExitStack() as stack:
+            sessions: dict[str, Session] = {}
+
+            def begin(row: Row) -> None:
+                name = "reference" if row.plays else label
+                session = stack.enter_context(self._open(row, name))
+                session.initialize()
+                sessions[row.name] = session
+
+            def each(step: Callable[..., None], turns: int) -> None:
+                for turn in range(turns):
+                    for row in rows:
+                        if (session := sessions.get(row.name)) is not None:
+                            self._guarded(row, partial(step, session=session, at=(number, turn)))
+
+            for row in rows:
+                self._guarded(row, begin)
+            gc.disable()
+            each(self._ping, self._effort.bursts)
+            each(self._flood, self._effort.floods)
+            gc.enable()
+
+    def _ping(self, row: Row, session: Session, at: Turn) -> None:
+        first = at[1] * _BURST
+        times = session.ping_pong(self._pings[first : first + _BURST], _FIRST_ID + first)
+        self.figures[row.name].pings[at] = times[_WARM_UP:]
+
+    def _flood(self, row: Row, session: Session, at: Turn) -> None:
+        number, turn = at
+        floods = self.figures[row.name].floods
+        before = floods.get((number, 0))
+        if before is not None and before.seconds > _TOO_SLOW:
+            return
+        if row.plays is None or (0, turn) in self._recorded[row.plays]:
+            floods[at] = session.flood(self._floods[turn])
+
+    def _guarded(self, row: Row, step: Callable[[Row], object]) -> None:
+        """A row that fails is out of the race; the others go on."""
+        figures = self.figures[row.name]
+        if figures.failed is not None:
+            return
+        try:
+            with limited(_LIMIT):
+                step(row)
+        except (RuntimeError, OSError) as error:
+            figures.failed = str(error)
+
+    def _open(self, row: Row, label: str) -> Session:
+        file = self._shop.folder / f"{row.plays or row.name}-{label}.json"
+        session = Session(row.command(file), self._shop.env, self._shop.log)
+        session.exact = not (row.peer and row.plays)
+        return session
+
+    def _import(self) -> float:
+        began = time.perf_counter()
+        command = [sys.executable, "-c", "import trio, msgspec"]
+        subprocess.run(command, env=self._shop.env, check=True)
+        return time.perf_counter() - began
