@@ -14,7 +14,7 @@ import attrs
 
 from mcpmock.protocol.messages import decode, member
 
-from .model import FORMAT, Cassette, Take
+from .model import Cassette, Take
 from .read import read
 from .sheets import Sheet, take_apart
 
@@ -50,9 +50,11 @@ class Inspection:
 def inspect(data: bytes) -> Inspection:
     """Holds these bytes against the format. Never raises."""
     cassette = read("", data)
-    sheets, _ = take_apart(data)
+    sheets, lost = take_apart(data)
     takes = {take.line: take for take in cassette.takes}
-    findings = [*_of_the_reader(cassette, sheets), *_of_formats(cassette)]
+    findings = list(_of_the_reader(cassette, sheets))
+    known = {finding.line for finding in findings}
+    findings += [Finding(d.line, Level.ERROR, d.reason) for d in lost if d.line not in known]
     for sheet in sheets:
         take = takes.get(sheet.header.number) if sheet.header else None
         findings += [*_of_numbers(sheet), *_of_losses(sheet)]
@@ -70,13 +72,6 @@ def _of_the_reader(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]
     for notice in cassette.notices:
         level = Level.ERROR if notice.line in footers else Level.NOTICE
         yield Finding(notice.line, level, notice.text)
-
-
-def _of_formats(cassette: Cassette) -> Iterator[Finding]:
-    for take in cassette.takes:
-        if take.header.mcpmock != FORMAT:
-            text = f"has format {take.header.mcpmock}, this mcpmock reads {FORMAT}"
-            yield Finding(take.line, Level.ERROR, text)
 
 
 def _of_footer(sheet: Sheet, take: Take) -> Iterator[Finding]:

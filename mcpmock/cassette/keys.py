@@ -43,15 +43,19 @@ class Asked:
     method: str
     params: Any
 
-    def key(self, tier: int) -> bytes:
+    def at(self, tier: int) -> Any:
+        """What counts of the parameters at this tier."""
+        return _without_identity(self.params) if tier else self.params
+
+    def key(self, tier: int) -> tuple[str, bytes]:
         """Equal for messages that are the same at this tier. Not for storing."""
-        params = _without_identity(self.params) if tier else self.params
+        params = self.at(tier)
         if isinstance(params, bytes):
-            return self.method.encode() + b"\0" + params
+            return self.method, b"\0" + params
         try:
-            return self.method.encode() + b" " + msgspec.json.encode(params, order="sorted")
+            return self.method, msgspec.json.encode(params, order="sorted")
         except (ValueError, RecursionError):
-            return self.method.encode() + b"\0" + repr(params).encode("utf-8", "surrogatepass")
+            return self.method, b"\0" + repr(params).encode("utf-8", "surrogatepass")
 
 
 def asked_of(frame: Frame) -> Asked | None:

@@ -14,13 +14,14 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Frame, Notification, Opaque, StreamEnd, decode
+from mcpmock.protocol.messages import Frame, Opaque, Request, StreamEnd
 
 from .keys import TIERS, Asked, asked_of
 from .redact import HOLE, PLACEHOLDER
 from .score import ClientEvent, Score
 
 _HOLE = re.compile(HOLE.pattern.decode())
+_HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
 Bindings = dict[str, str]
 
 
@@ -71,7 +72,7 @@ class Matcher:
     bindings: Bindings = attrs.field(factory=dict)
     used: set[int] = attrs.field(factory=set)
     _asked: dict[int, Asked | None] = attrs.field(factory=dict)
-    _by_key: dict[int, dict[bytes, deque[int]]] = attrs.field(factory=dict)
+    _by_key: dict[int, dict[tuple[str, bytes], deque[int]]] = attrs.field(factory=dict)
     _variable: list[int] | None = None
     _order: deque[int] = attrs.field(init=False)
 
@@ -86,7 +87,7 @@ class Matcher:
         live = asked_of(frame)
         if live is None:
             return None
-        request = not isinstance(content, Notification)
+        request = isinstance(content, Request)
         found = (self._find_asked(live, request, tier) for tier in range(self.tiers))
         return next((match for match in found if match is not None), None)
 
@@ -137,7 +138,7 @@ class Matcher:
                 return Match(self.score.client[index], tier, bindings)
         return None if exact is None else Match(self.score.client[exact], tier)
 
-    def _first_unused(self, tier: int, key: bytes) -> int | None:
+    def _first_unused(self, tier: int, key: tuple[str, bytes]) -> int | None:
         """Used ones at the front are dropped for good, so that 100,000 equal calls cost no more
         than others.
         """
@@ -170,9 +171,9 @@ class Matcher:
             self._order.popleft()
         return self._order[0] if self._order else None
 
-    def _index(self, tier: int) -> dict[bytes, deque[int]]:
+    def _index(self, tier: int) -> dict[tuple[str, bytes], deque[int]]:
         if tier not in self._by_key:
-            table: dict[bytes, deque[int]] = {}
+            table: dict[tuple[str, bytes], deque[int]] = {}
             for index, event in self.score.client.items():
                 recorded = self._asked_of(event)
                 if recorded is not None:
@@ -201,9 +202,14 @@ def compare(recorded: Any, live: Any, path: str = "$") -> list[Difference]:
     reading.
     """
     if isinstance(recorded, dict) and isinstance(live, dict):
-        names = [*recorded, *(name for name in live if name not in recorded)]
-        inner = ((recorded.get(name), live.get(name), f"{path}.{name}") for name in names)
-        return [difference for one, other, at in inner for difference in compare(one, other, at)]
+        found = []
+        for name in [*recorded, *(name for name in live if name not in recorded)]:
+            at, one, other = f"{path}.{name}", recorded.get(name), live.get(name)
+            if name in recorded and name in live:
+                found += compare(one, other, at)
+            else:
+                found.append(Difference(at, one, other))
+        return found
     if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
         pairs = enumerate(zip(recorded, live, strict=True))
         return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
@@ -242,27 +248,25 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
 
 
 def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    holes = _HOLE.findall(recorded)
-    if not holes:
-        return bindings if recorded == live else None
-    pattern = "(.*?)".join(re.escape(part) for part in _HOLE.split(recorded))
+    groups: dict[str, str] = {}
+    pattern = ""
+    for part in _HOLE_OR_TEXT.findall(recorded):
+        if not _HOLE.fullmatch(part):
+            pattern += re.escape(part)
+        elif part in bindings:
+            pattern += re.escape(bindings[part])
+        elif part in groups:
+            pattern += f"(?P={groups[part]})"
+        else:
+            groups[part] = f"hole{len(groups)}"
+            pattern += f"(?P<{groups[part]}>.*?)"
     found = re.fullmatch(pattern, live, re.S)
     if found is None:
         return None
-    for hole, value in zip(holes, found.groups(), strict=True):
-        if bindings.get(hole, value) != value:
-            return None
-        bindings = {**bindings, hole: value}
-    return bindings
+    return {**bindings, **{hole: found[name] for hole, name in groups.items()}}
 
 
 def _unify_asked(recorded: Asked, live: Asked, tier: int, bindings: Bindings) -> Bindings | None:
-    if recorded.method != live.method:
+    if recorded.method != live.method or isinstance(recorded.params, bytes):
         return None
-    if isinstance(recorded.params, bytes) or isinstance(live.params, bytes):
-        return None
-    return unify(decode(_params(recorded, tier)), decode(_params(live, tier)), bindings)
-
-
-def _params(message: Asked, tier: int) -> bytes:
-    return message.key(tier)[len(message.method.encode()) + 1 :]
+    return unify(recorded.at(tier), live.at(tier), bindings)

@@ -94,6 +94,8 @@ class _Reader:
 
     def tail(self, number: int, line: bytes) -> None:
         """A last line without its line break was never written to the end."""
+        if line.startswith(HEADER_START) or HEADER_START.startswith(line):
+            self._drop_torn()
         self._settle()
         self._notice(number, f"torn line dropped ({len(line)} bytes)")
 

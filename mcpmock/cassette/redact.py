@@ -46,18 +46,18 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _FORMATS = (
     ("private-key", rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-\"]{16,})-----END"),
-    ("jwt", rb"\b(?P<secret>eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+)"),
+    ("jwt", rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)"),
     ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}))"),
-    ("gitlab", rb"\b(?P<secret>glpat-[\w-]{20,})"),
-    ("sk", rb"\b(?P<secret>sk-[A-Za-z0-9][\w-]{18,})"),
+    ("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})"),
+    ("sk", rb"(?<![\w-])(?P<secret>sk-[A-Za-z0-9][\w-]{18,})"),
     ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
-    ("slack", rb"\b(?P<secret>xox[abeoprs]-[\w-]{10,})"),
-    ("google", rb"\b(?P<secret>AIza[\w-]{35})"),
+    ("slack", rb"(?<![\w-])(?P<secret>xox[abeoprs]-[\w-]{10,})"),
+    ("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})"),
     ("bearer", rb"\b[Bb]earer (?P<secret>[\w.~+/-]{12,}=*)"),
     ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
     (
         "query",
-        rb"[?&](?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
+        rb"[?&](?P<name>access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
         rb"=(?P<secret>[^&#\s\"\\]+)",
     ),
 )
@@ -84,8 +84,12 @@ _NAME_ENDS = frozenset(
     for tail in [ending[-1][-3:]]
     for spelled in (tail, tail.upper(), tail.capitalize())
 )
-_ASSIGNMENT = re.compile(rb"(?P<name>[\w.-]{3,64})\"?\s?[=:]\s?\"(?P<quoted>[^\"\\]+)\"|"
-                         rb"(?P<bare>[\w-]{3,64})=(?P<value>[^\s\"'&]+)")  # fmt: skip
+_ASSIGNMENT = re.compile(
+    rb"(?P<name>[\w.-]{3,64}+)\"?\s?[=:]\s?\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|"
+    rb"(?<![\w-])(?P<bare>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)",
+    re.S,
+)
+_SCHEME = re.compile(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
 _format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
 
 
@@ -144,8 +148,13 @@ class Redactor:
 
     def text(self, raw: bytes) -> bytes:
         """Text that is no JSON message: banners, standard error, the head of an oversize frame."""
-        named = [_assigned(match) for match in _ASSIGNMENT.finditer(raw)]
-        taken = [(span, self._placeholder(kind, raw[slice(*span)])) for kind, span in named if kind]
+        taken = []
+        for match in _ASSIGNMENT.finditer(raw):
+            kind, span = _assigned(match)
+            span = _without_scheme(raw, span)
+            value = raw[span.start : span.end]
+            if kind is not None and value and not value.startswith(PLACEHOLDER):
+                taken.append((span, self._placeholder(kind, value)))
         rest = [
             (span, new)
             for span, new in self._formats(raw, Span(0, len(raw)))
@@ -161,16 +170,16 @@ class Redactor:
         expected: str | None = None
         for argument in arguments:
             raw = argument.encode("utf-8", "surrogateescape")
-            name, equals, value = argument.partition("=")
-            kind = kind_of_name(name)
+            kind, name, value = _assigned_argument(argument)
             if expected is not None and not argument.startswith("-"):
                 raw = self._placeholder(expected, raw)
-            elif equals and value and kind is not None:
+            elif kind is not None and value:
                 hidden = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
-                raw = f"{name}=".encode() + hidden
+                raw = name.encode("utf-8", "surrogateescape") + b"=" + hidden
             else:
                 raw = splice(raw, self._formats(raw, Span(0, len(raw))))
-            expected = kind if argument.startswith("-") and not equals else None
+            option = argument.startswith("-") and "=" not in argument
+            expected = kind_of_name(argument) if option else None
             shown.append(raw.decode("utf-8", "replace"))
         return shown
 
@@ -180,12 +189,9 @@ class Redactor:
         """
         if kind is None:
             return self._formats(raw, span)
-        content = raw[span.start : span.end]
-        if not content or content.startswith(PLACEHOLDER):
+        span = _without_scheme(raw, span)
+        if span.start == span.end or raw.startswith(PLACEHOLDER, span.start):
             return []
-        scheme = re.match(rb"(?:Bearer|Basic|Token) (?=.)", content)
-        if scheme is not None:
-            span = Span(span.start + scheme.end(), span.end)
         return [(span, self._placeholder(kind, raw[span.start : span.end]))]
 
     def _formats(self, raw: bytes, span: Span) -> list[tuple[Span, bytes]]:
@@ -195,7 +201,9 @@ class Redactor:
                 start, end = match.span("secret")
                 taken = any(start < other.end and other.start < end for other, _ in found)
                 if not taken and not match["secret"].startswith(PLACEHOLDER):
-                    found.append((Span(start, end), self._placeholder(kind, match["secret"])))
+                    name = match["name"].decode() if "name" in pattern.groupindex else ""
+                    new = self._placeholder(kind_of_name(name) or kind, match["secret"])
+                    found.append((Span(start, end), new))
         return found
 
     def _placeholder(self, kind: str, secret: bytes) -> bytes:
@@ -207,17 +215,34 @@ class Redactor:
         return self._known[key]
 
 
-def _kind_of_path(path: tuple[str | int, ...]) -> str | None:
-    """The kind by the innermost name: a list of passwords is passwords. Schemas only talk about
-    values.
+def _kind_of_path(path: Sequence[str | int]) -> str | None:
+    """The kind by the innermost name: a list of passwords is passwords. Schemas only talk about values.
+
+    Looks at both ends of the path only, or deep nesting would cost the square of its depth.
     """
-    if not _SCHEMAS.isdisjoint(path):
+    if not _SCHEMAS.isdisjoint(path[:16]):
         return None
-    names = [step for step in path if isinstance(step, str)]
-    return kind_of_name(names[-1]) if names else None
+    names = (step for step in reversed(path[-16:]) if isinstance(step, str))
+    name = next(names, None)
+    return None if name is None else kind_of_name(name)
+
+
+def _without_scheme(raw: bytes, span: Span) -> Span:
+    scheme = _SCHEME.match(raw, span.start, span.end)
+    return Span(scheme.end(), span.end) if scheme else span
 
 
 def _assigned(match: re.Match[bytes]) -> tuple[str | None, Span]:
     quoted = match["name"] is not None
     name = match["name" if quoted else "bare"].decode()
     return kind_of_name(name), Span(*match.span("quoted" if quoted else "value"))
+
+
+def _assigned_argument(argument: str) -> tuple[str | None, str, str]:
+    """The kind, name and value of `--api-key=X`, and of `--env=API_KEY=X` too."""
+    parts = argument.split("=")
+    for place in range(1, len(parts)):
+        kind = kind_of_name(parts[place - 1])
+        if kind is not None:
+            return kind, "=".join(parts[:place]), "=".join(parts[place:])
+    return None, argument, ""

@@ -90,7 +90,9 @@ class Cue:
     ties: tuple[Tie, ...] = ()
     gap: float = 0.0
     chain: int | None = None
-    """Cues of one chain are paced one after the other: those of one call, those of none, or (strict) all."""
+    """Cues of one chain are paced one after the other: those of one call, those of none, or
+    (strict) all.
+    """
 
 
 @attrs.frozen
@@ -148,7 +150,8 @@ class Score:
 
 
 def compose(episode: Episode, *, strict: bool = False) -> Score:
-    """The score of an episode. `strict` makes every cue wait for all that the client did before it."""
+    """The score of an episode. `strict` makes every cue wait for all that the client did before it.
+    """
     composer = _Composer(strict=strict)
     for index, event in enumerate(episode.events):
         frame = event.frame
@@ -258,7 +261,7 @@ class _Composer:
         """
         if note.call is not None and note.call.direction is C2S:
             return note.call.index
-        if note.call is not None:
+        if note.call is not None and note.method == CANCELLED:
             return self._within.get(note.call.index)
         named = isinstance(message, Response) or note.method in (PROGRESS, CANCELLED)
         if named or not isinstance(message, Request | Notification | Opaque | Stderr):

@@ -12,13 +12,15 @@ import attrs
 import msgspec
 
 from mcpmock.protocol.messages import member
+from mcpmock.protocol.spans import UNREADABLE
 
-from .model import FORMAT, Damage, Header
-from .read import HEADER_START, read
+from .model import FORMAT, Damage, Header, Take
+from .read import HEADER_START, read, refusal
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
 """Stands in for a header that was lost."""
 _FOOTER_START = b'{"footer":'
+_header = msgspec.json.Decoder(Header)
 
 
 @attrs.frozen
@@ -87,17 +89,22 @@ class _Walk:
     lost: list[Damage] = attrs.field(factory=list)
     _sheet: Sheet | None = None
     _after_loss: bool = False
+    _refused: bool = False
 
     def line(self, line: Line) -> None:
-        damage = self.damaged.get(line.number)
+        raw, damage = line.raw, self.damaged.get(line.number)
         if line.number in self.headers:
             self._header(line)
-        elif not line.raw.strip():
+        elif raw.startswith(HEADER_START) and refusal(raw):
+            self._refuse(line)
+        elif self._refused:
+            return
+        elif not raw.strip():
             if self._sheet is not None:
                 self._sheet.body.append(line)
-        elif damage is not None and not _is_event(line.raw):
-            self._lose(line, damage)
-        elif line.raw.startswith(_FOOTER_START) and member(line.raw, "footer"):
+        elif damage is not None and not _is_event(raw):
+            self._lose(line, damage.reason)
+        elif raw.startswith(_FOOTER_START) and _is_footer(raw):
             self._footer(line)
         else:
             self._sheet_for(line).body.append(line)
@@ -115,21 +122,29 @@ class _Walk:
             self.lost.append(Damage(tail.number, "torn"))
 
     def _header(self, line: Line) -> None:
-        start = line.raw.index(HEADER_START)
+        start = _header_start(line.raw)
         if start:
             self.lost.append(Damage(line.number, "torn, and the next take is glued to it"))
         self._begin(Line(line.number, line.raw[start:]))
+        self._refused = False
+
+    def _refuse(self, line: Line) -> None:
+        """A take of a format that we do not know: what stands below must not be taken for ours."""
+        self._lose(line, refusal(line.raw) or "")
+        self._refused = True
 
     def _footer(self, line: Line) -> None:
-        assert self._sheet is not None, "because a footer before any header is damage"
+        if self._sheet is None:
+            self._lose(line, "a footer without a take")
+            return
         if self._sheet.footer is not None:
-            self.lost.append(Damage(self._sheet.footer.number, "another footer follows"))
+            self._lose(self._sheet.footer, "another footer follows")
         self._sheet.footer = line
 
-    def _lose(self, line: Line, damage: Damage) -> None:
+    def _lose(self, line: Line, reason: str) -> None:
         if line.raw.startswith(HEADER_START):
             self.turn_over(None)
-        self.lost.append(damage)
+        self.lost.append(Damage(line.number, reason))
         self._after_loss = True
 
     def _sheet_for(self, line: Line) -> Sheet:
@@ -151,4 +166,24 @@ class _Walk:
 
 
 def _is_event(raw: bytes) -> bool:
-    return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)
+    return bool(_under_a_header(raw).events)
+
+
+def _is_footer(raw: bytes) -> bool:
+    return _under_a_header(raw).footer is not None
+
+
+def _under_a_header(raw: bytes) -> Take:
+    """What `read` makes of a line that stands alone."""
+    return read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0]
+
+
+def _header_start(raw: bytes) -> int:
+    """Where in a line its header begins, behind whatever was torn there."""
+    at = raw.index(HEADER_START)
+    while True:
+        try:
+            _header.decode(raw[at:])
+            return at
+        except UNREADABLE:
+            at = raw.index(HEADER_START, at + 1)

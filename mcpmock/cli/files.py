@@ -73,11 +73,11 @@ def recover(file: Path, output: Path, quiet: bool, verbose: bool, as_json: bool)
     Good lines are kept as they are. The damaged file is left alone.
     """
     from mcpmock.cassette.canonical import recover as recovered
-    from mcpmock.cassette.file import rewrite
+    from mcpmock.cassette.file import read_bytes, rewrite
 
     if os.path.lexists(output):
         raise CassetteError(output, "exists", hint="name a file that does not")
-    recovery = recovered(_bytes(file, damaged=True))
+    recovery = recovered(read_bytes(file))
     if not recovery.takes:
         raise CassetteError(file, "holds nothing that could be saved")
     rewrite(output, recovery.data)
@@ -99,18 +99,6 @@ def _each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
             say(str(error))
             worst = _BAD
     return worst
-
-
-def _bytes(path: Path, *, damaged: bool = False) -> bytes:
-    """The bytes of a cassette that we can make something of. Raises CassetteError."""
-    from mcpmock.cassette.file import load, read_bytes
-    from mcpmock.cassette.model import FORMAT
-
-    for take in load(path, damaged=damaged).takes:
-        if take.header.mcpmock != FORMAT:
-            reason = f"has format {take.header.mcpmock}, this mcpmock reads {FORMAT}"
-            raise CassetteError(path, reason, line=take.line)
-    return read_bytes(path)
 
 
 def _check(path: Path, *, quiet: bool, as_json: bool) -> int:
@@ -166,9 +154,10 @@ def _emit_inspection(path: Path, inspection: Inspection) -> None:
 
 def _fmt(path: Path, times: Times, *, quiet: bool, as_json: bool) -> int:
     from mcpmock.cassette.canonical import canonical
-    from mcpmock.cassette.file import rewrite
+    from mcpmock.cassette.file import load, read_bytes, rewrite
 
-    data = _bytes(path)
+    load(path)  # refuses what is damaged
+    data = read_bytes(path)
     formed = canonical(data, times)
     changed = formed.data != data
     if changed:

@@ -215,9 +215,10 @@ async def _prompts(client: Client) -> None:
 async def _together(client: Client) -> None:
     """Three calls at once; the slow one is asked first and answered last."""
     slow = client.ask("tools/call", {"name": "slow", "arguments": {"seconds": 0.2}})
-    await client.call("ping")
-    await client.tool("echo", message="overtaken")
-    await settled(slow)
+    ping = client.ask("ping")
+    echo = client.ask("tools/call", {"name": "echo", "arguments": {"message": "overtaken"}})
+    for pending in (ping, echo, slow):
+        await settled(pending)
 
 
 async def _cancelled(client: Client) -> None:

@@ -86,7 +86,8 @@ class Stderr(msgspec.Struct, frozen=True, gc=False):
 
 
 class StreamEnd(msgspec.Struct, frozen=True, gc=False):
-    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or `reset`."""
+    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or `reset`.
+    """
 
     how: str = "eof"
 

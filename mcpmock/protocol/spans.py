@@ -32,7 +32,10 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
 _ITEM = re.compile(_SPACE + rb",?" + _SPACE)
 _SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
-_BRACKETS = re.compile(_STRING + rb"|[{}\[\]]", re.S)
+_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
+"""Strings (a torn one to the end of the text: trying it again at each quote in it costs n^2) and
+brackets.
+"""
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -90,9 +93,9 @@ def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
     return b"".join((*parts, raw[done:])) if parts else raw
 
 
-def walk(raw: bytes) -> Iterator[tuple[tuple[str | int, ...], Span]]:
+def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
     """Each scalar in `raw` with its path (names and positions), in the order written; duplicate
-    names all come.
+    names all come. The path is one list, good until the next step: copies of deep ones cost n^2.
 
     Stops without a word where the text stops being JSON: the caller treats the rest as text.
     """
@@ -112,7 +115,7 @@ def walk(raw: bytes) -> Iterator[tuple[tuple[str | int, ...], Span]]:
             path.pop()
             at += 1
         elif (scalar := _SCALAR.match(raw, at)) is not None:
-            yield tuple(path), Span(at, scalar.end())
+            yield path, Span(at, scalar.end())
             at = scalar.end()
         else:
             return
@@ -123,7 +126,8 @@ def walk(raw: bytes) -> Iterator[tuple[tuple[str | int, ...], Span]]:
 
 
 def _enter(raw: bytes, at: int, path: list[str | int], inside: list[bytes]) -> int | None:
-    """Steps to the next value of the innermost container and puts its name or position on the path."""
+    """Steps to the next value of the innermost container and puts its name or position on the path.
+    """
     at = _match_end(_ITEM, raw, at)
     if not inside or raw[at : at + 1] in (b"}", b"]"):
         return at

@@ -66,7 +66,8 @@ def test_a_bad_line_is_lost_and_its_neighbours_are_not() -> None:
 def test_torn_tails_are_lost() -> None:
     """A torn line at the end, before a header, or with a header glued to it is on no sheet."""
     assert [(True, 1, False)] == shape(HEADER + ONE + TWO[:20])
-    for torn in (TWO[:20] + b"\n", TWO[:20]):
+    footer = sealed().splitlines()[-1]
+    for torn in (TWO[:20], TWO[:20] + b"\n", HEADER[:20], HEADER[:20] + b"\n", footer[:30] + b"\n"):
         data = HEADER + ONE + torn + HEADER + ONE
         assert [(True, 1, False), (True, 1, False)] == shape(data)
         assert [3] == lost(data)
@@ -83,7 +84,7 @@ def test_a_torn_line_behind_a_footer_makes_no_take() -> None:
 def test_events_without_a_header_are_a_take_of_their_own() -> None:
     """Where a header was lost, its events are kept apart from the take before."""
     expected = [(True, 2, True), (False, 2, False)]
-    for header in (b"oops\n", b'{"mcpmock":oops\n'):
+    for header in (b"oops\n", b'{"mcpmock":oops\n', b'{"mcpmock":1,"footer\n'):
         assert expected == shape(sealed() + header + ONE + TWO)
     assert [(False, 2, False)] == shape(b"oops\n" + ONE + TWO)
 
@@ -107,6 +108,14 @@ def test_a_footer_without_a_take_is_lost() -> None:
     assert ([], []) == take_apart(b"")
     assert [] == shape(sealed(b""))
     assert [1] == lost(sealed(b""))
+
+
+def test_a_take_of_another_format_is_left_alone() -> None:
+    """The events of a format we do not know are nobody's, and the next take of ours is whole."""
+    other = sealed(HEADER.replace(b":1,", b":2,", 1) + EVENTS)
+
+    assert [(True, 2, True), (True, 2, True)] == shape(sealed() + other + sealed())
+    assert [5] == lost(sealed() + other + sealed())
 
 
 def test_a_sheet_without_its_header_has_a_substitute() -> None:

@@ -29,7 +29,7 @@ from .processes import (
     whole_take,
     write_all,
 )
-from .raw_client import Answer, Close, Spoken, Step, line, talk
+from .raw_client import Answer, Close, Lines, Spoken, Step, line, talk
 
 pytestmark = pytest.mark.e2e
 

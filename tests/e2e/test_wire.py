@@ -63,10 +63,10 @@ IDS = [
     b"9" * 5000,
     b"NaN",
 ]
+ANSWERS = [b'{"jsonrpc":"2.0","id":%b,"result":{}}\n' % value for value in IDS]
 ODD = [
     *(b'{"jsonrpc":"2.0","method":"m","params":{"v":%b}}\n' % value for value in FIELDS.values()),
     *(b'{"jsonrpc":"2.0","id":%b,"method":"m"}\n' % value for value in IDS),
-    *(b'{"jsonrpc":"2.0","id":%b,"result":{}}\n' % value for value in IDS),
     b'{"id":1,"jsonrpc":"2.0","id":2,"method":"m","method":"n"}\n',
     b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"bom"}\n',
     b'{"jsonrpc":"2.0","method":"crlf"}\r\n',
@@ -89,20 +89,21 @@ ODD = [
 def test_odd_bytes_cross_unchanged_both_ways(tmp_path: Path) -> None:
     """What the server hears and what the client hears is what was said, with us and without us."""
     said, log = tmp_path / "said", tmp_path / "log"
-    said.write_bytes(b"".join(ODD))
+    everything = b"".join(ANSWERS + ODD)
+    said.write_bytes(everything)
     server = scripted("--log", log, "say", said)
-    steps: list[Step] = [Lines(1), Send(b"".join(ODD)), Close()]
+    steps: list[Step] = [Lines(1), Send(everything), Close()]
     heard = []
     for argv in (server, record(tmp_path / "a.jsonl", server)):
         log.unlink(missing_ok=True)
         spoken = talk(argv, steps)
         heard.append((spoken.stdout.partition(b"\n")[2], log.read_bytes(), spoken.exit_code))
 
-    assert heard[0] == (b"".join(ODD), b"".join(ODD), 0)
+    assert heard[0] == (everything, everything, 0)
     assert heard[1] == heard[0]
     take = whole_take(tmp_path / "a.jsonl")
-    assert crossed(take, S2C).partition(b"\n")[2] == b"".join(ODD)
-    assert crossed(take, C2S) == b"".join(ODD)
+    assert crossed(take, S2C).partition(b"\n")[2] == everything
+    assert crossed(take, C2S) == everything
 
 
 def in_turn() -> Iterator[Step]:
@@ -153,32 +154,93 @@ def line_from(pipe_reads: Iterator[bytes]) -> Iterator[bytes]:
 @pytest.mark.parametrize("megabytes", [60, 100])
 def test_a_long_line_crosses_both_ways_in_bounded_memory(megabytes: int, tmp_path: Path) -> None:
     """Sixty and a hundred MiB, there and back: the same bytes, at most 200 MiB of memory."""
+    size = megabytes * MIB
     with running(record(tmp_path / "a.jsonl", scripted("echo"))) as process:
         ready(process)
-        with feeding(stdin_of(process), long_line(megabytes * MIB), close=False):
+        with feeding(stdin_of(process), long_line(size), close=False):
             echoed = digest(line_from(reads(stdout_of(process))))
         peak = peak_memory(process.pid)
         stdin_of(process).close()
 
         assert process.wait() == 0
-    assert echoed == digest(long_line(megabytes * MIB))
-    take = whole_take(tmp_path / "a.jsonl")
-    for direction in (C2S, S2C):
-        assert recorded_line(take, direction) == digest(long_line(megabytes * MIB))
+    assert echoed == digest(long_line(size))
+    check_recorded(whole_take(tmp_path / "a.jsonl"), b"".join(long_line(size)))
     assert peak <= 200 * MIB
 
 
-def recorded_line(take: Take, direction: Direction) -> tuple[int, str]:
-    """Length and digest of the one long line that went this way, kept whole or not."""
-    (event,) = [
-        event
-        for event in take.events
-        if event.d == direction.value and len(event.payload or b"") > 1000
-    ]
-    if event.oversize is None:
-        return digest(iter([event.payload or b"", b"\n"]))
-    head = event.payload or b""
-    body = b"".join(long_line(event.oversize.bytes))[:-1]
-    assert body.startswith(head)
-    assert hashlib.sha256(body).hexdigest() == event.oversize.sha256
-    return event.oversize.bytes + 1, hashlib.sha256(body + b"\n").hexdigest()
+def check_recorded(take: Take, line: bytes) -> None:
+    """The line was recorded both ways: whole up to 64 MiB, else its head, its length, its digest."""
+    raw = line[:-1]
+    events = [event for event in take.events if len(event.payload or b"") > 1000]
+    assert [event.d for event in events] == ["c2s", "s2c"]
+    for event in events:
+        if len(raw) <= 64 * MIB:
+            assert event.payload == raw
+        else:
+            assert raw.startswith(event.payload or b"no payload")
+            assert event.oversize == Oversize(len(raw), hashlib.sha256(raw).hexdigest())
+
+
+FLOOD = b'{"jsonrpc":"2.0","method":"notifications/client","params":"%b"}\n' % (b"y" * 950)
+VOLUME = 64 * MIB
+ROOM = MIB
+"""Bytes held for a slow reader before the other side is no longer read."""
+PIPE = 1 << 16
+"""Bytes that a pipe holds, and that one read takes."""
+
+
+def test_both_sides_may_flood_at_once(tmp_path: Path) -> None:
+    """64 MiB each way at the same time: nothing is lost, nothing waits for ever."""
+    cassette, log = tmp_path / "a.jsonl", tmp_path / "log"
+    count = VOLUME // len(FLOOD)
+    with running(record(cassette, scripted("--log", log, "flood", VOLUME))) as process:
+        received = bytearray(read_line(process))
+        with feeding(stdin_of(process), [FLOOD * count]):
+            received += b"".join(reads(stdout_of(process)))
+
+        assert process.wait() == 0
+    assert len(received) > VOLUME - PIPE
+    assert log.read_bytes() == FLOOD * count
+    take = whole_take(cassette)
+    assert crossed(take, C2S) == FLOOD * count
+    assert crossed(take, S2C) == received
+
+
+def test_a_client_that_does_not_read_holds_the_server_back(tmp_path: Path) -> None:
+    """At most 1 MiB is held for it beside what the pipes hold; once it reads, nothing is missing."""
+    cassette = tmp_path / "a.jsonl"
+    with running(record(cassette, scripted("flood", VOLUME))) as process:
+        (server,) = ready(process)
+        written = stalled(server)
+        with feeding(stdin_of(process), []):
+            received = b"".join(reads(stdout_of(process)))
+            peak = peak_memory(process.pid)
+
+        assert process.wait() == 0
+    assert written <= ROOM + 3 * PIPE
+    assert crossed(whole_take(cassette), S2C).endswith(received)
+    assert len(received) > VOLUME - PIPE
+
+
+def stalled(pid: int) -> int:
+    """How many bytes this process had written when it could write no more."""
+    written = -1
+    while written != (now := bytes_written(pid)):
+        written = now
+        threading.Event().wait(0.3)  # nothing tells that nothing will happen any more
+    return written
+
+
+def bytes_written(pid: int) -> int:
+    rows = Path(f"/proc/{pid}/io").read_text("ascii").splitlines()
+    return next(int(row.split()[1]) for row in rows if row.startswith("wchar"))
+
+
+def test_standard_error_that_nobody_reads_does_not_hold_answers_back(tmp_path: Path) -> None:
+    """A server that logs what fits into our hold is answered for all the same."""
+    argv = record(tmp_path / "a.jsonl", scripted("log", ROOM))
+    unread, stderr = os.pipe()
+    with os.fdopen(unread), os.fdopen(stderr, "wb") as log:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0
+        )
