@@ -165,7 +165,15 @@ def _object(fields: dict[str, bytes], order: Sequence[str]) -> bytes:
     """An object with the known keys first, in their order, and the unknown ones as they came."""
     known = [name for name in order if name in fields]
     names = dict.fromkeys((*known, *fields))
-    return b"{" + b",".join(_json.encode(name) + b":" + fields[name] for name in names) + b"}"
+    return b"{" + b",".join(_spelled(name) + b":" + fields[name] for name in names) + b"}"
+
+
+def _spelled(name: str) -> bytes:
+    """A name as JSON; one that no decoder takes is as it was written (`members` gives it so)."""
+    try:
+        return _json.encode(name)
+    except UnicodeEncodeError:
+        return b'"' + name.encode("utf-8", "surrogateescape") + b'"'
 
 
 def _joined(events: Iterable[bytes]) -> Iterator[bytes]:

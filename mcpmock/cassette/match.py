@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Frame, Opaque, Request, StreamEnd
+from mcpmock.protocol.messages import Frame, Opaque, Request, Response, StreamEnd
 
 from .keys import TIERS, Asked, asked_of
 from .redact import HOLE, PLACEHOLDER
@@ -72,7 +72,8 @@ class Matcher:
     bindings: Bindings = attrs.field(factory=dict)
     used: set[int] = attrs.field(factory=set)
     _asked: dict[int, Asked | None] = attrs.field(factory=dict)
-    _by_key: dict[int, dict[tuple[str, bytes], deque[int]]] = attrs.field(factory=dict)
+    _by_key: dict[int, dict[tuple[str, bytes], list[int]]] = attrs.field(factory=dict)
+    _heads: dict[tuple[int, tuple[str, bytes]], int] = attrs.field(factory=dict)
     _variable: list[int] | None = None
     _order: deque[int] = attrs.field(init=False)
 
@@ -82,7 +83,7 @@ class Matcher:
     def find(self, frame: Frame) -> Match | None:
         """The first unused client event that a live frame stands for."""
         content = frame.content
-        if isinstance(content, Opaque | StreamEnd):
+        if isinstance(content, Opaque | StreamEnd | Response):
             return self._find_alike(frame)
         live = asked_of(frame)
         if live is None:
@@ -139,13 +140,15 @@ class Matcher:
         return None if exact is None else Match(self.score.client[exact], tier)
 
     def _first_unused(self, tier: int, key: tuple[str, bytes]) -> int | None:
-        """Used ones at the front are dropped for good, so that 100,000 equal calls cost no more
-        than others.
+        """Used ones at the front are never looked at again: 100,000 equal calls cost no more than
+        others.
         """
-        waiting = self._index(tier).get(key)
-        while waiting and waiting[0] in self.used:
-            waiting.popleft()
-        return waiting[0] if waiting else None
+        indices = self._index(tier).get(key, [])
+        head = self._heads.get((tier, key), 0)
+        while head < len(indices) and indices[head] in self.used:
+            head += 1
+        self._heads[tier, key] = head
+        return indices[head] if head < len(indices) else None
 
     def _bind(self, index: int, live: Asked, tier: int) -> Bindings | None:
         recorded = self._asked_of(self.score.client[index])
@@ -163,21 +166,21 @@ class Matcher:
     def _allowed(self, index: int, request: bool) -> bool:
         if request and not self.score.client[index].calls:
             return False
-        return not self.strict or index == self._next()
+        return not self.strict or index == self.next()
 
-    def _next(self) -> int | None:
+    def next(self) -> int | None:
         """The first client event not used yet: the only one that strict order takes."""
         while self._order and self._order[0] in self.used:
             self._order.popleft()
         return self._order[0] if self._order else None
 
-    def _index(self, tier: int) -> dict[tuple[str, bytes], deque[int]]:
+    def _index(self, tier: int) -> dict[tuple[str, bytes], list[int]]:
         if tier not in self._by_key:
-            table: dict[tuple[str, bytes], deque[int]] = {}
+            table: dict[tuple[str, bytes], list[int]] = {}
             for index, event in self.score.client.items():
                 recorded = self._asked_of(event)
                 if recorded is not None:
-                    table.setdefault(recorded.key(tier), deque()).append(index)
+                    table.setdefault(recorded.key(tier), []).append(index)
             self._by_key[tier] = table
         return self._by_key[tier]
 

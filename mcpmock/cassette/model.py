@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -186,6 +187,7 @@ class Cassette(msgspec.Struct, kw_only=True):
 
 _json = msgspec.json.Encoder()
 _raw = msgspec.json.Decoder(Raw)
+_PIECE = 1 << 20
 _OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
 
 
@@ -199,21 +201,32 @@ def embeddable(raw: bytes) -> bool:
         return False
     try:
         _raw.decode(raw)
-        if not raw.isascii():
-            raw.decode()
     except UNREADABLE:
+        return False
+    return raw.isascii() or is_utf8(raw)
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Whether bytes are text; a long frame is looked at in pieces, not copied."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(raw)
+    try:
+        for start in range(0, len(raw), _PIECE):
+            decoder.decode(view[start : start + _PIECE], final=start + _PIECE >= len(raw))
+    except UnicodeDecodeError:
         return False
     return True
 
 
-def payload_field(raw: bytes) -> bytes:
-    """`"m":...`, `"text":...` or `"b64":...`: the first that keeps every byte."""
+def payload_parts(raw: bytes) -> tuple[bytes, bytes, bytes]:
+    """`"m":...`, `"text":...` or `"b64":...`, the first that keeps every byte; in parts, not to
+    copy a long frame.
+    """
     if embeddable(raw):
-        return b'"m":' + raw
-    try:
-        return b'"text":' + _json.encode(raw.decode())
-    except UnicodeDecodeError:
-        return b'"b64":"' + binascii.b2a_base64(raw, newline=False) + b'"'
+        return b'"m":', raw, b""
+    if is_utf8(raw):
+        return b'"text":', _json.encode(raw.decode()), b""
+    return b'"b64":"', binascii.b2a_base64(raw, newline=False), b'"'
 
 
 def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
@@ -246,47 +259,47 @@ def _all_embeddable(raws: Sequence[bytes]) -> bool:
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
     """The line for a live frame, with its line break. `t` is in microseconds since the take began.
     """
-    parts = [b'"n":%d,"t":%d' % (n, t)]
+    parts = [b'{"n":%d,"t":%d' % (n, t)]
     if session != 1:
-        parts.append(b'"s":%d' % session)
+        parts.append(b',"s":%d' % session)
     if frame.exchange is not None:
-        parts.append(b'"x":%d' % frame.exchange)
+        parts.append(b',"x":%d' % frame.exchange)
     if not isinstance(frame.fact, messages.Stderr | messages.ProcessExit):
-        parts.append(b'"d":"%b"' % frame.direction.value.encode())
-    parts += _fields(frame)
+        parts.append(b',"d":"%b"' % frame.direction.value.encode())
+    parts += (b",", *_fields(frame))
+    if frame.fact is None and frame.eol != b"\n":
+        parts.append(b',"eol":' + _json.encode(frame.eol.decode()))
     if redacted:
-        parts.append(b'"redacted":true')
-    return b"{" + b",".join(parts) + b"}\n"
+        parts.append(b',"redacted":true')
+    parts.append(b"}\n")
+    return b"".join(parts)
 
 
 def _fields(frame: Frame) -> Sequence[bytes]:
-    """The payload of a frame and the modifiers that belong to it."""
+    """The payload of a frame, in parts."""
     match frame.fact:
         case None | messages.Fragment():
-            eol = () if frame.eol == b"\n" else (b'"eol":' + _json.encode(frame.eol.decode()),)
-            return (payload_field(frame.raw), *eol)
+            return payload_parts(frame.raw)
         case messages.Stderr():
-            return _stderr_fields(frame.raw)
+            return _stderr_parts(frame.raw)
         case messages.StreamEnd(how) | messages.ExchangeEnd(how):
-            return (b'"end":' + _json.encode(how),)
+            return b'"end":', _json.encode(how)
         case messages.ProcessExit(code, signal):
-            ended = {"exit": code} if signal is None else {"signal": signal}
-            return (b'"end":' + _json.encode(ended),)
+            return b'"end":', _json.encode({"exit": code} if signal is None else {"signal": signal})
         case messages.HttpRequest() | messages.HttpResponse():
-            return (b'"http":' + _json.encode(frame.fact),)
+            return b'"http":', _json.encode(frame.fact)
         case messages.SseMeta():
-            return (b'"sse":' + _json.encode(frame.fact),)
+            return b'"sse":', _json.encode(frame.fact)
         case messages.HttpBody():
-            return (b'"body":' + _json.encode(frame.raw.decode("utf-8", "replace")),)
+            return b'"body":', _json.encode(frame.raw.decode("utf-8", "replace"))
 
 
-def _stderr_fields(raw: bytes) -> Sequence[bytes]:
+def _stderr_parts(raw: bytes) -> Sequence[bytes]:
     """Text for people; where that is not all of it, the bytes too."""
-    try:
-        return (b'"stderr":' + _json.encode(raw.decode()),)
-    except UnicodeDecodeError:
-        text = b'"stderr":' + _json.encode(raw.decode("utf-8", "replace"))
-        return (text, b'"raw":"' + binascii.b2a_base64(raw, newline=False) + b'"')
+    text = b'"stderr":' + _json.encode(raw.decode("utf-8", "replace"))
+    if is_utf8(raw):
+        return (text,)
+    return text, b',"raw":"', binascii.b2a_base64(raw, newline=False), b'"'
 
 
 def _http_fact(head: dict[str, Any]) -> messages.Fact:

@@ -78,6 +78,7 @@ _FORMAT_HINTS = tuple(
         (b"\t", rb"\t"),
     )
 )
+_WINDOW, _OVERLAP = 1 << 20, 1 << 10
 _NAME_ENDS = frozenset(
     spelled.encode()
     for ending in _SECRET_ENDINGS
@@ -125,6 +126,9 @@ class Redactor:
         """Whether anything in JSON lines is worth a closer look. Never misses what `json` would
         find; quick.
         """
+        if len(data) > _WINDOW:
+            starts = range(0, len(data), _WINDOW - _OVERLAP)
+            return any(self.suspicious(data[start : start + _WINDOW]) for start in starts)
         before_colons = data.split(b'":')
         if not _NAME_ENDS.isdisjoint([before[-3:] for before in before_colons]):
             for before in before_colons:
@@ -216,7 +220,8 @@ class Redactor:
 
 
 def _kind_of_path(path: Sequence[str | int]) -> str | None:
-    """The kind by the innermost name: a list of passwords is passwords. Schemas only talk about values.
+    """The kind by the innermost name: a list of passwords is passwords. Schemas only talk about
+    values.
 
     Looks at both ends of the path only, or deep nesting would cost the square of its depth.
     """

@@ -73,11 +73,12 @@ def show(
     from mcpmock.cassette.file import load
     from mcpmock.cassette.timeline import exchange, timeline
 
+    if as_json and view:
+        raise click.UsageError(f"--json and --{view} exclude each other")
     wanted = _filter(expression)
     cassette = load(file)
-    if not quiet:
-        for notice in cassette.notices:
-            say(f"{file}:{notice.line}: {notice.text}")
+    for notice in () if quiet else cassette.notices:
+        say(f"{file}:{notice.line}: {notice.text}")
     everything = timeline(cassette)
     rows = everything if id_ is None else exchange(everything, id_)
     if id_ is not None and not rows:
@@ -90,9 +91,7 @@ def show(
     elif view == "raw":
         _write_frames(rows)
     else:
-        lines = _diagram(rows) if view else _timeline(cassette, rows, whole=id_ is not None)
-        for line in lines:
-            click.echo(line)
+        _write_lines(_diagram(rows) if view else _timeline(cassette, rows, whole=id_ is not None))
     return 0
 
 
@@ -121,6 +120,11 @@ def _annotations(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
         "notes": row.notes,
         "event": row.event,
     }
+
+
+def _write_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
 
 
 def _write_frames(rows: Iterable[Row]) -> None:

@@ -8,7 +8,7 @@ forwards raw bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -94,30 +94,37 @@ class Peer:
 
     def ask(self, method: str, params: Any = None) -> Pending:
         """Sends a request; whoever wants its answer waits for the `result` of what this gives."""
-        self._asked += 1
-        pending = Pending(b"%d" % self._asked)
-        if self._ended:
-            pending.settle(None)
-        self._pending[pending.id] = pending
-        self._send(b'"id":' + pending.id, *_call(method, params))
+        (pending,) = self.ask_together((method, params))
         return pending
 
+    def ask_together(self, *calls: tuple[str, Any]) -> list[Pending]:
+        """Sends requests in one go, so that the peer reads all of them before it answers any."""
+        asked = [Pending(b"%d" % (self._asked + n)) for n in range(1, len(calls) + 1)]
+        self._asked += len(calls)
+        for pending in asked:
+            self._pending[pending.id] = pending
+            if self._ended:
+                pending.settle(None)
+        rows = zip(asked, calls, strict=True)
+        self._hand_over(self._frame(b'"id":' + p.id, *_call(*call)) for p, call in rows)
+        return asked
+
     def notify(self, method: str, params: Any = None) -> None:
-        self._send(*_call(method, params))
+        self._hand_over([self._frame(*_call(method, params))])
 
     def answer(self, id_: bytes, result: Any) -> None:
         """Answers the request that spelled its id `id_`."""
-        self._send(b'"id":' + id_, b'"result":' + _encode(result))
+        self._hand_over([self._frame(b'"id":' + id_, b'"result":' + _encode(result))])
 
     def refuse(self, id_: bytes, refusal: Refusal) -> None:
         error = {"code": refusal.code, "message": refusal.message}
         if refusal.data is not None:
             error["data"] = refusal.data
-        self._send(b'"id":' + id_, b'"error":' + _encode(error))
+        self._hand_over([self._frame(b'"id":' + id_, b'"error":' + _encode(error))])
 
     def end(self) -> None:
         """Says that nothing more will come from us."""
-        self._hand_over(Frame(self._direction, b"", b"", StreamEnd()))
+        self._hand_over([Frame(self._direction, b"", b"", StreamEnd())])
 
     def _hear(self, frame: Frame, hear: Callable[[Heard], None]) -> None:
         if type(frame.fact) is Fragment:
@@ -132,13 +139,12 @@ class Peer:
             if isinstance(message, Response) and message.id in self._pending:
                 self._pending.pop(message.id).settle(message)
 
-    def _send(self, *members: bytes) -> None:
-        raw = b'{"jsonrpc":"2.0",' + b",".join(members) + b"}"
-        self._hand_over(Frame(self._direction, raw))
+    def _frame(self, *members: bytes) -> Frame:
+        return Frame(self._direction, b'{"jsonrpc":"2.0",' + b",".join(members) + b"}")
 
-    def _hand_over(self, frame: Frame) -> None:
+    def _hand_over(self, frames: Iterable[Frame]) -> None:
         try:
-            self._channel.send_nowait([frame])
+            self._channel.send_nowait(list(frames))
         except trio.BrokenResourceError:
             pass  # nobody reads any more; what they still say is heard all the same
 

@@ -51,4 +51,14 @@ def _error(id_: bytes, code: int, message: str, data: Any = None) -> Frame:
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, msgspec.json.encode(error)))
+    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, _encode(error)))
+
+
+def _encode(value: Any) -> bytes:
+    """JSON, also of what msgspec does not write: lone surrogates stay the escapes they were."""
+    try:
+        return msgspec.json.encode(value)
+    except (ValueError, RecursionError):
+        import json
+
+        return json.dumps(value, separators=(",", ":")).encode()

@@ -33,11 +33,13 @@ class Send:
 
 @attrs.frozen
 class Wake:
-    """Call the stage's `wake` in `after` seconds. Waking too often does no harm, and is never taken
-    back.
+    """Call the stage's `wake` at this time, on the clock of `now`: a sum of a difference would come
+    too early.
+
+    Waking too often does no harm, and is never taken back.
     """
 
-    after: float
+    at: float
 
 
 @attrs.frozen
@@ -52,7 +54,8 @@ Action = Send | Wake | Hangup
 
 
 class Stage:
-    """One piece of behaviour. All three verbs give actions; all default to letting everything pass."""
+    """One piece of behaviour. All three verbs give actions; all default to letting everything pass.
+    """
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
         """The session begins, before any frame."""
@@ -121,14 +124,20 @@ class Pipeline:
 
     def _act(self, place: int, actions: Iterable[Action], now: float) -> None:
         for action in actions:
-            if type(action) is Send and action.after <= 0:
-                if action.frames:
-                    self._pass_on(place, action.frames, now)
-            elif type(action) is Hangup and action.after <= 0:
-                self.hung_up = self.hung_up or action
-            else:
-                due = now + max(action.after, 0)
-                heapq.heappush(self._due, (due, next(self._order), place, action))
+            match action:
+                case Send(frames, after) if frames and after <= 0:
+                    self._pass_on(place, frames, now)
+                case Send(frames, after) if frames:
+                    self._schedule(now + after, place, action)
+                case Hangup(after=after) if after <= 0:
+                    self.hung_up = self.hung_up or action
+                case Hangup(after=after):
+                    self._schedule(now + after, place, action)
+                case Wake(at):
+                    self._schedule(at, place, action)
+
+    def _schedule(self, due: float, place: int, action: Action) -> None:
+        heapq.heappush(self._due, (due, next(self._order), place, action))
 
     def _leave(self) -> list[Sequence[Frame]]:
         out, self._out = self._out, []

@@ -173,13 +173,15 @@ class Player(Stage):
         for performance in self._cast:
             performance.heard(now)
         match frame.content:
-            case Request() | Batch():
+            case Request():
+                self._hear_request(frame, now)
+            case Batch() if _ids(frame):
                 self._hear_request(frame, now)
             case Notification(method) if method == CANCELLED:
-                self._all(lambda performance: performance.cancel(frame, now))
+                self._hear_tied(lambda performance: performance.cancel(frame, now), frame, now)
             case Response():
-                self._all(lambda performance: performance.reply(frame, now))
-            case Notification() | Opaque():
+                self._hear_tied(lambda performance: performance.reply(frame, now), frame, now)
+            case Notification() | Opaque() | Batch():
                 self._hear_other(frame, now)
             case StreamEnd():
                 self._hear_other(frame, now)
@@ -188,9 +190,19 @@ class Player(Stage):
             case _:
                 pass
 
-    def _all(self, act: Callable[[Performance], object]) -> None:
-        for performance in (*self._cast, *self._encores):
-            act(performance)
+    def _all(self, act: Callable[[Performance], object]) -> list[object]:
+        return [act(performance) for performance in (*self._cast, *self._encores)]
+
+    def _hear_tied(self, act: Callable[[Performance], bool], frame: Frame, now: float) -> None:
+        """What belongs to a request by an id: a cancel, an answer. One that belongs to none is as
+        good as noise.
+        """
+        lead = self.leading
+        expected = lead.matcher.next() if lead and self.casting.playing.order == "strict" else None
+        if not any(self._all(act)):
+            self._hear_other(frame, now)
+        elif lead is not None and expected is not None and expected not in lead.matcher.used:
+            self._miss(Asked(_method(frame), None))
 
     def _hear_other(self, frame: Frame, now: float) -> None:
         """What wants no answer: it only lets things happen that waited for it."""
@@ -200,12 +212,10 @@ class Player(Stage):
                 performance.hear(match, frame, now)
         unknown = self._cast and all(match is None for _, match in matches)
         if unknown and not isinstance(frame.fact, StreamEnd):
-            content = frame.content
-            method = content.method if isinstance(content, Notification) else "noise"
             if self.casting.playing.order == "strict":
-                self._miss(Asked(method, None))
+                self._miss(Asked(_method(frame), None))
             else:
-                self.report(Note(method, "not in the recording; nothing waited for it"))
+                self.report(Note(_method(frame), "not in the recording; nothing waited for it"))
 
     def _hear_request(self, frame: Frame, now: float) -> None:
         live = asked_of(frame)
@@ -295,7 +305,7 @@ class Player(Stage):
             yield Hangup(self._closing)
         elif due is not None and (self._armed is None or due < self._armed or self._armed <= now):
             self._armed = due
-            yield Wake(due - now)
+            yield Wake(due)
 
     def _performing(self) -> list[Performance]:
         return [*self._cast[:1], *self._encores]
@@ -305,3 +315,10 @@ def _ids(frame: Frame) -> list[bytes]:
     content: Content = frame.content
     items = parse_items(frame.raw) if isinstance(content, Batch) else [content]
     return [item.id for item in items if isinstance(item, Request)]
+
+
+def _method(frame: Frame) -> str:
+    content = frame.content
+    if isinstance(content, Notification):
+        return content.method
+    return "response" if isinstance(content, Response) else "noise"

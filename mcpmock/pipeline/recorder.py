@@ -44,6 +44,8 @@ class Recorder(Stage):
     """How many of them could not be noted."""
     _began: float = 0.0
     _pending: Gap | None = None
+    _passed: int = 0
+    """Bytes that passed, in pieces, of the long line that is being noted."""
     _assemblers: dict[Direction, Assembler] = attrs.field(factory=dict)
 
     def begin(self, now: float) -> Iterable[Action]:
@@ -52,7 +54,7 @@ class Recorder(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         try:
-            self._note(seen, int((now - self._began) * 1_000_000))
+            self._note(seen, self._t(now))
         except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
             self._count_gap(seen, error)
             if self.strict:
@@ -60,38 +62,49 @@ class Recorder(Stage):
         return (Send(seen),)
 
     def finish(self, now: float) -> None:
-        """Writes down a gap that no later event gave the chance to write down."""
+        """Writes down what no later event gave the chance to write down."""
+        cut_off = sum(assembler.size for assembler in self._assemblers.values())
+        if cut_off:
+            self._lose(1, cut_off, "the session ended in the middle of a long line")
         if self._pending is not None:
             try:
-                self.append(self._gap_line(int((now - self._began) * 1_000_000)))
+                self.append(self._gap_line(self._t(now)))
             except OSError:
                 pass  # it stays counted, in `lost`
 
+    def _t(self, now: float) -> int:
+        return round((now - self._began) * 1_000_000)
+
     def _note(self, frames: Sequence[Frame], t: int) -> None:
-        """One batch, one append. The look for secrets is quickest over all of it, and mostly ends there."""
+        """One batch, one append. The look for secrets is quickest over all of it, and mostly ends
+        there.
+        """
         lines = self._gap_line(t)
         if type(frames[0].fact) is Fragment or type(frames[-1].fact) is Fragment:
-            lines += self._lines_with_pieces(t, frames)
+            lines += self._lines_with_pieces(self.events + len(lines) + 1, t, frames)
         elif self._suspicious(frames):
-            numbered = enumerate(frames, self.events + 1)
+            numbered = enumerate(frames, self.events + len(lines) + 1)
             lines += [self._redacted_line(n, t, frame) for n, frame in numbered]
         else:
-            lines += event_lines(self.events + 1, t, frames)
+            lines += event_lines(self.events + len(lines) + 1, t, frames)
         self.events += len(lines)
         if lines:
             self.append(lines)
-            self._pending = None
+            self._pending, self._passed = None, 0
 
-    def _lines_with_pieces(self, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Of a line that comes in pieces one event, once its last piece is here; they pass unnoted before."""
+    def _lines_with_pieces(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
+        """Of a line that comes in pieces one event, once its last piece is here; they pass unnoted
+        before.
+        """
         lines: list[bytes] = []
         for frame in frames:
-            n = self.events + len(lines) + 1
+            n = first + len(lines)
             if type(frame.fact) is not Fragment:
                 lines.append(self._redacted_line(n, t, frame))
                 continue
             whole = self._assemblers.setdefault(frame.direction, Assembler()).add(frame)
             if whole is not None:
+                self._passed = whole.size - len(frame.raw)
                 line = self._redacted_line(n, t, whole.frame)
                 lines.append(line if whole.digest is None else _oversize_line(line, whole))
         return lines
@@ -131,11 +144,17 @@ class Recorder(Stage):
         reason = (
             error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         )
-        gap = self._pending or Gap(reason=reason or "unknown")
-        gap.events += len(frames)
-        gap.bytes += sum(frame.size for frame in frames)
+        whole = [f for f in frames if not isinstance(f.fact, Fragment) or f.fact.last]
+        size = sum(frame.size for frame in whole) + self._passed
+        self._passed = 0
+        self._lose(len(whole), size, reason or "unknown")
+
+    def _lose(self, events: int, size: int, reason: str) -> None:
+        gap = self._pending or Gap(reason=reason)
+        gap.events += events
+        gap.bytes += size
         self._pending = gap
-        self.lost += len(frames)
+        self.lost += events
         self.on_gap(gap.reason)
 
 

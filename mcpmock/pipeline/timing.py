@@ -39,10 +39,10 @@ class Timing:
         """
         kind, colon, amount = text.partition(":")
         try:
-            if kind in _KINDS and bool(colon) is (kind in _WITH_AMOUNT):
-                number = float(amount or 0)
-                if number >= 0:
-                    return cls(kind, number)
+            if kind in _WITH_AMOUNT and 0 <= float(amount) < float("inf"):
+                return cls(kind, float(amount))
+            if kind in _KINDS and kind not in _WITH_AMOUNT and not colon:
+                return cls(kind)
         except ValueError:
             pass
         raise McpMockError(f"timing {text!r}: say none, recorded, scale:X, fixed:MS or cap:MS")

@@ -36,22 +36,24 @@ class Assembler:
     """Collects the pieces of one direction's current line."""
 
     limit: int = LIMIT
-    _pieces: list[bytes] = attrs.field(factory=list)
-    _size: int = 0
+    size: int = 0
+    """Bytes of the current line so far."""
+    _held: bytearray = attrs.field(factory=bytearray)
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
 
     def add(self, piece: Frame) -> Whole | None:
         """Takes the next piece; gives the whole when it was the last."""
-        self._size += len(piece.raw)
         self._digest.update(piece.raw)
-        if self._size <= self.limit:
-            self._pieces.append(piece.raw)
+        self.size += len(piece.raw)
+        if self.size > self.limit:
+            self._held += piece.raw[: max(HEAD - len(self._held), 0)]
+            del self._held[HEAD:]
         else:
-            self._pieces = [b"".join(self._pieces)[:HEAD]]
+            self._held += piece.raw
         if not (isinstance(piece.fact, Fragment) and piece.fact.last):
             return None
-        frame = Frame(piece.direction, b"".join(self._pieces), piece.eol, None, piece.exchange)
-        digest = self._digest.hexdigest() if self._size > self.limit else None
-        whole = Whole(frame, self._size, digest)
-        self._pieces, self._size, self._digest = [], 0, hashlib.sha256()
+        digest = self._digest.hexdigest() if self.size > self.limit else None
+        frame = Frame(piece.direction, bytes(self._held), piece.eol, None, piece.exchange)
+        whole = Whole(frame, self.size, digest)
+        self._held, self.size, self._digest = bytearray(), 0, hashlib.sha256()
         return whole

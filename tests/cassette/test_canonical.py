@@ -101,15 +101,15 @@ def test_a_deep_message_is_no_obstacle() -> None:
 
 def test_standard_error_is_joined_byte_for_byte() -> None:
     """A character cut in two is whole again; other sessions and unknown keys keep pieces apart."""
-    cut = b'{"n":1,"stderr":"\xef\xbf\xbd","raw":"w4M="}\n'
-    halves = b'{"n":1,"stderr":"a\xef\xbf\xbd","raw":"YcM="}\n{"n":2,"stderr":"\xef\xbf\xbdb","raw":"tmI="}\n'
+    cut = '{"n":1,"stderr":"\ufffd","raw":"ww=="}\n'.encode()
+    halves = b'{"n":1,"stderr":"a?","raw":"YcM="}\n{"n":2,"stderr":"?b","raw":"tmI="}\n'
     apart = (
         b'{"n":1,"stderr":"a"}\n{"n":2,"s":2,"stderr":"b"}\n{"n":3,"s":2,"stderr":"c","new":1}\n'
     )
 
     assert '{"n":1,"stderr":"a\u00f6b"}\n'.encode() == formed(halves)
     assert apart == formed(apart)
-    assert cut.count(b"\n") == formed(cut).count(b"\n")
+    assert cut == formed(cut)
     assert b'{"n":1,"stderr":"ab","redacted":true}\n' == formed(
         b'{"n":1,"stderr":"a"}\n{"n":2,"stderr":"b","redacted":true}\n'
     )
@@ -189,9 +189,9 @@ def test_whatever_was_recovered_is_whole(seed: int) -> None:
     stable.
     """
     dice = random.Random(seed)
-    lines = (sealed(RICH) + sealed()).splitlines(keepends=True) + [b"\n", b"oops\n"]
+    lines = [*(sealed(RICH) + sealed()).splitlines(keepends=True), b"\n", b"oops\n"]
     lines += [line[: dice.randrange(len(line))] for line in lines]
-    for _ in range(50):
+    for _ in range(20):
         data = bytearray(b"".join(dice.choices(lines, k=12)))
         if data:
             data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)

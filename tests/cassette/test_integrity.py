@@ -146,7 +146,7 @@ def test_flips_in_the_footer_stop_nobody() -> None:
 def test_lines_in_any_disorder_stop_nobody(seed: int) -> None:
     """Lines of cassettes cut, doubled and shuffled are inspected without a complaint of ours."""
     dice = random.Random(seed)
-    lines = (sealed(RICH) + sealed()).splitlines(keepends=True) + [b"\n", b"oops\n", HEADER_START]
+    lines = [*(sealed(RICH) + sealed()).splitlines(keepends=True), b"\n", b"oops\n", HEADER_START]
     lines += [line[: dice.randrange(len(line))] for line in lines]
     for _ in range(100):
         inspect(b"".join(dice.choices(lines, k=12)))

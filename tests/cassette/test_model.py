@@ -14,7 +14,7 @@ from mcpmock.cassette.model import (
     Header,
     embeddable,
     event_line,
-    payload_field,
+    payload_parts,
 )
 from mcpmock.cassette.read import read
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, Stderr, StreamEnd
@@ -118,7 +118,7 @@ def test_every_line_is_one_line_of_json(raw: bytes) -> None:
 )  # fmt: skip
 def test_payloads(raw: bytes, field: str) -> None:
     """JSON is embedded verbatim, other text is text, and the rest base64."""
-    assert payload_field(raw).startswith(b'"%b":' % field.encode())
+    assert b"".join(payload_parts(raw)).startswith(b'"%b":' % field.encode())
     assert (field == "m") is embeddable(raw)
 
 

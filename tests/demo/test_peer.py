@@ -87,6 +87,20 @@ async def test_wire() -> None:
     ] == await raws(far)
 
 
+async def test_together() -> None:
+    """Questions asked together travel together, and each gets its own answer."""
+    near, far = memory_pair()
+    peer = Peer(near, C2S)
+    one, two = peer.ask_together(("a", None), ("b", None))
+    frames = await far.receive()
+    answers = [Frame(S2C, response(id_, {"to": id_})) for id_ in (2, 1)]
+    far.send_nowait([*answers, Frame(S2C, b"", b"", StreamEnd())])
+    await peer.listen(lambda _: None)
+
+    assert [b"1", b"2"] == [f.content.id for f in frames if isinstance(f.content, Request)]
+    assert [{"to": 1}, {"to": 2}] == [await one.result(), await two.result()]
+
+
 async def test_lone_surrogate() -> None:
     """A lone surrogate, which a peer may send and have echoed, is spelled as an escape."""
     near, far = memory_pair()

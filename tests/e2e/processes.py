@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -105,10 +105,10 @@ def running(
     *,
     stdin: int = subprocess.PIPE,
     stdout: int = subprocess.PIPE,
-    stderr: Path = Path(os.devnull),
+    stderr: Path | int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A program with unbuffered pipes, in a group of its own that does not outlive the block."""
-    with stderr.open("wb") as log:
+    with stderr.open("wb") if isinstance(stderr, Path) else nullcontext(stderr) as log:
         process = subprocess.Popen(
             argv, stdin=stdin, stdout=stdout, stderr=log, start_new_session=True, bufsize=0
         )
@@ -148,11 +148,8 @@ def pids_in(line: bytes) -> list[int]:
 
 def read_line(process: subprocess.Popen[bytes]) -> bytes:
     """One line of a program's output, and not a byte more."""
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = stdout_of(process).read(1)
-        assert byte, f"the output ended after {line!r}"
-        line += byte
+    line = stdout_of(process).readline()  # unbuffered: byte by byte
+    assert line.endswith(b"\n"), f"the output ended after {line!r}"
     return line
 
 

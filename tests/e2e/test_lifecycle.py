@@ -26,6 +26,7 @@ from .processes import (
     END,
     crossed,
     exits,
+    read_line,
     ready,
     record,
     running,
@@ -147,6 +148,23 @@ def test_a_client_that_closes_its_reading_end_ends_the_servers_input(tmp_path: P
         assert process.wait(END) == 0
     assert errors.read_bytes() == b""
     assert crossed(whole_take(tmp_path / "a.jsonl"), S2C).endswith(b"\n" + PING)
+
+
+def test_a_client_that_closes_its_end_of_standard_error_loses_nothing_else(tmp_path: Path) -> None:
+    """What the server logs then goes nowhere; what it answers arrives."""
+    unread, stderr = os.pipe()
+    with running(
+        record(tmp_path / "a.jsonl", scripted("--noisy", "echo")), stderr=stderr
+    ) as process:
+        os.close(stderr)
+        os.close(unread)
+        ready(process)
+        for _ in range(3):
+            write_all(stdin_of(process), PING)
+            assert read_line(process) == PING
+        stdin_of(process).close()
+
+        assert process.wait(END) == 0
 
 
 def test_a_client_that_never_reads_cannot_keep_us(tmp_path: Path) -> None:

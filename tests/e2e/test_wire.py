@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mcpmock.cassette.model import Take
-from mcpmock.protocol.messages import C2S, S2C, Direction
+from mcpmock.cassette.model import Oversize, Take
+from mcpmock.protocol.messages import C2S, S2C
 
 from .processes import (
     crossed,
     feeding,
     peak_memory,
+    read_line,
     reads,
     ready,
     record,
@@ -24,6 +27,7 @@ from .processes import (
     stdin_of,
     stdout_of,
     whole_take,
+    write_all,
 )
 from .raw_client import Close, Lines, Send, Step, talk
 
@@ -169,7 +173,7 @@ def test_a_long_line_crosses_both_ways_in_bounded_memory(megabytes: int, tmp_pat
 
 
 def check_recorded(take: Take, line: bytes) -> None:
-    """The line was recorded both ways: whole up to 64 MiB, else its head, its length, its digest."""
+    """Recorded both ways: whole up to 64 MiB, else with its head, its length and its digest."""
     raw = line[:-1]
     events = [event for event in take.events if len(event.payload or b"") > 1000]
     assert [event.d for event in events] == ["c2s", "s2c"]
@@ -207,19 +211,20 @@ def test_both_sides_may_flood_at_once(tmp_path: Path) -> None:
 
 
 def test_a_client_that_does_not_read_holds_the_server_back(tmp_path: Path) -> None:
-    """At most 1 MiB is held for it beside what the pipes hold; once it reads, nothing is missing."""
+    """At most 1 MiB is held beside what the pipes hold; once the client reads, all comes."""
     cassette = tmp_path / "a.jsonl"
     with running(record(cassette, scripted("flood", VOLUME))) as process:
         (server,) = ready(process)
         written = stalled(server)
-        with feeding(stdin_of(process), []):
-            received = b"".join(reads(stdout_of(process)))
-            peak = peak_memory(process.pid)
+        received = bytearray()
+        while len(received) < VOLUME - PIPE:
+            received += stdout_of(process).read(PIPE)
+        stdin_of(process).close()
+        received += b"".join(reads(stdout_of(process)))
 
         assert process.wait() == 0
     assert written <= ROOM + 3 * PIPE
     assert crossed(whole_take(cassette), S2C).endswith(received)
-    assert len(received) > VOLUME - PIPE
 
 
 def stalled(pid: int) -> int:
@@ -240,7 +245,12 @@ def test_standard_error_that_nobody_reads_does_not_hold_answers_back(tmp_path: P
     """A server that logs what fits into our hold is answered for all the same."""
     argv = record(tmp_path / "a.jsonl", scripted("log", ROOM))
     unread, stderr = os.pipe()
-    with os.fdopen(unread), os.fdopen(stderr, "wb") as log:
-        process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0
-        )
+    with open(unread, "rb", buffering=0) as log, running(argv, stderr=stderr) as process:
+        os.close(stderr)
+        ready(process)
+        write_all(stdin_of(process), FLOOD)
+
+        assert read_line(process) == FLOOD
+        stdin_of(process).close()
+        assert b"".join(reads(log)) == b"n" * ROOM
+        assert process.wait() == 0

@@ -1,6 +1,6 @@
 """A server of few words, for the end-to-end tests: how it speaks, and how it ends.
 
-    scripted.py [--log FILE] [--ignore NAME].. [--fork] [--deaf] [--status N] MODE [ARGUMENT]
+    scripted.py [--log FILE] [--ignore NAME].. [--fork] [--deaf] [--noisy] [--status N] MODE [ARGUMENT]
 
 It first says a line with the process ids to wait for (`ready`), then does what MODE says:
 
@@ -15,7 +15,7 @@ It first says a line with the process ids to wait for (`ready`), then does what 
 
 `--log` is where it notes the bytes that it reads, before it does anything with them; `--ignore`
 names signals (TERM, INT, HUP), `--fork` leaves its pipes to a grandchild as well, which ignores
-every signal that can be, `--deaf` does not let it end by itself, and `--status` is what it exits
+every signal that can be, `--deaf` does not let it end by itself, `--noisy` notes each read on standard error, and `--status` is what it exits
 with.
 """
 
@@ -38,7 +38,8 @@ LINE = (
 class Server:
     """Our stdio, and what is noted of it."""
 
-    def __init__(self, log: str | None) -> None:
+    def __init__(self, log: str | None, *, noisy: bool) -> None:
+        self._noisy = noisy
         self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def hear(self) -> Iterator[bytes]:
@@ -46,6 +47,8 @@ class Server:
         while data := os.read(0, 1 << 16):
             if self._log is not None:
                 write(self._log, data)
+            if self._noisy:
+                write(2, b"%d bytes read\n" % len(data))
             yield data
 
     def hear_lines(self) -> Iterator[bytes]:
@@ -123,6 +126,7 @@ def main() -> int:
     parser.add_argument("--ignore", action="append", default=[], choices=SIGNALS)
     parser.add_argument("--fork", action="store_true")
     parser.add_argument("--deaf", action="store_true")
+    parser.add_argument("--noisy", action="store_true")
     parser.add_argument("--status", type=int, default=0)
     parser.add_argument("mode")
     parser.add_argument("argument", nargs="*")
@@ -132,7 +136,7 @@ def main() -> int:
         signal.signal(SIGNALS[name], signal.SIG_IGN)
     pids = [os.getpid(), *(fork() if args.fork else [])]
     say({"method": "notifications/ready", "params": {"pids": pids}})
-    getattr(Server(args.log), args.mode)(*args.argument)
+    getattr(Server(args.log, noisy=args.noisy), args.mode)(*args.argument)
     while args.deaf:
         signal.pause()
     return int(args.status)

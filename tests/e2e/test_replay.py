@@ -1,0 +1,114 @@
+"""A replay over real pipes: it ends as the recorded server did, and reaches for nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from .processes import SCRIPTED, record, replay, scripted
+from .raw_client import Answer, Close, Lines, Send, Signal, Spoken, Step, line, talk
+
+pytestmark = pytest.mark.e2e
+
+MISSED = 1
+HELLO = line({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+LIST = line({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+CALL = line({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "none"}})
+SESSION: list[Step] = [Lines(1), HELLO, Answer(1), LIST, Answer(2), Close()]
+
+
+def recorded(
+    tmp_path: Path, *server: object, steps: Sequence[Step] = SESSION
+) -> tuple[Path, Spoken]:
+    """A fresh recording of a scripted server, and what the client saw of it."""
+    cassette = tmp_path / "a.jsonl"
+    return cassette, talk(record(cassette, scripted(*server)), steps)
+
+
+def test_a_replay_is_the_server_again(tmp_path: Path) -> None:
+    """The same bytes on both outputs, and the same exit code."""
+    cassette, spoken = recorded(tmp_path, "--noisy", "rpc")
+
+    assert talk(replay(cassette), SESSION) == spoken
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        ("--status", "3", "quit", '{"jsonrpc":"2.0","id":1,"res'),
+        ("--status", "0", "quit", "bye"),
+        ("die", int(signal.SIGSEGV)),
+    ],
+)
+def test_a_recorded_crash_is_replayed(server: tuple[object, ...], tmp_path: Path) -> None:
+    """The last torn words come, and the exit code that was recorded, with the client still there."""
+    steps = [Lines(1), HELLO]
+    cassette, spoken = recorded(tmp_path, *server, steps=steps)
+
+    assert talk(replay(cassette), steps) == spoken
+
+
+def test_quiet_drops_the_recorded_standard_error(tmp_path: Path) -> None:
+    """With -q the server's log is not replayed; the rest is."""
+    cassette, spoken = recorded(tmp_path, "--noisy", "rpc")
+    quiet = talk(replay(cassette, "-q"), SESSION)
+
+    assert spoken.stderr != b""
+    assert quiet == Spoken(spoken.stdout, b"", spoken.exit_code)
+
+
+def test_a_miss_is_explained_and_counted(tmp_path: Path) -> None:
+    """What was not recorded gets error -32099 at once, the reason on stderr, and exit code 1."""
+    cassette, _ = recorded(tmp_path, "rpc")
+    steps = [Lines(1), HELLO, Answer(1), CALL, Answer(3), LIST, Answer(2), Close()]
+    missed = talk(replay(cassette), steps)
+    answers = [json.loads(text) for text in missed.stdout.splitlines()]
+
+    assert missed.exit_code == MISSED
+    assert b"tools/call" in missed.stderr
+    assert [answer["error"]["code"] for answer in answers if "error" in answer] == [-32099]
+
+
+def test_a_crash_after_a_miss_has_its_own_code(tmp_path: Path) -> None:
+    """The recorded exit code wins over the miss, unless it was 0."""
+    cassette, _ = recorded(tmp_path, "rpc")
+    crash, _ = recorded(tmp_path, "--status", "3", "quit", "", steps=[Lines(1), HELLO])
+    assert crash == cassette
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_a_replay(end: signal.Signals, tmp_path: Path) -> None:
+    """At once, with 128 + the signal."""
+    cassette, _ = recorded(tmp_path, "rpc")
+    spoken = talk(replay(cassette), [Lines(1), HELLO, Answer(1), Signal(end)])
+
+    assert spoken.exit_code == 128 + end
+    assert spoken.stderr == b""
+
+
+def test_an_unexpected_answer_of_the_client_is_a_cause_too(tmp_path: Path) -> None:
+    """What the server said after an answer that nobody had asked for comes after it again."""
+    steps = [
+        Lines(1),
+        *(Send(b'{"jsonrpc":"2.0","id":null,"result":%d}\n' % number) for number in range(3)),
+        Lines(4),
+        Close(),
+    ]
+    cassette, spoken = recorded(tmp_path, "echo", steps=steps)
+
+    assert talk(replay(cassette), steps) == spoken
+
+
+def test_a_replay_touches_no_network_and_no_process(tmp_path: Path) -> None:
+    """Under an audit hook: nothing is dialled, bound, started or executed."""
+    cassette, spoken = recorded(tmp_path, "rpc")
+    audited = [sys.executable, str(SCRIPTED.parent / "audited.py"), str(tmp_path / "audit")]
+    heard = talk([*audited, *replay(cassette)[3:]], SESSION)
+
+    assert heard == spoken
+    assert (tmp_path / "audit").read_text() == ""

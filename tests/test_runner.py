@@ -1,0 +1,370 @@
+"""The runner, over memory channels and a mock clock: two pumps, their bounds, and the ends of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.endpoints.channel import ROOM, MemoryChannel, memory_pair
+from mcpmock.pipeline.pipeline import Action, Hangup, Pipeline, Send, Stage
+from mcpmock.pipeline.player import Casting, Player, Playing
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
+from mcpmock.runner import LAST_WORDS, Session, run
+from tests.helpers import (
+    INITIALIZE,
+    WELCOME,
+    c2s,
+    cassette,
+    exits,
+    hangs_up,
+    progress,
+    request,
+    response,
+    s2c,
+    seen,
+)
+
+Side = Callable[[MemoryChannel], Awaitable[None]]
+
+
+@attrs.define
+class Late(Stage):
+    """Holds back by so many seconds what goes this way."""
+
+    seconds: float
+    direction: object = C2S
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        return (Send(seen, after=self.seconds if seen[0].direction is self.direction else 0),)
+
+
+@attrs.define
+class HangsUp(Stage):
+    """Hangs up at the first frame, after sending something back."""
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        return (Send([s2c(b"last words")]), Hangup("enough"))
+
+
+async def frames_of(channel: MemoryChannel) -> list[Frame]:
+    """All that comes, until nothing more can come."""
+    found: list[Frame] = []
+    while True:
+        try:
+            found += await channel.receive()
+        except trio.EndOfChannel:
+            return found
+
+
+async def conversation(stages: Sequence[Stage], client: Side, server: Side | None) -> ProcessExit | None:
+    """Runs a session between two actors and gives its exit."""
+    outer, inner = memory_pair()
+    near, far = memory_pair()
+    session = Session(Pipeline(stages), inner, None if server is None else near)
+    with trio.fail_after(3600):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client, outer)
+            if server is not None:
+                nursery.start_soon(server, far)
+            return await run(session)
+
+
+async def leave(channel: MemoryChannel) -> None:
+    """A server that waits for the end of its input, and ends."""
+    await frames_of(channel)
+    channel.send_nowait([hangs_up(S2C), exits(0)])
+
+
+async def test_frames_pass_both_ways(autojump_clock: MockClock) -> None:
+    """What one side sends the other receives, in order, and the ends are passed on."""
+    got: dict[str, list[Frame]] = {}
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(b"1"), c2s(b"2"), hangs_up(C2S)])
+        got["client"] = await frames_of(channel)
+
+    async def server(channel: MemoryChannel) -> None:
+        got["server"] = await frames_of(channel)
+        channel.send_nowait([s2c(b"3"), hangs_up(S2C)])
+
+    await conversation([], client, server)
+
+    assert [seen(f) for f in (c2s(b"1"), c2s(b"2"), hangs_up(C2S))] == [seen(f) for f in got["server"]]
+    assert [seen(f) for f in (s2c(b"3"), hangs_up(S2C))] == [seen(f) for f in got["client"]]
+    assert 0.0 == trio.current_time()
+
+
+async def test_the_exit_is_the_servers(autojump_clock: MockClock) -> None:
+    """The result is the server's exit."""
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([hangs_up(C2S)])
+        await frames_of(channel)
+
+    async def server(channel: MemoryChannel) -> None:
+        await frames_of(channel)
+        channel.send_nowait([exits(7), hangs_up(S2C)])
+
+    assert ProcessExit(7) == await conversation([], client, server)
+
+
+async def test_half_close(autojump_clock: MockClock) -> None:
+    """After the end of the client's input the server is still heard, as long as it likes."""
+    got: list[bytes] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([hangs_up(C2S)])
+        got.extend(frame.raw for frame in await frames_of(channel))
+
+    async def server(channel: MemoryChannel) -> None:
+        await frames_of(channel)
+        for number in range(3):
+            await trio.sleep(100)
+            channel.send_nowait([s2c(b"%d" % number)])
+        channel.send_nowait([hangs_up(S2C)])
+
+    await conversation([], client, server)
+
+    assert [b"0", b"1", b"2", b""] == got
+    assert 300.0 == trio.current_time()
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["without a word", "after its last word"])
+async def test_the_client_is_gone(autojump_clock: MockClock, said: bool) -> None:
+    """A client that goes away is, for the server, the end of its input, after all that it said."""
+    got: list[Frame] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        if said:
+            channel.send_nowait([c2s(b"bye")])
+        await trio.sleep(1)
+        await channel.aclose()
+
+    async def server(channel: MemoryChannel) -> None:
+        got.extend(await frames_of(channel))
+        channel.send_nowait([hangs_up(S2C)])
+
+    await conversation([], client, server)
+
+    assert [b"bye"] * said == [frame.raw for frame in got if frame.fact is None]
+    assert [StreamEnd] == [type(frame.fact) for frame in got if frame.fact is not None]
+
+
+async def test_the_client_is_found_gone(autojump_clock: MockClock) -> None:
+    """What the server says to a client that is gone is dropped, and the server's input ends."""
+    ended: list[float] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(b"x")])
+        await channel.aclose()
+
+    async def server(channel: MemoryChannel) -> None:
+        await channel.receive()
+        await trio.sleep(1)
+        channel.send_nowait([s2c(b"nobody hears this")])
+        await frames_of(channel)
+        ended.append(trio.current_time())
+        channel.send_nowait([s2c(b"nor this"), hangs_up(S2C)])
+
+    await conversation([], client, server)
+
+    assert 1 == len(ended)
+    assert 1.0 >= ended[0]
+
+
+async def test_the_server_is_gone(autojump_clock: MockClock) -> None:
+    """A server that goes away ends the session, after all that it said."""
+    got: list[bytes] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        got.extend(frame.raw for frame in await frames_of(channel))
+
+    async def server(channel: MemoryChannel) -> None:
+        channel.send_nowait([s2c(b"last")])
+        await wait_all_tasks_blocked()
+        await channel.aclose()
+
+    await conversation([], client, server)
+
+    assert [b"last"] == got
+
+
+async def test_delays_are_exact(autojump_clock: MockClock) -> None:
+    """A frame held back by two hours comes two hours later, to the bit, and the other way is not held."""
+    times: list[float] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(b"slow")])
+        await channel.receive()
+        times.append(trio.current_time())
+        await trio.sleep(7300)
+        channel.send_nowait([hangs_up(C2S)])
+        await frames_of(channel)
+
+    async def server(channel: MemoryChannel) -> None:
+        channel.send_nowait([s2c(b"quick")])
+        await channel.receive()
+        times.append(trio.current_time())
+        await leave(channel)
+
+    await conversation([Late(7200)], client, server)
+
+    assert [0.0, 7200.0] == times
+
+
+async def test_both_flood_at_once(autojump_clock: MockClock) -> None:
+    """Neither direction waits for the other: 8 MiB each way, written before anything is read, arrive whole."""
+    count, raw = 128, b"x" * 65_535
+    got: dict[object, int] = {}
+
+    async def flood(channel: MemoryChannel, direction: object) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read, channel, direction)
+            for _ in range(count):
+                frame = c2s(raw) if direction is C2S else s2c(raw)
+                await channel.room(frame)
+                channel.send_nowait([frame])
+            channel.send_nowait([hangs_up(C2S if direction is C2S else S2C)])
+
+    async def read(channel: MemoryChannel, direction: object) -> None:
+        await trio.sleep(1)
+        got[direction] = sum(frame.size for frame in await frames_of(channel))
+
+    await conversation([Stage()], lambda channel: flood(channel, C2S), lambda channel: flood(channel, S2C))
+
+    assert {C2S: count * 65_536, S2C: count * 65_536} == got
+
+
+async def test_a_slow_reader_stops_the_other_side(autojump_clock: MockClock) -> None:
+    """While a client reads nothing, its server gets rid of no more than each channel's room and a read."""
+    sent = 0
+    frame = s2c(b"x" * 65_535)
+
+    async def server(channel: MemoryChannel) -> None:
+        nonlocal sent
+        for _ in range(1000):
+            await channel.room(frame)
+            channel.send_nowait([frame])
+            sent += frame.size
+        channel.send_nowait([hangs_up(S2C)])
+
+    async def client(channel: MemoryChannel) -> None:
+        await trio.sleep(1)
+        assert ROOM <= sent <= 3 * ROOM
+        channel.send_nowait([c2s(b"still heard")])
+        assert 1000 * 65_536 == sum(frame.size for frame in await frames_of(channel))
+
+    await conversation([], client, server)
+
+
+async def test_hanging_up_ends_the_session(autojump_clock: MockClock) -> None:
+    """When a stage hangs up, what was said before still arrives, and both channels close."""
+    got: list[Frame] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(b"x")])
+        got.extend(await frames_of(channel))
+
+    async def server(channel: MemoryChannel) -> None:
+        assert [] == await frames_of(channel)
+
+    await conversation([HangsUp()], client, server)
+
+    assert [b"last words"] == [frame.raw for frame in got]
+    assert 0.0 == trio.current_time()
+
+
+async def test_a_client_that_takes_nothing_is_not_waited_for_long(autojump_clock: MockClock) -> None:
+    """A session that is over waits for its client only so long."""
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(b"x")])
+
+    await conversation([HangsUp()], client, leave)
+
+    assert LAST_WORDS == trio.current_time()
+
+
+def replayed(recorded: Cassette, **playing: object) -> list[Stage]:
+    return [Player(Casting(recorded, Playing(**playing)))]  # type: ignore[arg-type]
+
+
+async def test_replay_without_a_server(autojump_clock: MockClock) -> None:
+    """With a player and no server the client gets its answers, each at its exact time, and the end."""
+    recorded = cassette(
+        ("c2s", INITIALIZE), ("s2c", WELCOME), ("c2s", request(1, "x", token=1)), ("s2c", progress(1)), ("s2c", response(1)),
+    )  # fmt: skip
+    heard: list[tuple[float, bytes]] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        for raw, answers in ((INITIALIZE, 1), (request("a", "x", token=5), 2)):
+            channel.send_nowait([c2s(raw)])
+            while answers:
+                frames = await channel.receive()
+                heard.extend((trio.current_time(), frame.raw) for frame in frames)
+                answers -= len(frames)
+        channel.send_nowait([hangs_up(C2S)])
+        assert [] == await frames_of(channel)
+
+    assert None is await conversation(replayed(recorded), client, None)
+
+    assert [(0.0, WELCOME), (0.0, progress(5)), (0.002, response("a"))] == heard
+
+
+async def test_replay_of_a_crash(autojump_clock: MockClock) -> None:
+    """A recorded crash ends the session with the recorded exit."""
+    recorded = cassette(("c2s", INITIALIZE), ("end", {"d": "s2c"}), ("end", {"exit": 7}))
+
+    async def client(channel: MemoryChannel) -> None:
+        channel.send_nowait([c2s(INITIALIZE)])
+        await frames_of(channel)
+
+    assert ProcessExit(7) == await conversation(replayed(recorded), client, None)
+
+
+@pytest.mark.parametrize("gap", [1.145, 2.562, 0.3, 0.1, 7.7])
+@pytest.mark.parametrize("start", [0.027, 1.162, 0.971, 0.1])
+async def test_replay_is_exact_at_any_time_of_day(autojump_clock: MockClock, start: float, gap: float) -> None:
+    """With recorded timing, every answer comes, whatever the time is when it is asked for."""
+    recorded = cassette(
+        (0.0, "c2s", request(1, "x")), (0.0, "c2s", request(2, "y")), (0.111, "s2c", response(2)), (gap, "s2c", response(1)),
+    )  # fmt: skip
+    from mcpmock.pipeline.performance import Pace
+    from mcpmock.pipeline.timing import Timing
+
+    heard: list[bytes] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        await trio.sleep(start)
+        channel.send_nowait([c2s(request(1, "x")), c2s(request(2, "y"))])
+        while len(heard) < 2:
+            heard.extend(frame.raw for frame in await channel.receive())
+        channel.send_nowait([hangs_up(C2S)])
+        await frames_of(channel)
+
+    await conversation(replayed(recorded, pace=Pace(Timing.parse("recorded"))), client, None)
+
+    assert {response(1), response(2)} == set(heard)
+
+
+@pytest.mark.parametrize("moment", range(8))
+async def test_cancelling_closes_both_channels(autojump_clock: MockClock, moment: int) -> None:
+    """A session cancelled at any moment closes both its channels."""
+    outer, inner = memory_pair()
+    near, far = memory_pair()
+    outer.send_nowait([c2s(b"x")])
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run, Session(Pipeline([Late(3)]), inner, near))
+            for _ in range(moment):
+                await trio.lowlevel.checkpoint()
+            scope.cancel()
+
+    for end in (outer, far):
+        with pytest.raises(trio.BrokenResourceError):
+            end.send_nowait([c2s(b"y")])
