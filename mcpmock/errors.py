@@ -7,8 +7,6 @@ room may raise these.
 
 from __future__ import annotations
 
-from os import PathLike
-
 
 class McpMockError(Exception):
     """Everything that we raise on purpose. The command line shows it as one line and exits with
@@ -29,7 +27,7 @@ class CassetteError(McpMockError):
 
     def __init__(
         self,
-        file: str | PathLike[str],
+        file: object,
         reason: str,
         *,
         line: int | None = None,
@@ -54,6 +52,7 @@ class CannotStart(McpMockError):
 
 
 class RecordingIncomplete(McpMockError):
-    """The session went on (or was stopped, with `--strict`), but not all of it is in the cassette."""
+    """The session went on (or was stopped, with `--strict`), but not all of it is in the cassette.
+    """
 
     exit_code = 5

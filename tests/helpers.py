@@ -1,4 +1,4 @@
-"""The tests' vocabulary: messages as raw bytes, frames, cassettes from compact lines, and pipelines as scripts.
+"""The tests' vocabulary: messages as raw bytes, frames, cassettes from compact lines, and scripts.
 
 Nothing here decides anything: every check is in a test. Times are seconds, as in `now`.
 """
@@ -25,10 +25,16 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-HEADER = b'{"mcpmock":1,"recorded_at":"2026-11-20T10:00:00.000Z","tool":"tests","transport":"stdio"}\n'
-INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+HEADER = (
+    b'{"mcpmock":1,"recorded_at":"2026-11-20T10:00:00.000Z","tool":"tests","transport":"stdio"}\n'
+)
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+)
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 WELCOME = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'
+
+LOG = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}'
 
 Seen = tuple[Direction, bytes, bytes, Fact | None]
 
@@ -62,10 +68,13 @@ def error(id_: Any, code: int = -32602, message: str = "no") -> bytes:
 
 
 def progress(token: Any, amount: int = 1) -> bytes:
-    return b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%b,"progress":%d}}' % (
-        _spelled(token),
-        amount,
-    )  # fmt: skip
+    return (
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%b,"progress":%d}}'
+        % (
+            _spelled(token),
+            amount,
+        )
+    )
 
 
 def cancelled(id_: Any) -> bytes:
@@ -104,8 +113,8 @@ def seen(frame: Frame) -> Seen:
     return (frame.direction, frame.raw, frame.eol, frame.fact)
 
 
-# One event: (what, value) at the next whole second, or (seconds, what, value). `what` is "c2s", "s2c",
-# "stderr", "end", or "take" for a new take.
+# One event: (what, value), a second after the last, or (seconds, what, value). `what` is "c2s",
+# "s2c", "stderr", "end", or "take" for a new take.
 Line = tuple[Any, ...]
 
 
@@ -139,8 +148,31 @@ def episode(*events: Line) -> Episode:
     return cassette(*events).episodes()[0]
 
 
+def c(raw: bytes) -> Line:
+    return ("c2s", raw)
+
+
+def s(raw: bytes) -> Line:
+    return ("s2c", raw)
+
+
+def call(id_: Any, tool: str, **arguments: Any) -> bytes:
+    return request(id_, "tools/call", {"name": tool, "arguments": arguments})
+
+
+def errors(raws: list[bytes]) -> list[tuple[Any, int | None]]:
+    """(id, error code) of each message, None for what is no error."""
+    values = [json.loads(raw) for raw in raws]
+    return [(value.get("id"), value.get("error", {}).get("code")) for value in values]
+
+
+OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
+
+
 class Script:
-    """A pipeline and the sequence diagram it is held against. Every step names its time; nothing may come between."""
+    """A pipeline and the sequence diagram it is held against. Every step names its time; nothing
+    may come between.
+    """
 
     def __init__(self, stages: Sequence[Stage], now: float = 0.0) -> None:
         self.pipeline = Pipeline(stages)
@@ -193,7 +225,9 @@ class Script:
         return [frame.raw for frame in out]
 
     def _pass_time(self, until: float) -> None:
-        """To `until`, stopping wherever something is due; what comes before `until` must not come at all."""
+        """To `until`, stopping wherever something is due; what comes before `until` must not come
+        at all.
+        """
         for _ in range(10_000):
             due = self.pipeline.next_due
             if due is None or due > until:
@@ -216,10 +250,12 @@ def script(*stages: Stage, now: float = 0.0) -> Script:
 
 def replay(recorded: Cassette | Casting, **playing: Any) -> Script:
     """A player of this cassette, as a script; the player itself is `script.pipeline.stages[0]`."""
-    casting = (
-        recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
-    )
+    casting = recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
     return Script([Player(casting)])
+
+
+def play(*events: Line, **playing: Any) -> Script:
+    return replay(cassette(*events), **playing)
 
 
 def player_of(played: Script) -> Player:

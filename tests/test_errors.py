@@ -29,7 +29,9 @@ def test_one_tree(error: McpMockError, code: int) -> None:
 
 
 def test_cassette_error_names_the_place_and_the_next_command() -> None:
-    """A cassette's error names the file as it was written, the line, the reason and what to do next."""
+    """A cassette's error names the file as it was written, the line, the reason and what to do
+    next.
+    """
     error = CassetteError("c/weather.jsonl", "not JSON", line=12, hint="`mcpmock recover`")
 
     assert "c/weather.jsonl:12: not JSON; `mcpmock recover`" == str(error)
@@ -43,6 +45,4 @@ def test_cassette_error_without_a_line() -> None:
 
 def test_cannot_start_names_the_command() -> None:
     """A command that does not start is named with the reason."""
-    assert "cannot start npx: no such file" == str(
-        CannotStart("npx", "no such file", found=False)
-    )
+    assert "cannot start npx: no such file" == str(CannotStart("npx", "no such file", found=False))

@@ -35,7 +35,7 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
     """Reads a cassette. Raises CassetteError if it cannot be read, is none, or (unless `damaged`)
     has damage.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, damaged=damaged)
     reason = refusal(data.partition(b"\n")[0])
     if reason is not None and not damaged:
         raise CassetteError(path, reason)
@@ -46,30 +46,62 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
     return cassette
 
 
-def read_bytes(path: Path) -> bytes:
-    """All bytes of a cassette file, unpacked if it ends in `.gz`. Raises CassetteError; never
-    blocks on a pipe.
+def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
+    """All bytes of a cassette file, unpacked if it ends in `.gz`; never blocks on a pipe.
+
+    Raises CassetteError; with `damaged`, a packed file that was cut off gives what can be unpacked.
     """
     try:
         with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if path.suffix == ".gz":
-                data = gzip.GzipFile(fileobj=file).read(MAX_BYTES + 1)
-            else:
-                data = file.read(MAX_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
+        if path.suffix == ".gz":
+            data = _unpack(data, damaged=damaged)
     except (OSError, EOFError, zlib.error) as error:
-        raise CassetteError(path, _words(error)) from error
+        raise CassetteError(path, _words(error), hint=_hint(error, path)) from error
     if len(data) > MAX_BYTES:
         raise CassetteError(path, f"holds more than {MAX_BYTES >> 20} MiB")
     return data
 
 
-def rewrite(path: Path, data: bytes) -> None:
-    """Puts `data` in the place of the file, or leaves the old one as it was. Raises CassetteError.
+def _unpack(packed: bytes, *, damaged: bool) -> bytes:
+    """All members of a gzip file, as far as MAX_BYTES: what a few bytes may unpack to is bounded.
     """
+    data = b""
+    while packed and len(data) <= MAX_BYTES:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            data += member.decompress(packed, MAX_BYTES + 1 - len(data))
+        except zlib.error:
+            if damaged:
+                return data
+            raise
+        if not member.eof and not damaged and len(data) <= MAX_BYTES:
+            raise EOFError("the packed file was cut off")
+        packed = member.unused_data
+    return data
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Puts `data` in the place of the file, or leaves the old one as it was.
+
+    Raises CassetteError; a file that is being recorded to is left alone, or the rest of the
+    recording would be lost.
+    """
+    path = path.resolve()
+    locked: int | None = None
     try:
+        if path.exists():
+            locked = _open(path, os.O_RDONLY | os.O_NONBLOCK)
+            if not _lock(locked, path):
+                raise CassetteError(
+                    path, "is being recorded to", hint="try again when that is over"
+                )
         _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
         raise CassetteError(path, _words(error)) from error
+    finally:
+        if locked is not None:
+            os.close(locked)
 
 
 class TakeFile:
@@ -191,10 +223,11 @@ def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Atomic: a temporary file in the same folder, fsync, rename."""
+    """Atomic: a temporary file in the same folder, fsync, rename. The mode stays what it was."""
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -234,6 +267,10 @@ def _open(path: Path, flags: int) -> int:
         os.close(fd)
         raise OSError(errno.EINVAL, "is not a regular file")
     return fd
+
+
+def _hint(error: Exception, path: Path) -> str | None:
+    return None if isinstance(error, OSError) else _RECOVER.format(path)
 
 
 def _words(error: Exception) -> str:

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from mcpmock.protocol.spans import UNREADABLE, Span, members
 
-from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take
+from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take, is_utf8
 
 HEADER_START = b'{"mcpmock":'
 _MAJOR = re.compile(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
@@ -120,7 +120,7 @@ class _Reader:
         self._drop_torn()
         self._close_take()
         self._digest = hashlib.sha256(line + b"\n")
-        self._take = Take(header=header, events=[], line=number)
+        self._take, self._refused = Take(header=header, events=[], line=number), False
         self.cassette.takes.append(self._take)
 
     def _refuse(self, number: int, reason: str) -> None:
@@ -195,6 +195,8 @@ def _decode(line: bytes) -> Event | None:
     does not stop us.
     """
     event: Event | None
+    if not (line.isascii() or is_utf8(line)):
+        return None
     try:
         event = _event.decode(line)
     except RecursionError:

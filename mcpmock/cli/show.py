@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import CASSETTE, common, emit, printable, say
+from .terminal import CASSETTE, common, emit, printable, printable_lines, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.filter import Filter
@@ -134,7 +134,7 @@ def _write_frames(rows: Iterable[Row]) -> None:
         if payload is None:
             continue
         if sys.stdout.isatty():
-            click.echo(printable(payload.decode("utf-8", "backslashreplace")))
+            click.echo(printable_lines(payload.decode("utf-8", "backslashreplace")))
         else:
             click.echo(payload)
 
@@ -220,7 +220,7 @@ def _pretty(event: Event) -> str:
         payload = msgspec.json.format(payload, indent=2)
     except UNREADABLE:
         pass  # shown unformatted
-    return printable(payload.decode("utf-8", "backslashreplace"))
+    return printable_lines(payload.decode("utf-8", "backslashreplace"))
 
 
 def _diagram(rows: Iterable[Row]) -> Iterator[str]:

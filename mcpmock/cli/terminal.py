@@ -15,18 +15,32 @@ from typing import Any, TypeVar
 
 import click
 
-# C0 but for tab and line feed, DEL and C1, zero width and bidi controls, line and paragraph
-# separators, lone surrogates.
+# What a terminal acts on or does not show: C0, DEL, C1, soft hyphen, zero width, bidi controls,
+# line and paragraph separators, tags, lone surrogates.
 _UNPRINTABLE = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
 
 
 def printable(text: str) -> str:
-    """`text` with every character that a terminal would act on spelled out."""
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """`text` on one line, with every character that a terminal would act on spelled out."""
+    return _UNPRINTABLE.sub(_spelled, text)
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, for text that has lines of its own."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000  # as JSON spells it, so that JSON stays JSON
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def say(text: str) -> None:
@@ -38,7 +52,7 @@ def emit(value: dict[str, Any]) -> None:
     """One JSON object on a line of standard output, for `--json`."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(value).decode("utf-8", "replace") + "\n")
+    sys.stdout.write(printable(msgspec.json.encode(value).decode("utf-8", "replace")) + "\n")
 
 
 def common(command: _Command) -> _Command:

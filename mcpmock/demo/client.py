@@ -116,9 +116,9 @@ class Client:
             case Notification(method, params):
                 self._saw.append({"notified": method, "params": decode(params or b"null")})
             case Response(id_, result, error):
-                what = {"result": result} if error is None else {"error": error}
-                seen = {name: decode(raw or b"null") for name, raw in what.items()}
-                self._saw.append({"answered": self._asked.get(id_ or b""), **seen})
+                name, raw = ("result", result) if error is None else ("error", error)
+                asked = self._asked.get(id_ or b"")
+                self._saw.append({"answered": asked, name: decode(raw or b"null")})
 
     def _reply(self, id_: bytes, method: str) -> None:
         if method in _ANSWERS:
@@ -184,7 +184,10 @@ async def tour(client: Client) -> None:
     await client.call("tools/list")
     await client.tool("echo", message="Hello, snowman \u2603")
     await client.tool("add", a=19, b=23)
-    await _errors(client)
+    await client.tool("weather", city="Oslo")
+    await client.tool("weather", city="Atlantis")
+    await client.tool("no-such-tool")
+    await client.call("no/such/method")
     await client.tool("countdown", progress=True, steps=3)
     await client.tool("ask", question="What is 6 x 7?")
     await client.tool("confirm", action="go on")
@@ -193,13 +196,6 @@ async def tour(client: Client) -> None:
     await _prompts(client)
     await _together(client)
     await _cancelled(client)
-
-
-async def _errors(client: Client) -> None:
-    await client.tool("weather", city="Oslo")
-    await client.tool("weather", city="Atlantis")
-    await client.tool("no-such-tool")
-    await client.call("no/such/method")
 
 
 async def _resources(client: Client) -> None:

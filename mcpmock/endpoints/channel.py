@@ -46,7 +46,8 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
 
     @abstractmethod
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        """Hands over frames, in order. Raises trio.BrokenResourceError if the other side is gone."""
+        """Hands over frames, in order. Raises trio.BrokenResourceError if the other side is gone.
+        """
 
     @abstractmethod
     async def room(self, like: Frame) -> None:

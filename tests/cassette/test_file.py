@@ -73,7 +73,9 @@ def test_an_existing_cassette_gets_a_new_take(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [*range(1, 13), 60, len(OLD) - 1])
 def test_a_torn_file_gets_a_line_break_first(tmp_path: Path, cut: int) -> None:
-    """A take added to a file that ends in the middle of a line starts on a line of its own, and all loads."""
+    """A take added to a file that ends in the middle of a line starts on a line of its own, and all
+    loads.
+    """
     path = tmp_path / "a.jsonl"
     path.write_bytes(OLD[:cut])
     write_take(path)
@@ -196,12 +198,14 @@ def test_only_regular_files(tmp_path: Path, make: Callable[[Path], None]) -> Non
 def test_a_missing_file_or_folder(tmp_path: Path) -> None:
     """A file that is not there is named as it was written."""
     for use in (load, open_take):
-        with pytest.raises(CassetteError, match="no/a.jsonl: no such file or folder"):
+        with pytest.raises(CassetteError, match=r"no/a\.jsonl: no such file or folder"):
             use(tmp_path / "no" / "a.jsonl")
 
 
 def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
-    """Damage in the middle is an error with file, line, reason and the command that helps, unless asked for."""
+    """Damage in the middle is an error with file, line, reason and the command that helps, unless
+    asked for.
+    """
     path = tmp_path / "a.jsonl"
     path.write_bytes(HEADER + b"x\n" + LINES[0])
 
@@ -221,7 +225,9 @@ def test_no_take_of_a_later_format_is_read(tmp_path: Path) -> None:
 
 
 class Disk:
-    """os.write as a disk that fails: from the `nth` call on (once or for ever), after taking `short` bytes."""
+    """os.write as a disk that fails: from the `nth` call on (once or for ever), after taking
+    `short` bytes.
+    """
 
     def __init__(self, nth: int, *, once: bool = False, short: int = 0) -> None:
         self._real, self._nth, self._once, self._short = os.write, nth, once, short
@@ -240,7 +246,9 @@ class Disk:
 
 
 def write_as_possible(path: Path) -> int:
-    """Records as a recorder does that goes on when it cannot write; gives the number of lost writes."""
+    """Records as a recorder does that goes on when it cannot write; gives the number of lost
+    writes.
+    """
     take = opened(path)
     steps: Sequence[Callable[[], None]] = (
         lambda: take.begin(Header(mcpmock=1)),
@@ -264,7 +272,9 @@ def write_as_possible(path: Path) -> int:
 def test_whatever_write_fails_the_file_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int, once: bool, short: int, kind: str
 ) -> None:
-    """Whichever write fails, once or for ever, what was there and what was written still loads, cut to whole lines."""
+    """Whichever write fails, once or for ever, what was there and what was written still loads, cut
+    to whole lines.
+    """
     path = tmp_path / "a.jsonl"
     write_take(path)
     old = {"new": b"", "sealed": path.read_bytes(), "torn": OLD[:-5]}[kind]
@@ -293,7 +303,9 @@ def test_short_writes_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_failed_close_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the new take cannot be closed cleanly, the overwritten file is still there, and the lock is not."""
+    """If the new take cannot be closed cleanly, the overwritten file is still there, and the lock
+    is not.
+    """
     path = tmp_path / "a.jsonl"
     path.write_bytes(OLD)
     take = opened(path, overwrite=True)
@@ -326,7 +338,9 @@ def test_rewriting_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_packed_cassettes(tmp_path: Path) -> None:
-    """A packed cassette is read as it is, and packing adds behind what is there unless told otherwise."""
+    """A packed cassette is read as it is, and packing adds behind what is there unless told
+    otherwise.
+    """
     plain, packed = tmp_path / "a.jsonl", tmp_path / "a.jsonl.gz"
     for overwrite, expected in ((False, [1]), (False, [1, 1]), (True, [1])):
         plain.write_bytes(OLD)

@@ -10,7 +10,7 @@ from tests.helpers import batch, c2s, cancelled, notification, request, response
 META = "io.modelcontextprotocol/"
 
 
-def key(raw: bytes, tier: int = 0) -> bytes:
+def key(raw: bytes, tier: int = 0) -> object:
     asked = asked_of(c2s(raw))
     assert asked is not None
     return asked.key(tier)
@@ -76,7 +76,10 @@ OTHER = [
     (call(b'{"progressToken":1}'), call(b'{"progressToken":2}')),
     (meta(b'"%blogLevel":"info"' % META.encode()), meta(b'"%blogLevel":"debug"' % META.encode())),
     (meta(b'"own":1'), meta(b'"own":2')),
-    (call(b'{"arguments":{"_meta":{"progressToken":1}}}'), call(b'{"arguments":{"_meta":{"progressToken":2}}}')),
+    (
+        call(b'{"arguments":{"_meta":{"progressToken":1}}}'),
+        call(b'{"arguments":{"_meta":{"progressToken":2}}}'),
+    ),
     (batch(request(1, "ping")), request(1, "ping")),
     (batch(request(1, "a"), request(2, "b")), batch(request(1, "b"), request(2, "a"))),
 ]
@@ -98,7 +101,10 @@ def test_another_request(one: bytes, other: bytes) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (meta(b'"%bclientCapabilities":{}' % META.encode()), meta(b'"%bclientCapabilities":{"a":{}}' % META.encode())),
+        (
+            meta(b'"%bclientCapabilities":{}' % META.encode()),
+            meta(b'"%bclientCapabilities":{"a":{}}' % META.encode()),
+        ),
         (meta(b'"%bclientInfo":{"title":"a"}' % META.encode()), meta(b'"progressToken":1')),
     ],
 )

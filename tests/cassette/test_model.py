@@ -72,7 +72,7 @@ ODD = {
     "looks like an event": b'{"n":1,"t":0,"d":"c2s","m":{}}',
     "closes the line": b'{}}\n{"mcpmock":1}',
     "long": b'{"a":"' + b"x" * 2_000_000 + b'"}',
-}  # fmt: skip
+}
 
 
 def loaded(line: bytes) -> Event:
@@ -110,12 +110,25 @@ def test_every_line_is_one_line_of_json(raw: bytes) -> None:
 @pytest.mark.parametrize(
     ("raw", "field"),
     [
-        (request(1, "ping"), "m"), (b"[]", "m"), (b"{}", "m"), (b'{ "a" : 1 }', "m"), (b'{"a":1,"a":2}', "m"),
-        (b"banner", "text"), (b"", "text"), (b"42", "text"), (b'{"a":NaN}', "text"), (b' {"a":1}', "text"),
-        (b'{"a":1} ', "text"), (b'{"a":\r1}', "text"), (b'{"a":\n1}', "text"), (b'{"a":1', "text"),
-        (b"\xef\xbb\xbf{}", "text"), (b"\xff", "b64"), (b'{"a":"\xff"}', "b64"),
+        (request(1, "ping"), "m"),
+        (b"[]", "m"),
+        (b"{}", "m"),
+        (b'{ "a" : 1 }', "m"),
+        (b'{"a":1,"a":2}', "m"),
+        (b"banner", "text"),
+        (b"", "text"),
+        (b"42", "text"),
+        (b'{"a":NaN}', "text"),
+        (b' {"a":1}', "text"),
+        (b'{"a":1} ', "text"),
+        (b'{"a":\r1}', "text"),
+        (b'{"a":\n1}', "text"),
+        (b'{"a":1', "text"),
+        (b"\xef\xbb\xbf{}", "text"),
+        (b"\xff", "b64"),
+        (b'{"a":"\xff"}', "b64"),
     ],
-)  # fmt: skip
+)
 def test_payloads(raw: bytes, field: str) -> None:
     """JSON is embedded verbatim, other text is text, and the rest base64."""
     assert b"".join(payload_parts(raw)).startswith(b'"%b":' % field.encode())
@@ -134,7 +147,9 @@ def test_key_order_and_modifiers() -> None:
     frame = Frame(S2C, b"banner", b"\r\n", None, 7)
     line = event_line(3, 9, frame, session=2, redacted=True)
 
-    expected = b'{"n":3,"t":9,"s":2,"x":7,"d":"s2c","text":"banner","eol":"\\r\\n","redacted":true}\n'
+    expected = (
+        b'{"n":3,"t":9,"s":2,"x":7,"d":"s2c","text":"banner","eol":"\\r\\n","redacted":true}\n'
+    )
     assert expected == line
 
 
@@ -177,7 +192,23 @@ def test_what_is_no_frame() -> None:
 def test_any_bytes_round_trip(seed: int) -> None:
     """Random mixtures of what is difficult come back as they went in."""
     dice = random.Random(seed)
-    bits = [b'"', b"\\", b"{", b"}", b"\r", b"\x00", b"\xff", b"\xe2\x80\xa8", b"1", b",", b":", b"[", b"]", b" ", b"u"]
+    bits = [
+        b'"',
+        b"\\",
+        b"{",
+        b"}",
+        b"\r",
+        b"\x00",
+        b"\xff",
+        b"\xe2\x80\xa8",
+        b"1",
+        b",",
+        b":",
+        b"[",
+        b"]",
+        b" ",
+        b"u",
+    ]
     raw = dice.choice([b"{", b"[", b""]) + b"".join(dice.choices(bits, k=dice.randrange(30)))
     found = loaded(event_line(1, 0, Frame(S2C, raw))).frame
     assert found is not None
@@ -216,9 +247,13 @@ def test_ends(end: Any, fact: object) -> None:
 def test_the_builder_of_these_tests() -> None:
     """The tests' own cassettes hold what they were told, a second apart unless said otherwise."""
     built = cassette(
-        ("c2s", INITIALIZE), (1.5, "s2c", response(0)), ("stderr", "x"), ("end", {"exit": 1}),
-        ("take", None), ("c2s", notification("n")),
-    )  # fmt: skip
+        ("c2s", INITIALIZE),
+        (1.5, "s2c", response(0)),
+        ("stderr", "x"),
+        ("end", {"exit": 1}),
+        ("take", None),
+        ("c2s", notification("n")),
+    )
 
     assert [[1_000_000, 1_500_000, 2_500_000, 3_500_000], [1_000_000]] == [
         [event.t for event in take.events] for take in built.takes

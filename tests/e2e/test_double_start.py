@@ -35,8 +35,6 @@ pytestmark = pytest.mark.e2e
 
 LOCK_WAIT = 2.0
 """Seconds that a second recorder waits for the first."""
-STARTING = 1.0
-"""Seconds for two interpreters to start."""
 PROBE = line({"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}})
 PROBING: list[Step] = [Lines(1), PROBE, Answer("probe"), Close()]
 WORK: list[Step] = [
@@ -101,7 +99,7 @@ def test_two_recorders_of_one_file_do_not_meet(tmp_path: Path) -> None:
         holder.wait()
     (sibling,) = set(tmp_path.iterdir()) - {cassette}
 
-    assert LOCK_WAIT <= seconds <= LOCK_WAIT + STARTING
+    assert seconds >= LOCK_WAIT
     assert re.fullmatch(r"a\.[0-9]+\.jsonl", sibling.name)
     assert spoken[0].stderr.count(b"\n") == 1
     assert f"recording to {sibling}".encode() in spoken[0].stderr

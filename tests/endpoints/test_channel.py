@@ -19,8 +19,15 @@ BIG = c2s(b"x" * (ROOM // 4 - 1))
 async def check_channel(make: Pair) -> None:
     """What every channel promises. Each part has a pair of its own."""
     parts: list[Callable[[MessageChannel, MessageChannel], Awaitable[None]]] = [
-        check_order, check_both_ways, check_end, check_room, check_flush, check_gone, check_closed, check_cancelled,
-    ]  # fmt: skip
+        check_order,
+        check_both_ways,
+        check_end,
+        check_room,
+        check_flush,
+        check_gone,
+        check_closed,
+        check_cancelled,
+    ]
     for part in parts:
         one, other = make()
         async with trio.open_nursery() as nursery:
@@ -141,7 +148,9 @@ async def test_sending_waits_until_it_is_taken(autojump_clock: MockClock) -> Non
 
 
 async def test_a_wait_ends_when_the_other_side_goes(autojump_clock: MockClock) -> None:
-    """Who waits for frames gets the end, and who waits for room an error, when the other side closes."""
+    """Who waits for frames gets the end, and who waits for room an error, when the other side
+    closes.
+    """
     one, other = memory_pair()
     for _ in range(4):
         one.send_nowait([BIG])

@@ -10,7 +10,13 @@ import pytest
 from mcpmock.cassette.match import Difference, Miss, NearMiss
 from mcpmock.pipeline.answers import empty_result, method_not_found, miss_error, too_long
 
-MISS = Miss("tools/call", (NearMiss(12, "different", (Difference("$.city", "Oslo", "Rome"),)), NearMiss(3, "already used")))
+MISS = Miss(
+    "tools/call",
+    (
+        NearMiss(12, "different", (Difference("$.city", "Oslo", "Rome"),)),
+        NearMiss(3, "already used"),
+    ),
+)
 
 
 def value(raw: bytes) -> Any:
@@ -20,7 +26,11 @@ def value(raw: bytes) -> Any:
 @pytest.mark.parametrize("id_", [b"1", b'"1"', b"1.0", b"null", b'"\\ud800"'])
 def test_ids_keep_their_spelling(id_: bytes) -> None:
     """Every answer carries the id as the client spelled it."""
-    for frame in (empty_result(id_), method_not_found(id_, "x"), miss_error([id_], MISS, batch=False)):
+    for frame in (
+        empty_result(id_),
+        method_not_found(id_, "x"),
+        miss_error([id_], MISS, batch=False),
+    ):
         assert b'"id":%b,' % id_ in frame.raw
 
 
@@ -35,13 +45,19 @@ def test_a_probe_is_answered_as_older_servers_do() -> None:
 
 
 def test_a_miss_explains_itself() -> None:
-    """A miss is -32099, names the method and the nearest recorded requests with what differs and why."""
+    """A miss is -32099, names the method and the nearest recorded requests with what differs and
+    why.
+    """
     error = value(miss_error([b"1"], MISS, batch=False).raw)["error"]
 
     assert -32099 == error["code"]
     assert "tools/call" in error["message"]
     assert [
-        {"event": 12, "why": "different", "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}]},
+        {
+            "event": 12,
+            "why": "different",
+            "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
+        },
         {"event": 3, "why": "already used", "differences": []},
     ] == error["data"]["near"]
 
@@ -53,7 +69,9 @@ def test_a_miss_of_a_batch_answers_each_request() -> None:
     assert [(1, -32099), ("a", -32099)] == [(one["id"], one["error"]["code"]) for one in answers]
 
 
-@pytest.mark.parametrize("odd", ["\ud800", b"raw", 10**30, 1e300, float("inf"), None, [{"a": "\udfff"}]])
+@pytest.mark.parametrize(
+    "odd", ["\ud800", b"raw", 10**30, 1e300, float("inf"), None, [{"a": "\udfff"}]]
+)
 def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
     """Whatever stands in the recording or in the live request, the miss can be told."""
     miss = Miss("x", (NearMiss(1, "different", (Difference("$.a", odd, odd),)),))
@@ -63,7 +81,10 @@ def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
 
 def test_a_miss_of_an_odd_method() -> None:
     """A method that no encoder takes can be named too."""
-    for frame in (miss_error([b"1"], Miss("\ud800", ()), batch=False), method_not_found(b"1", "\ud800")):
+    for frame in (
+        miss_error([b"1"], Miss("\ud800", ()), batch=False),
+        method_not_found(b"1", "\ud800"),
+    ):
         assert 1 == value(frame.raw)["id"]
 
 

@@ -16,12 +16,14 @@ from tests.helpers import (
     WELCOME,
     Line,
     batch,
+    c,
     c2s,
     cancelled,
     notification,
     progress,
     request,
     response,
+    s,
     score,
 )
 
@@ -45,14 +47,6 @@ def raws(played: Performance, now: float) -> list[bytes]:
     return [frame.raw for frame in played.play(now)]
 
 
-def c(raw: bytes) -> Line:
-    return ("c2s", raw)
-
-
-def s(raw: bytes) -> Line:
-    return ("s2c", raw)
-
-
 def test_what_waits_for_nothing_is_due_at_once() -> None:
     """Server messages before any client message go out at the beginning."""
     assert [b"banner"] == raws(performance(s(b"banner"), c(INITIALIZE), s(WELCOME)), 0.0)
@@ -61,7 +55,7 @@ def test_what_waits_for_nothing_is_due_at_once() -> None:
 def test_an_answer_is_due_when_its_request_came() -> None:
     """Nothing is due before the request, and the answer with it."""
     played = performance(c(request(1, "a")), s(response(1)))
-    assert (None, []) == (played.next_due, raws(played, 5.0))
+    assert [None, []] == [played.next_due, raws(played, 5.0)]
 
     hear(played, request(1, "a"), 7.0)
     assert 7.0 == played.next_due
@@ -71,14 +65,19 @@ def test_an_answer_is_due_when_its_request_came() -> None:
 
 @pytest.mark.parametrize("live", [7, "7", b"1.0", b"1e2", "x", b"9007199254740993", b"null"])
 def test_the_live_id_as_it_is_spelled(live: Any) -> None:
-    """The recorded answer carries the live id, spelled as it was, and every other byte as recorded."""
+    """The recorded answer carries the live id as spelled, and every other byte as recorded."""
     recorded = b'{ "result" : {"id":1,"text":"1"}, "id" : 1 , "jsonrpc":"2.0"}'
     played = performance(c(request(1, "a")), s(recorded))
     hear(played, request(live, "a"))
 
     [raw] = raws(played, 0.0)
     spelled = live if isinstance(live, bytes) else request(live, "a")[21:].partition(b",")[0]
-    assert recorded.replace(b'"id" : 1', b'"id" : ' + spelled.removeprefix(b'"id":').removeprefix(b":")) == raw
+    assert (
+        recorded.replace(
+            b'"id" : 1', b'"id" : ' + spelled.removeprefix(b'"id":').removeprefix(b":")
+        )
+        == raw
+    )
 
 
 @pytest.mark.parametrize("token", [5, "5", b"5.0"])
@@ -101,8 +100,12 @@ def test_progress_that_nobody_asked_for_live() -> None:
 
 
 def test_a_subscription_follows_the_live_listen() -> None:
-    """The subscription id in what a listen brings, and in its result, is the live one, type preserved."""
-    tagged = notification("notifications/resources/updated", {"_meta": {SUBSCRIPTION: "listen-1"}, "uri": "listen-1"})
+    """The subscription id in what a listen brings, and in its result, is the live one, type
+    preserved.
+    """
+    tagged = notification(
+        "notifications/resources/updated", {"_meta": {SUBSCRIPTION: "listen-1"}, "uri": "listen-1"}
+    )
     result = response("listen-1", {"_meta": {SUBSCRIPTION: "listen-1"}})
     played = performance(c(request("listen-1", "subscriptions/listen")), s(tagged), s(result))
     hear(played, request(7, "subscriptions/listen"))
@@ -149,7 +152,7 @@ def test_a_sequential_client_is_not_stuck() -> None:
 
 
 def test_a_session_that_is_not_quiet() -> None:
-    """Whatever is heard starts the 20 ms anew, but the answer waits no longer than 100 ms in all."""
+    """Whatever is heard starts the 20 ms anew, but the answer waits 100 ms at most."""
     played = overlapping()
     hear(played, request(1, "a"), 0.0)
     for now in (0.015, 0.03, 0.045, 0.06, 0.075, 0.09):
@@ -172,8 +175,11 @@ def test_no_more_client_no_more_waiting() -> None:
 def test_one_slow_answer_holds_up_nothing_else() -> None:
     """Recorded pauses are per request, from the cause."""
     events: list[Line] = [
-        (0.0, "c2s", request(1, "slow")), (0.1, "c2s", request(2, "ping")), (0.2, "s2c", response(2)), (5.0, "s2c", response(1)),
-    ]  # fmt: skip
+        (0.0, "c2s", request(1, "slow")),
+        (0.1, "c2s", request(2, "ping")),
+        (0.2, "s2c", response(2)),
+        (5.0, "s2c", response(1)),
+    ]
     played = performance(*events, timing="recorded")
     hear(played, request(1, "slow"), 10.0)
     hear(played, request(2, "ping"), 10.5)
@@ -186,9 +192,11 @@ def test_one_slow_answer_holds_up_nothing_else() -> None:
 def test_pauses_within_a_call_add_up() -> None:
     """Messages of one call follow each other as far apart as recorded."""
     events: list[Line] = [
-        (0.0, "c2s", request(1, "a", token=1)), (1.0, "s2c", progress(1, 1)), (1.5, "s2c", progress(1, 2)),
+        (0.0, "c2s", request(1, "a", token=1)),
+        (1.0, "s2c", progress(1, 1)),
+        (1.5, "s2c", progress(1, 2)),
         (3.5, "s2c", response(1)),
-    ]  # fmt: skip
+    ]
     played = performance(*events, timing="recorded")
     hear(played, request(1, "a", token=1), 0.0)
 
@@ -217,7 +225,9 @@ def test_a_recorded_cancel_is_answered_as_recorded() -> None:
     assert [response(5)] == raws(played, 2.0)
 
 
-@pytest.mark.parametrize("raw", [cancelled(99), cancelled("1"), notification("notifications/cancelled")])
+@pytest.mark.parametrize(
+    "raw", [cancelled(99), cancelled("1"), notification("notifications/cancelled")]
+)
 def test_cancels_of_nothing(raw: bytes) -> None:
     """A cancel of what nobody asked, of another type or of nothing is ignored."""
     played = performance(c(request(1, "a")), s(response(1)))
@@ -228,8 +238,13 @@ def test_cancels_of_nothing(raw: bytes) -> None:
 
 
 def test_sampling_within_a_call_gates_the_rest_of_it() -> None:
-    """After the server asked the client something within a call, its answer waits for the client's."""
-    played = performance(c(request(1, "tools/call")), s(request(0, "sampling/createMessage")), c(response(0)), s(response(1)))
+    """After the server asked the client something in a call, its answer waits for the client's."""
+    played = performance(
+        c(request(1, "tools/call")),
+        s(request(0, "sampling/createMessage")),
+        c(response(0)),
+        s(response(1)),
+    )
     hear(played, request(1, "tools/call"))
     assert [request(0, "sampling/createMessage")] == raws(played, 1.0)
 
@@ -239,10 +254,13 @@ def test_sampling_within_a_call_gates_the_rest_of_it() -> None:
 
 
 def test_bound_values_come_back() -> None:
-    """A response gives back the live value of a placeholder, escaped for JSON; one that nothing bound stays."""
+    """A response gives back the live value of a placeholder, escaped for JSON; one that nothing
+    bound stays.
+    """
     hole = "mcpmock:secret:token:1"
     played = performance(
-        c(request(1, "a", {"key": hole})), s(response(1, {"text": f"got {hole} and mcpmock:secret:token:2"}))
+        c(request(1, "a", {"key": hole})),
+        s(response(1, {"text": f"got {hole} and mcpmock:secret:token:2"})),
     )
     hear(played, request(1, "a", {"key": 'h"ü\n2'}))
 
@@ -251,7 +269,14 @@ def test_bound_values_come_back() -> None:
 
 def test_what_was_left_over() -> None:
     """Requests that never came are unused, and cues that were never due are unplayed."""
-    played = performance(c(request(1, "a")), s(response(1)), c(request(2, "b")), s(response(2)), c(INITIALIZED), s(b"late"))
+    played = performance(
+        c(request(1, "a")),
+        s(response(1)),
+        c(request(2, "b")),
+        s(response(2)),
+        c(INITIALIZED),
+        s(b"late"),
+    )
     hear(played, request(1, "a"))
 
     assert [2] == [event.index for event in played.unused]
@@ -264,9 +289,9 @@ def test_what_was_left_over() -> None:
 def test_next_due_is_never_early(seed: int) -> None:
     """At the time that it names, something is played, and before it nothing."""
     dice = random.Random(seed)
-    events: list[Line] = []
-    for number in range(5):
-        events.append((number * 0.001, "c2s", request(number, "a", {"n": number})))
+    events: list[Line] = [
+        (number * 0.001, "c2s", request(number, "a", {"n": number})) for number in range(5)
+    ]
     events += [(round(dice.uniform(0.01, 3), 3), "s2c", response(number)) for number in range(5)]
     played = performance(*events, timing="recorded")
     for number in range(5):

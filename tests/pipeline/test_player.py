@@ -2,65 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import random
-from typing import Any
 
 import pytest
 
-from mcpmock.cassette.match import Miss
 from mcpmock.pipeline.performance import Pace
-from mcpmock.pipeline.player import Casting, Note, Player, Playing
+from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.timing import Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
+    LOG,
+    OPENING,
     WELCOME,
     Line,
     Script,
     batch,
+    c,
     c2s,
+    call,
     cancelled,
     cassette,
     exits,
     hangs_up,
     logs,
-    notification,
+    play,
     player_of,
     progress,
-    replay,
     request,
     response,
-    script,
+    s,
 )
-
-LOG = notification("notifications/message", {"level": "info"})
-
-
-def c(raw: bytes) -> Line:
-    return ("c2s", raw)
-
-
-def s(raw: bytes) -> Line:
-    return ("s2c", raw)
-
-
-def call(id_: Any, tool: str, **arguments: Any) -> bytes:
-    return request(id_, "tools/call", {"name": tool, "arguments": arguments})
-
-
-def play(*events: Line, **playing: Any) -> Script:
-    return replay(cassette(*events), **playing)
-
-
-def errors(raws: list[bytes]) -> list[tuple[Any, int | None]]:
-    """(id, error code) of each message, None for what is no error."""
-    values = [json.loads(raw) for raw in raws]
-    return [(value.get("id"), value.get("error", {}).get("code")) for value in values]
-
-
-OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
 
 
 def test_a_session() -> None:
@@ -76,7 +49,9 @@ def test_a_session() -> None:
 
 def test_server_messages_before_any_client_message() -> None:
     """What the server said first is said at the beginning."""
-    play(s(b"banner"), ("stderr", "up\n"), c(INITIALIZE), s(WELCOME)).at(0, to_client=[b"banner", logs("up\n")])
+    play(s(b"banner"), ("stderr", "up\n"), c(INITIALIZE), s(WELCOME)).at(
+        0, to_client=[b"banner", logs("up\n")]
+    )
 
 
 def test_out_of_order_answers() -> None:
@@ -84,7 +59,9 @@ def test_out_of_order_answers() -> None:
     events = (c(call(1, "a")), c(call(2, "b")), s(response(2)), s(response(1)))
     expected = [response(2), response(1)]
 
-    play(*events).at(0, client=call(1, "a")).at(0.01, client=call(2, "b"), to_client=expected).nothing_more()
+    play(*events).at(0, client=call(1, "a")).at(
+        0.01, client=call(2, "b"), to_client=expected
+    ).nothing_more()
     play(*events).at(0, client=[call(1, "a"), call(2, "b")], to_client=expected).nothing_more()
     played = play(*events).at(0, client=call(2, "b"), to_client=response(2))
     played.at(0.001, client=call(1, "a"), to_client=response(1)).nothing_more()
@@ -128,10 +105,15 @@ def test_sampling_within_a_call() -> None:
 def test_two_questions_answered_in_one_batch() -> None:
     """Answers to the server that come in a batch are answers."""
     events = (
-        c(call(1, "ask")), s(request("x", "roots/list")), s(request("y", "roots/list")),
-        c(batch(response("x"), response("y"))), s(response(1)),
-    )  # fmt: skip
-    played = play(*events).at(0, client=call(1, "ask"), to_client=[request("x", "roots/list"), request("y", "roots/list")])
+        c(call(1, "ask")),
+        s(request("x", "roots/list")),
+        s(request("y", "roots/list")),
+        c(batch(response("x"), response("y"))),
+        s(response(1)),
+    )
+    played = play(*events).at(
+        0, client=call(1, "ask"), to_client=[request("x", "roots/list"), request("y", "roots/list")]
+    )
 
     played.at(1, client=batch(response("x"), response("y")), to_client=response(1)).nothing_more()
 
@@ -149,12 +131,19 @@ def test_batches() -> None:
 
 @pytest.mark.parametrize(
     "unheard",
-    [cancelled(99), response(99), b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}', b"noise"],
+    [
+        cancelled(99),
+        response(99),
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+        b"noise",
+    ],
 )
 @pytest.mark.parametrize("order", ["causal", "strict"])
 def test_what_waits_for_a_message_that_belongs_to_nothing(unheard: bytes, order: str) -> None:
     """A server message recorded after a stray client message comes when the stray message came."""
-    played = play(*OPENING, c(unheard), s(LOG), c(request(1, "tools/list")), s(response(1)), order=order)
+    played = play(
+        *OPENING, c(unheard), s(LOG), c(request(1, "tools/list")), s(response(1)), order=order
+    )
     played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED)
 
     played.at(2, client=unheard, to_client=LOG)
@@ -162,54 +151,31 @@ def test_what_waits_for_a_message_that_belongs_to_nothing(unheard: bytes, order:
     assert 0 == player_of(played).missed
 
 
-def test_the_nth_call_gets_the_nth_answer() -> None:
-    """Identical calls are answered in recorded order."""
-    events = [line for n in (1, 2, 3) for line in (c(call(n, "x")), s(response(n, {"n": n})))]
-    played = play(*events)
-    for n in (1, 2, 3):
-        played.at(n, client=call("l", "x"), to_client=response("l", {"n": n}))
-
-
-@pytest.mark.parametrize(
-    ("repeats", "expected"), [("last", [1, 2, 2, 2, 2]), ("cycle", [1, 2, 1, 2, 1]), ("error", [1, 2, None, None, None])]
-)
-def test_repeats(repeats: str, expected: list[int | None]) -> None:
-    """When the recorded answers run out, the call is a miss, or gets the last one, or all of them again."""
-    events = [line for n in (1, 2) for line in (c(call(n, "x")), s(response(n, {"n": n})))]
-    played = play(*events, c(call(3, "y")), s(response(3)), repeats=repeats)
-    heard = [played.heard(call(id_, "x"), id_) for id_ in range(10, 15)]
-
-    assert expected == [json.loads(raw).get("result", {}).get("n") for [raw] in heard]
-    assert [*range(10, 15)] == [json.loads(raw)["id"] for [raw] in heard]
-    assert expected.count(None) == player_of(played).missed
-
-
-def test_an_encore_has_all_that_belonged_to_the_call() -> None:
-    """A repeated answer comes with its progress, its pause before the answer, and its question to the client."""
-    asks = request(0, "roots/list")
-    events = (c(request(1, "x", token=1)), s(progress(1)), s(asks), c(response(0)), s(response(1)))
-    played = play(*events, repeats="last")
-    for number, token in enumerate(("t", "u")):
-        live = request(number, "x", token=token)
-        played.at(number, client=live, to_client=[progress(token), asks])
-        played.at(number + 0.5, client=response(0), to_client=response(number))
-    played.nothing_more()
-
-
 def test_any_order_plays_stubs() -> None:
     """In any order every request is answered by its key, again and again."""
-    played = play(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)), order="any")
+    played = play(
+        *OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)), order="any"
+    )
     for now, tool in enumerate("babba"):
         played.at(now, client=call(now, tool), to_client=response(now))
     assert 0 == player_of(played).missed
 
 
 @pytest.mark.parametrize(
-    "live", [call(9, "b"), INITIALIZED, cancelled(9), response(9), b"noise"], ids=lambda raw: raw[-20:].decode()
+    "live",
+    [call(9, "b"), INITIALIZED, cancelled(9), response(9), b"noise"],
+    ids=lambda raw: raw[-20:].decode(),
 )
 def test_strict_misses_what_is_out_of_order(live: bytes) -> None:
     """In strict order any client message out of the recorded order is a miss."""
-    played = play(c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)), c(INITIALIZED), order="strict")
+    played = play(
+        c(call(1, "a")),
+        s(response(1)),
+        c(call(2, "b")),
+        s(response(2)),
+        c(INITIALIZED),
+        order="strict",
+    )
     played.heard(live)
 
     assert 1 == player_of(played).missed
@@ -218,144 +184,14 @@ def test_strict_misses_what_is_out_of_order(live: bytes) -> None:
 def test_strict_plays_the_recorded_interleaving() -> None:
     """In strict order each server message waits for all that the client did before it."""
     events = (c(call(1, "a")), c(call(2, "b")), s(response(1)), c(INITIALIZED), s(response(2)))
-    played = play(*events, order="strict").at(0, client=call(1, "a")).at(5, client=call(2, "b"), to_client=response(1))
+    played = (
+        play(*events, order="strict")
+        .at(0, client=call(1, "a"))
+        .at(5, client=call(2, "b"), to_client=response(1))
+    )
 
     played.at(9, client=INITIALIZED, to_client=response(2)).nothing_more()
     assert 0 == player_of(played).missed
-
-
-@pytest.mark.parametrize("fed", ["one by one", "together"])
-def test_lazy_episodes(fed: str) -> None:
-    """Which recorded session it is shows at the first request that tells them apart."""
-    first = (*OPENING, c(call(1, "a")), s(response(1, {"n": 1})))
-    second = (*OPENING, c(call(1, "b")), s(response(1, {"n": 2})))
-    casting = Casting(cassette(*first, ("take", None), *second), Playing())
-    for live, n in (("b", 2), ("a", 1), ("b", 2)):
-        played = replay(casting)
-        if fed == "together":
-            expected = [WELCOME, response(7, {"n": n})]
-            played.at(0, client=[INITIALIZE, INITIALIZED, call(7, live)], to_client=expected)
-        else:
-            played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED)
-            played.at(2, client=call(7, live), to_client=response(7, {"n": n}))
-        played.nothing_more()
-
-
-def test_episodes_not_played_yet_go_first() -> None:
-    """Sessions that look alike are dealt in recorded order, and again when all were played."""
-    takes = [(*OPENING, c(call(1, "a", n=n)), s(response(1, {"n": n})), c(call(2, "x")), s(response(2, {"n": n}))) for n in (1, 2)]
-    casting = Casting(cassette(*takes[0], ("take", None), *takes[1]), Playing())
-    replay(casting).heard(call(1, "a", n=1))
-
-    assert [response(5, {"n": 2})] == replay(casting).heard(call(5, "x"))
-
-
-def test_sessions_once() -> None:
-    """With `once` a played episode is not played again: its requests are misses."""
-    casting = Casting(cassette(c(call(1, "a")), s(response(1))), Playing(sessions="once"))
-
-    assert [response(5)] == replay(casting).heard(call(5, "a"))
-    assert [(5, -32099)] == errors(replay(casting).heard(call(5, "a")))
-
-
-def test_sessions_never_see_each_others_answers() -> None:
-    """Two sessions at once use the same ids and get their own answers."""
-    casting = Casting(cassette(c(call(1, "a")), s(response(1, {"n": 1})), c(call(2, "a")), s(response(2, {"n": 2}))), Playing())
-    one, two = replay(casting), replay(casting)
-
-    assert [[response(1, {"n": n})] for n in (1, 1, 2, 2)] == [each.heard(call(1, "a")) for each in (one, two, one, two)]
-
-
-def capable(capabilities: Any) -> bytes:
-    return request(1, "x", {"_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}})
-
-
-def test_tiers_are_reported() -> None:
-    """A match in spite of another client's capabilities is reported as a note; with `exact` it is a miss."""
-    for exact, expected in ((False, [response(1)]), (True, None)):
-        told: list[Miss | Note] = []
-        casting = Casting(cassette(c(capable({})), s(response(1))), Playing(exact=exact))
-        played = script(Player(casting, told.append))
-        heard = played.heard(capable({"roots": {}}))
-
-        assert heard == expected if expected else [(1, -32099)] == errors(heard)
-        assert [Miss if exact else Note] == [type(one) for one in told]
-
-
-def test_a_miss() -> None:
-    """What nothing matches is answered at once with -32099 and the near misses, and told."""
-    told: list[Miss | Note] = []
-    played = script(Player(Casting(cassette(c(call(1, "w", city="Oslo")), s(response(1))), Playing()), told.append))
-    [raw] = played.heard(call("q", "w", city="Rome"))
-    error = json.loads(raw)["error"]
-
-    assert (-32099, "q", 1) == (error["code"], json.loads(raw)["id"], player_of(played).missed)
-    [near] = error["data"]["near"]
-    assert [{"path": "$.arguments.city", "recorded": "Oslo", "live": "Rome"}] == near["differences"]
-    assert ["tools/call"] == [one.method for one in told]
-
-
-@pytest.mark.parametrize(("on_miss", "hung_up"), [("hang", False), ("close", True)])
-def test_other_ways_to_miss(on_miss: str, hung_up: bool) -> None:
-    """A miss may stay silent, or end the session."""
-    played = play(c(call(1, "a")), s(response(1)), on_miss=on_miss)
-
-    assert [] == played.heard(call(1, "b"))
-    assert hung_up is (played.pipeline.hung_up is not None)
-
-
-def test_a_missed_batch() -> None:
-    """Each request of a batch that nothing matches gets its own error, in one batch."""
-    [raw] = play(*OPENING).heard(batch(call(1, "a"), INITIALIZED, call("b", "b")))
-
-    assert [(1, -32099), ("b", -32099)] == [(one["id"], one["error"]["code"]) for one in json.loads(raw)]
-
-
-def test_exceptions_that_are_no_misses() -> None:
-    """A ping is answered with {}, and a probe with -32601, where they were not recorded."""
-    played = play(*OPENING)
-
-    assert [response(5)] == played.heard(request(5, "ping"))
-    assert [(6, -32601)] == errors(played.heard(request(6, "server/discover", {"_meta": {}})))
-    assert 0 == player_of(played).missed
-
-
-def test_a_recorded_ping_and_probe() -> None:
-    """Where they were recorded, they are answered as recorded."""
-    events = (c(request(1, "server/discover")), s(response(1, {"a": 1})), c(request(2, "ping")), s(response(2, {"b": 1})))
-    played = play(*events)
-
-    assert [response(5, {"a": 1})] == played.heard(request(5, "server/discover", {"x": 1}))
-    assert [response(6, {"b": 1})] == played.heard(request(6, "ping"))
-
-
-DEEP_MISS = b'{"id":1,"method":"x","params":%b}'
-
-
-@pytest.mark.parametrize(
-    "live",
-    [
-        b'{"id":1,"method":"\\ud800"}', b'{"id":1,"method":"x","params":{"a":"\\ud800"}}',
-        *(DEEP_MISS % (b'{"a":' * depth + b"1" + b"}" * depth) for depth in (200, 300, 400, 450, 500, 900, 100_000)),
-        b'{"id":1,"method":"x","params":{"a":1e300,"b":%b,"c":NaN,"d":1e400}}' % (b"9" * 5000),
-        b'{"id":{"a":[]},"method":"x"}', b'{"id":null,"method":"x"}', b'[{"id":1,"method":"\\ud800"}]',
-    ],
-    ids=lambda raw: f"{len(raw)}-{raw[:44].decode()}",
-)  # fmt: skip
-def test_no_request_stops_a_session(live: bytes) -> None:
-    """Whatever a request holds, it is answered with a miss and the next one is answered."""
-    recorded = b'{"id":1,"method":"x","params":%b}' % (b'{"a":' * 450 + b"2" + b"}" * 450)
-    played = play(c(recorded), s(response(1)), c(call(2, "b")), s(response(2)))
-
-    assert 1 == len(played.heard(live))
-    assert [response(7)] == played.heard(call(7, "b"))
-
-
-def test_a_miss_beside_lone_surrogates() -> None:
-    """A recorded request with a lone surrogate is a near miss like another."""
-    played = play(c(b'{"id":2,"method":"x","params":{"a":"\\udfff"}}'), s(response(2)))
-
-    assert [(1, -32099)] == errors(played.heard(request(1, "x", {"a": 1})))
 
 
 def test_cancelling_what_was_answered() -> None:
@@ -378,21 +214,12 @@ def test_a_recorded_cancel(late: bool) -> None:
 def test_cancelling_the_unknown() -> None:
     """A cancel of what is unknown or finished changes nothing and is no miss."""
     played = play(c(call(1, "x")), s(response(1)), c(call(2, "y")), s(response(2)))
-    played.at(0, client=call(1, "x"), to_client=response(1)).at(1, client=cancelled(1)).at(2, client=cancelled("1"))
+    played.at(0, client=call(1, "x"), to_client=response(1)).at(1, client=cancelled(1)).at(
+        2, client=cancelled("1")
+    )
 
     played.at(3, client=call(2, "y"), to_client=response(2)).nothing_more()
     assert 0 == player_of(played).missed
-
-
-def test_redacted_values() -> None:
-    """The first live value binds the placeholder, later uses must agree, and responses give it back."""
-    hole = "mcpmock:secret:token:1"
-    events = [line for n in (1, 2) for line in (c(call(n, "x", key=hole)), s(response(n, {"got": hole})))]
-    played = play(*events, s(LOG))
-
-    assert [response(1, {"got": "hunter2"})] == played.heard(call(1, "x", key="hunter2"))
-    assert [(2, -32099)] == errors(played.heard(call(2, "x", key="other")))
-    assert [response(3, {"got": "hunter2"}), LOG] == played.heard(call(3, "x", key="hunter2"))
 
 
 def test_opaque_lines() -> None:
@@ -423,11 +250,19 @@ def test_a_recorded_crash_ends_the_replay() -> None:
 
 
 def test_the_client_closes_first() -> None:
-    """When the client closes, what is due is still sent, and what the recorded server did then is not."""
+    """When the client closes, what is due is still sent, and what the recorded server did then is
+    not.
+    """
     tail = (("end", {"d": "c2s"}), ("stderr", "bye\n"), ("end", {"d": "s2c"}), ("end", {"exit": 3}))
     events = (*OPENING, c(call(1, "a")), (6.5, "s2c", response(1)), *tail)
-    played = play(*events, pace=Pace(Timing.parse("recorded"))).at(0, client=INITIALIZE).at(1, to_client=WELCOME)
-    played.at(1, client=INITIALIZED).at(2, client=call(1, "a")).at(3, client=hangs_up(C2S)).still_there()
+    played = (
+        play(*events, pace=Pace(Timing.parse("recorded")))
+        .at(0, client=INITIALIZE)
+        .at(1, to_client=WELCOME)
+    )
+    played.at(1, client=INITIALIZED).at(2, client=call(1, "a")).at(
+        3, client=hangs_up(C2S)
+    ).still_there()
 
     played.at(4, to_client=logs("bye\n")).at(4.5, to_client=response(1)).nothing_more().hung_up()
 
@@ -436,14 +271,19 @@ def test_held_answers_do_not_wait_for_a_client_that_closed() -> None:
     """When the client closes, no overlap is waited for."""
     played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)))
 
-    played.at(0, client=call(1, "a")).at(0.001, client=hangs_up(C2S), to_client=response(1)).hung_up()
+    played.at(0, client=call(1, "a")).at(
+        0.001, client=hangs_up(C2S), to_client=response(1)
+    ).hung_up()
 
 
 def test_timing_is_per_request() -> None:
     """One slow answer holds up no other; `recorded` keeps the recorded pauses from the cause."""
     events: list[Line] = [
-        (0.0, "c2s", call(1, "slow")), (0.0, "c2s", request(2, "ping")), (0.25, "s2c", response(2)), (3.0, "s2c", response(1)),
-    ]  # fmt: skip
+        (0.0, "c2s", call(1, "slow")),
+        (0.0, "c2s", request(2, "ping")),
+        (0.25, "s2c", response(2)),
+        (3.0, "s2c", response(1)),
+    ]
     played = play(*events, pace=Pace(Timing.parse("recorded")))
 
     played.at(0, client=call(1, "slow")).at(1, client=request(2, "ping"))
@@ -452,27 +292,48 @@ def test_timing_is_per_request() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_everything_due_comes_at_any_time_of_day(seed: int) -> None:
-    """Whatever the times are, nothing is left due: each wake comes when there is something to play."""
+    """Whatever the times are, nothing is left due: each wake finds something to play."""
     dice = random.Random(seed)
     events: list[Line] = [(n / 1000, "c2s", call(n, "x", n=n)) for n in range(6)]
     events += [(round(dice.uniform(0.1, 3), 3), "s2c", response(n)) for n in range(6)]
-    played = Script([Player(Casting(cassette(*events), Playing(pace=Pace(Timing.parse("recorded")))))])
+    played = Script(
+        [Player(Casting(cassette(*events), Playing(pace=Pace(Timing.parse("recorded")))))]
+    )
     now, came = round(dice.uniform(0, 9), 3), list[bytes]()
     for n in range(6):
-        came += [frame.raw for frames in played.pipeline.enter([c2s(call(n, "x", n=n))], now) for frame in frames]
+        came += [
+            frame.raw
+            for frames in played.pipeline.enter([c2s(call(n, "x", n=n))], now)
+            for frame in frames
+        ]
     for _ in range(50):
         if played.pipeline.next_due is not None:
-            came += [frame.raw for frames in played.pipeline.advance(played.pipeline.next_due) for frame in frames]
+            came += [
+                frame.raw
+                for frames in played.pipeline.advance(played.pipeline.next_due)
+                for frame in frames
+            ]
 
     assert 6 == len(came)
 
 
 def test_progress_and_answer_are_apart() -> None:
-    """An answer comes 2 ms after the last progress of its call, with no timing too, and nothing else waits for it."""
-    events = (c(request(1, "x", token=1)), s(progress(1)), s(LOG), s(response(1)), c(request(2, "ping")), s(response(2)))
+    """An answer comes 2 ms after the last progress of its call, with no timing too, and nothing
+    else waits for it.
+    """
+    events = (
+        c(request(1, "x", token=1)),
+        s(progress(1)),
+        s(LOG),
+        s(response(1)),
+        c(request(2, "ping")),
+        s(response(2)),
+    )
     played = play(*events).at(0, client=request(1, "x", token=1), to_client=[progress(1), LOG])
 
-    played.at(0.001, client=request(2, "ping"), to_client=response(2)).at(0.002, to_client=response(1)).nothing_more()
+    played.at(0.001, client=request(2, "ping"), to_client=response(2)).at(
+        0.002, to_client=response(1)
+    ).nothing_more()
 
 
 def test_pieces_of_a_long_request() -> None:
@@ -481,7 +342,9 @@ def test_pieces_of_a_long_request() -> None:
     played = play(c(raw), s(response(1)))
     played.at(0, client=Frame(C2S, raw[:20], b"", Fragment()))
 
-    played.at(1, client=Frame(C2S, raw[20:], b"\n", Fragment(last=True)), to_client=response(1)).nothing_more()
+    played.at(
+        1, client=Frame(C2S, raw[20:], b"\n", Fragment(last=True)), to_client=response(1)
+    ).nothing_more()
 
 
 def test_what_was_left_over() -> None:

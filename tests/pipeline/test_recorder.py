@@ -39,7 +39,11 @@ class Tape:
         return [event.payload for event in self.events()]
 
     def gaps(self) -> list[tuple[int, int]]:
-        return [(e.gap.events, e.gap.bytes) for e in self.events() if not isinstance(e.gap, type(e.m)) and e.gap]
+        return [
+            (e.gap.events, e.gap.bytes)
+            for e in self.events()
+            if not isinstance(e.gap, type(e.m)) and e.gap
+        ]
 
 
 class Broken(Redactor):
@@ -51,7 +55,12 @@ class Broken(Redactor):
 
 def fed(recorder: Recorder, *frames: Frame, now: float = 0.0) -> list[Frame]:
     """What the recorder sends on of these frames, fed together."""
-    return [frame for action in recorder.feed(frames, now) if isinstance(action, Send) for frame in action.frames]
+    return [
+        frame
+        for action in recorder.feed(frames, now)
+        if isinstance(action, Send)
+        for frame in action.frames
+    ]
 
 
 def piece(raw: bytes, last: bool = False) -> Frame:
@@ -59,8 +68,15 @@ def piece(raw: bytes, last: bool = False) -> Frame:
 
 
 ALL: Sequence[Frame] = [
-    c2s(INITIALIZE), s2c(WELCOME), s2c(b"banner", b"\r\n"), s2c(b"\xff"), logs("log\n"), hangs_up(C2S), hangs_up(S2C), exits(3),
-]  # fmt: skip
+    c2s(INITIALIZE),
+    s2c(WELCOME),
+    s2c(b"banner", b"\r\n"),
+    s2c(b"\xff"),
+    logs("log\n"),
+    hangs_up(C2S),
+    hangs_up(S2C),
+    exits(3),
+]
 
 
 @pytest.mark.parametrize("redactor", [None, Redactor()])
@@ -72,7 +88,9 @@ def test_all_that_passes_is_noted(redactor: Redactor | None) -> None:
         [passed] = fed(recorder, frame)
         assert passed is frame
 
-    assert [seen(frame) for frame in ALL] == [seen(event.frame) for event in tape.events() if event.frame]
+    assert [seen(frame) for frame in ALL] == [
+        seen(event.frame) for event in tape.events() if event.frame
+    ]
     assert list(range(1, len(ALL) + 1)) == [event.n for event in tape.events()]
     assert (len(ALL), 0) == (recorder.events, recorder.lost)
 
@@ -80,7 +98,9 @@ def test_all_that_passes_is_noted(redactor: Redactor | None) -> None:
 def test_one_write_for_a_batch() -> None:
     """Frames that came together are noted in one write."""
     writes: list[int] = []
-    fed(Recorder(lambda lines: writes.append(len(lines))), c2s(b"a"), c2s(b"{}"), c2s(b"b", b"\r\n"))
+    fed(
+        Recorder(lambda lines: writes.append(len(lines))), c2s(b"a"), c2s(b"{}"), c2s(b"b", b"\r\n")
+    )
 
     assert [3] == writes
 
@@ -118,17 +138,25 @@ def test_secrets_are_noted_as_placeholders_and_pass_as_they_are() -> None:
 
     assert raw == passed.raw
     [event] = tape.events()
-    assert (raw.replace(b"hunter2", b"mcpmock:secret:password:1"), True) == (event.payload, event.redacted)
+    assert (raw.replace(b"hunter2", b"mcpmock:secret:password:1"), True) == (
+        event.payload,
+        event.redacted,
+    )
 
 
 @pytest.mark.parametrize(
     "frame",
     [
-        s2c(b"API_KEY=hunter2"), s2c(b' {"password":"hunter2"}'), s2c(b'{"a":NaN,"password":"hunter2"}'),
-        s2c(b'{"password":"hunter2"'), logs("x password=hunter2\n"), s2c(b'\xff{"password":"hunter2"}'),
-        s2c(b'{"params":{"password":"hunter2'), s2c(b'{"a":"' + b"\\ud800" + b'","password":"hunter2"}'),
+        s2c(b"API_KEY=hunter2"),
+        s2c(b' {"password":"hunter2"}'),
+        s2c(b'{"a":NaN,"password":"hunter2"}'),
+        s2c(b'{"password":"hunter2"'),
+        logs("x password=hunter2\n"),
+        s2c(b'\xff{"password":"hunter2"}'),
+        s2c(b'{"params":{"password":"hunter2'),
+        s2c(b'{"a":"' + b"\\ud800" + b'","password":"hunter2"}'),
     ],
-)  # fmt: skip
+)
 def test_no_kind_of_frame_keeps_its_secret(frame: Frame) -> None:
     """Banners, torn lines, odd JSON and standard error lose their secrets too."""
     tape = Tape()
@@ -155,7 +183,7 @@ def test_redaction_switched_off() -> None:
 
 
 def test_a_full_disk_is_a_counted_gap() -> None:
-    """What could not be written is counted by events and bytes, and noted ahead of what comes next."""
+    """What could not be written is counted, in events and bytes, and noted ahead of the next."""
     tape, told = Tape(), list[str]()
     recorder = Recorder(tape.append, on_gap=told.append)
     fed(recorder, c2s(b"{}"))
@@ -212,7 +240,7 @@ def test_strict_hangs_up() -> None:
 
 
 def test_pieces_pass_at_once_and_are_noted_whole() -> None:
-    """The pieces of a long line pass as they come; the line is noted before its last piece passes."""
+    """The pieces of a long line pass as they come; the line is noted before the last passes."""
     tape = Tape()
     recorder = Recorder(tape.append)
     pieces = [piece(b'{"a":'), piece(b'"b"'), piece(b"}", last=True)]
@@ -227,7 +255,12 @@ def test_pieces_of_both_directions_do_not_mix() -> None:
     """Two long lines at once, one each way, are two lines."""
     tape = Tape()
     recorder = Recorder(tape.append)
-    for one in (piece(b"[1"), Frame(C2S, b"[2", b"", Fragment()), piece(b"]", last=True), Frame(C2S, b"]", b"\n", Fragment(True))):
+    for one in (
+        piece(b"[1"),
+        Frame(C2S, b"[2", b"", Fragment()),
+        piece(b"]", last=True),
+        Frame(C2S, b"]", b"\n", Fragment(True)),
+    ):
         fed(recorder, one)
 
     assert [b"[1]", b"[2]"] == tape.payloads()
@@ -267,5 +300,7 @@ def test_a_long_line_that_the_session_cut_off() -> None:
     fed(recorder, piece(b"12345"))
     recorder.finish(1.0)
 
-    noted = sum(len(payload or b"") for payload in tape.payloads()) + sum(size for _, size in tape.gaps())
+    noted = sum(len(payload or b"") for payload in tape.payloads()) + sum(
+        size for _, size in tape.gaps()
+    )
     assert 5 == noted

@@ -11,10 +11,16 @@ from mcpmock.pipeline.timing import Timing
 @pytest.mark.parametrize(
     ("text", "pauses"),
     [
-        ("none", [0, 0]), ("recorded", [0.5, 3.0]), ("scale:2", [1.0, 6.0]), ("scale:0.5", [0.25, 1.5]), ("scale:0", [0, 0]),
-        ("fixed:100", [0.1, 0.1]), ("cap:1000", [0.5, 1.0]), ("cap:0", [0, 0]),
+        ("none", [0, 0]),
+        ("recorded", [0.5, 3.0]),
+        ("scale:2", [1.0, 6.0]),
+        ("scale:0.5", [0.25, 1.5]),
+        ("scale:0", [0, 0]),
+        ("fixed:100", [0.1, 0.1]),
+        ("cap:1000", [0.5, 1.0]),
+        ("cap:0", [0, 0]),
     ],
-)  # fmt: skip
+)
 def test_pauses(text: str, pauses: list[float]) -> None:
     """Each kind of timing turns recorded pauses into its own."""
     assert pauses == [Timing.parse(text).pause(recorded) for recorded in (0.5, 3.0)]
@@ -26,7 +32,21 @@ def test_the_default_is_no_pause() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "fast", "scale", "scale:", "scale:x", "scale:-1", "none:1", "recorded:1", "fixed:nan", "cap", "NONE", ":1"]
+    "text",
+    [
+        "",
+        "fast",
+        "scale",
+        "scale:",
+        "scale:x",
+        "scale:-1",
+        "none:1",
+        "recorded:1",
+        "fixed:nan",
+        "cap",
+        "NONE",
+        ":1",
+    ],
 )
 def test_mistakes_name_what_is_right(text: str) -> None:
     """A mistake is refused with all that would have been right."""

@@ -41,7 +41,9 @@ def test_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("size", [1000, 70_000, 150_000, 299_999, 300_000])
 def test_beyond_the_limit_only_the_head_stays(size: int) -> None:
-    """Of a line that is too long the head is kept, with length and digest of all, however it was cut."""
+    """Of a line that is too long the head is kept, with length and digest of all, however it was
+    cut.
+    """
     data = bytes(i % 251 for i in range(300_000))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     whole = add(Assembler(limit=100_000), *pieces)

@@ -33,9 +33,20 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 DIGITS = b"9" * 5000
 
 ODD_VALUES = [
-    b"NaN", b"-Infinity", b"1e400", b"-0", b"0.60000000000000009", DIGITS, b'"\\ud800"', b'"\\u0000"',
-    b'"\x7f"', '"\u2028\u2029\u0085"'.encode(), DEEP, b'{"a":1,"a":2}', b"9007199254740993",
-]  # fmt: skip
+    b"NaN",
+    b"-Infinity",
+    b"1e400",
+    b"-0",
+    b"0.60000000000000009",
+    DIGITS,
+    b'"\\ud800"',
+    b'"\\u0000"',
+    b'"\x7f"',
+    '"\u2028\u2029\u0085"'.encode(),
+    DEEP,
+    b'{"a":1,"a":2}',
+    b"9007199254740993",
+]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +94,7 @@ ODD_VALUES = [
         (b'[{"id":1,"method":"ping"}]', Batch()),
         (b' [1,{"method":"n"}]', Batch()),
     ],
-)  # fmt: skip
+)
 def test_parse(raw: bytes, expected: Message) -> None:
     """Bytes are what they say, leniently; what is no JSON-RPC is opaque."""
     assert expected == parse(raw)
@@ -92,14 +103,31 @@ def test_parse(raw: bytes, expected: Message) -> None:
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: value[:12].decode())
 def test_odd_values_do_not_hide_what_a_message_is(value: bytes) -> None:
     """What msgspec or a recursive parser refuses is an ordinary value in a message."""
-    assert Request(b"1", "x", b'{"a":%b}' % value) == parse(b'{"id":1,"method":"x","params":{"a":%b}}' % value)
+    assert Request(b"1", "x", b'{"a":%b}' % value) == parse(
+        b'{"id":1,"method":"x","params":{"a":%b}}' % value
+    )
     assert Response(b"1", value) == parse(b'{"id":1,"result":%b}' % value)
 
 
 def test_parse_never_fails() -> None:
     """Whatever the bytes are, there is an answer and no error."""
     dice = random.Random(7)
-    alphabet = [b'"', b"{", b"}", b"[", b"]", b":", b",", b"1", b"id", b"method", b"\\", b"\xff", b" ", b"\n"]
+    alphabet = [
+        b'"',
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b",",
+        b"1",
+        b"id",
+        b"method",
+        b"\\",
+        b"\xff",
+        b" ",
+        b"\n",
+    ]
     for _ in range(5000):
         raw = b"".join(dice.choices(alphabet, k=dice.randrange(14)))
         assert isinstance(parse(raw), Message)
@@ -123,8 +151,12 @@ def test_items_of_a_batch() -> None:
     raw = batch(request(1, "ping"), notification("n"), response("a", {}), b"5", b"[]")
 
     assert [
-        Request(b"1", "ping"), Notification("n"), Response(b'"a"', b"{}"), Opaque(), Opaque(),
-    ] == parse_items(raw)  # fmt: skip
+        Request(b"1", "ping"),
+        Notification("n"),
+        Response(b'"a"', b"{}"),
+        Opaque(),
+        Opaque(),
+    ] == parse_items(raw)
 
 
 def test_items_of_what_is_no_batch() -> None:

@@ -1,4 +1,6 @@
-"""The table of methods, walked row by row against the revisions' schemas as protocol.md counts them."""
+"""The table of methods, walked row by row against the revisions' schemas as protocol.md counts
+them.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +72,12 @@ def test_counts(revision: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind", "senders", "revisions"), SENT)
-def test_who_sends_what_since_and_until(name: str, kind: str, senders: str, revisions: tuple[str, ...]) -> None:
-    """A method is sent by exactly the sides, as the kind, and in the revisions that the schemas say."""
+def test_who_sends_what_since_and_until(
+    name: str, kind: str, senders: str, revisions: tuple[str, ...]
+) -> None:
+    """A method is sent by exactly the sides, as the kind, and in the revisions that the schemas
+    say.
+    """
     for letter, sender in (("C", Sender.CLIENT), ("S", Sender.SERVER)):
         if letter in senders:
             found = tuple(revision for revision in REVISIONS if name in core(revision, sender))
@@ -85,14 +91,14 @@ def test_nothing_else_is_sent(revision: str, sender: Sender) -> None:
     """The table has no method that the schemas do not have."""
     letter = "C" if sender is Sender.CLIENT else "S"
 
-    assert {name for name, _, senders, revisions in SENT if letter in senders and revision in revisions} == set(
-        core(revision, sender)
-    )  # fmt: skip
+    assert {
+        name for name, _, senders, revisions in SENT if letter in senders and revision in revisions
+    } == set(core(revision, sender))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.since}")
 def test_rows_are_sound(row: Method) -> None:
-    """Every row's bounds are revisions in order, and its name tells a notification from a request."""
+    """Every row's bounds are revisions in order, and its name tells its kind."""
     assert FIRST <= row.since <= row.until <= LATEST
     assert {row.since, row.until} <= set(REVISIONS)
     assert row.name.startswith("notifications/") is (row.kind is Kind.NOTIFICATION)
@@ -102,7 +108,9 @@ def test_rows_are_sound(row: Method) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_one_row_for_each_case(revision: str, sender: Sender) -> None:
     """No two rows answer for the same method, side and revision."""
-    names = [row.name for row in ROWS if sender in row.sender and row.since <= revision <= row.until]
+    names = [
+        row.name for row in ROWS if sender in row.sender and row.since <= revision <= row.until
+    ]
 
     assert sorted(set(names)) == sorted(names)
 
@@ -110,6 +118,8 @@ def test_one_row_for_each_case(revision: str, sender: Sender) -> None:
 def test_the_tasks_extension() -> None:
     """The latest revision's tasks are an extension's, with their own methods."""
     rows = {**methods(LATEST, Sender.CLIENT), **methods(LATEST, Sender.SERVER)}
-    extended = {row.name for row in rows.values() if row.extension == "io.modelcontextprotocol/tasks"}
+    extended = {
+        row.name for row in rows.values() if row.extension == "io.modelcontextprotocol/tasks"
+    }
 
     assert {"tasks/get", "tasks/update", "tasks/cancel", "notifications/tasks"} == extended

@@ -55,12 +55,22 @@ def test_ids_of_both_directions_are_apart() -> None:
 @pytest.mark.parametrize(
     ("asked", "answered", "index"),
     [
-        (1, 1, 0), ("1", "1", 0), (b"1.0", 1, 0), (b"1e2", 100, 0), (b'"\\u0061"', "a", 0), ("1", 1, None),
-        (1, "1", None), (True, 1, None), (b"9007199254740993", b"9007199254740992", None), (1, b"null", None),
+        (1, 1, 0),
+        ("1", "1", 0),
+        (b"1.0", 1, 0),
+        (b"1e2", 100, 0),
+        (b'"\\u0061"', "a", 0),
+        ("1", 1, None),
+        (1, "1", None),
+        (True, 1, None),
+        (b"9007199254740993", b"9007199254740992", None),
+        (1, b"null", None),
     ],
-)  # fmt: skip
+)
 def test_ids_keep_their_type(asked: Any, answered: Any, index: int | None) -> None:
-    """An id is answered by its own spelling or by another one of the same value, never by another type."""
+    """An id is answered by its own spelling or by another one of the same value, never by another
+    type.
+    """
     session = told((C2S, request(asked, "ping")))
 
     assert index == session.belongs_to(S2C, response(answered))[1]
@@ -107,7 +117,9 @@ def test_progress_by_its_token(token: Any) -> None:
 
 
 def test_progress_of_nobody() -> None:
-    """Progress with an unknown token, without one, or with the caller's own direction belongs to nothing."""
+    """Progress with an unknown token, without one, or with the caller's own direction belongs to
+    nothing.
+    """
     session = told((C2S, request(5, "tools/call", token=1)))
 
     assert ("notifications/progress", None, False) == session.belongs_to(S2C, progress("1"))
@@ -173,15 +185,18 @@ def test_a_batch_is_not_looked_into() -> None:
 def test_open_calls_in_order() -> None:
     """The open requests of one direction come oldest first."""
     session = told(
-        (C2S, request(2, "a")), (S2C, request(1, "x")), (C2S, request(1, "b")), (C2S, request(3, "c")),
+        (C2S, request(2, "a")),
+        (S2C, request(1, "x")),
+        (C2S, request(1, "b")),
+        (C2S, request(3, "c")),
         (S2C, response(1)),
-    )  # fmt: skip
+    )
 
     assert ["a", "c"] == [call.request.method for call in session.session.open_calls(C2S)]
 
 
 def test_a_token_used_for_every_call_stays_with_the_newest() -> None:
-    """A token that a client uses again and again means the newest call, however many came before."""
+    """A token that a client uses again and again means the newest call, however many there were."""
     session = Told()
     for number in range(1002):
         session.note(C2S, request(number, "tools/call", token="t"))

@@ -119,7 +119,9 @@ def test_walk_gives_all_scalars_with_their_paths() -> None:
     ] == [(tuple(path), raw[slice(*span)]) for path, span in walk(raw)]
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"]", b'{"a":', b'{"a":"x', b"banner: x", b'{"a" 1}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"]", b'{"a":', b'{"a":"x', b"banner: x", b'{"a" 1}', b"\xff\xfe"]
+)
 def test_walk_ends_where_the_text_is_no_json(raw: bytes) -> None:
     """Text that stops being JSON ends the walk without an error."""
     assert all(span.end <= len(raw) for _, span in walk(raw))
@@ -137,10 +139,12 @@ def random_json(dice: random.Random, depth: int = 0) -> Any:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_spans_agree_with_a_parser(seed: int) -> None:
-    """For any JSON, however it is spaced, each member's span decodes to what a parser says it is."""
+    """For any JSON, however it is spaced, each member's span decodes to what a parser says."""
     dice = random.Random(seed)
     value = {"m": random_json(dice), "n": random_json(dice)}
-    raw = json.dumps(value, indent=dice.choice([None, 1]), ensure_ascii=dice.random() < 0.5).encode()
+    raw = json.dumps(
+        value, indent=dice.choice([None, 1]), ensure_ascii=dice.random() < 0.5
+    ).encode()
     found = texts(raw)
     assert found is not None
 

@@ -89,7 +89,7 @@ def test_any_split_of_anything(seed: int) -> None:
 
 
 def test_a_long_line_goes_on_in_pieces() -> None:
-    """A line beyond the limit is passed on as it comes, and its end says that it is the last piece."""
+    """A line beyond the limit is passed on as it comes, and its end says that it is the last."""
     splitter = LineSplitter(C2S, limit=4)
 
     assert [] == splitter.feed(b"1234")

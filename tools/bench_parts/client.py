@@ -115,6 +115,12 @@ class Session:
             raise RuntimeError(f"{received} bytes came back, not {expected}")
         return Flood(ends[-1], asked + received, taken)
 
+    def finish(self) -> None:
+        """Ends the input; raises unless the process then ends well."""
+        self.close()
+        if self._process.returncode:
+            raise RuntimeError(f"ended with status {self._process.returncode}")
+
     def close(self) -> None:
         """Ends the input and waits for the end."""
         assert self._process.stdin is not None

@@ -57,6 +57,7 @@ def endure(shop: Workshop, record: Row, replay: Row, traffic: Traffic, exchanges
     load, events = json.loads(printed)
     with limited(_LIMIT), Session(replay.command(part), shop.env, shop.log) as opened:
         start = opened.initialize()
+        opened.finish()
     return Endurance(
         exchanges, early, late, int(events), part.stat().st_size / 1e6, float(load), start
     )
@@ -72,7 +73,9 @@ def _record(
         early = _peak(opened.pid)
         for part in range(1, 10):
             opened.flood(traffic.grouped(1 + part * tenth, tenth))
-        return early, _peak(opened.pid)
+        late = _peak(opened.pid)
+        opened.finish()
+    return early, late
 
 
 def _peak(pid: int) -> int:

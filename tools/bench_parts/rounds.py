@@ -117,7 +117,10 @@ class Rounds:
 
     def _start(self, row: Row, label: str) -> float:
         with self._open(row, label) as session:
-            return session.initialize()
+            taken = session.initialize()
+            if not row.peer:
+                session.finish()
+        return taken
 
     def _converse(self, rows: Sequence[Row], label: str, number: int) -> None:
         with ExitStack() as stack:
@@ -141,6 +144,7 @@ class Rounds:
             each(self._ping, self._effort.bursts)
             each(self._flood, self._effort.floods)
             gc.enable()
+            each(self._finish, 1)
 
     def _ping(self, row: Row, session: Session, at: Turn) -> None:
         first = at[1] * _BURST
@@ -155,6 +159,10 @@ class Rounds:
             return
         if row.plays is None or (0, turn) in self._recorded[row.plays]:
             floods[at] = session.flood(self._floods[turn])
+
+    def _finish(self, row: Row, session: Session, at: Turn) -> None:  # noqa: ARG002
+        if not row.peer:
+            session.finish()  # a recorder that lost something says so by its status
 
     def _guarded(self, row: Row, step: Callable[[Row], object]) -> None:
         """A row that fails is out of the race; the others go on."""

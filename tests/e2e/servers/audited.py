@@ -1,11 +1,15 @@
 """mcpmock under an audit hook that notes, in a file, whatever reaches beyond this process.
 
 audited.py FILE ARGUMENT.. (of mcpmock)
+
+trio is imported before: it looks for its C library then, by a process of its own (ldconfig).
 """
 
 from __future__ import annotations
 
 import sys
+
+import trio  # noqa: F401
 
 BEYOND = (
     "socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostby",

@@ -1,6 +1,6 @@
 """A server of few words, for the end-to-end tests: how it speaks, and how it ends.
 
-    scripted.py [--log FILE] [--ignore NAME].. [--fork] [--deaf] [--noisy] [--status N] MODE [ARGUMENT]
+    scripted.py [OPTION].. MODE [ARGUMENT]
 
 It first says a line with the process ids to wait for (`ready`), then does what MODE says:
 
@@ -13,10 +13,14 @@ It first says a line with the process ids to wait for (`ready`), then does what 
     flood BYTES     so many bytes in lines, while it reads at the same time
     log BYTES       as echo, after so many bytes on standard error
 
-`--log` is where it notes the bytes that it reads, before it does anything with them; `--ignore`
-names signals (TERM, INT, HUP), `--fork` leaves its pipes to a grandchild as well, which ignores
-every signal that can be, `--deaf` does not let it end by itself, `--noisy` notes each read on standard error, and `--status` is what it exits
-with.
+Options:
+
+    --log FILE      notes the bytes that it reads there, before it does anything with them
+    --noisy         notes each read on standard error
+    --ignore NAME   ignores this signal: TERM, INT or HUP
+    --fork          leaves its pipes to a grandchild as well, which ignores all three
+    --deaf          does not end by itself
+    --status N      exits with N
 """
 
 from __future__ import annotations

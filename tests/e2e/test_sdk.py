@@ -1,0 +1,187 @@
+"""Real clients with real servers: mcpmock between them, and mcpmock in the server's place, are not
+to be told from the server.
+
+Every client meets the server that has everything, and every server two clients or more; all pairs
+are run with MCPMOCK_E2E_ALL=1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import parts
+from .processes import record, replay, takes
+from .raw_client import Answer, Close, Spoken, Step, line, talk
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+
+PAIRS = [
+    *product(parts.CLIENTS, ["everything"]),
+    ("py1", "filesystem"),
+    ("ts1", "filesystem"),
+    ("fastmcp", "memory"),
+    ("ts2-legacy", "memory"),
+    ("py2-auto", "time"),
+    ("ts2-auto", "time"),
+    ("py2-legacy", "git"),
+    ("fastmcp", "git"),
+]
+if os.environ.get("MCPMOCK_E2E_ALL"):
+    PAIRS = list(product(parts.CLIENTS, parts.SERVERS))
+CROSSINGS = [
+    ("py2-auto", "ts1", "everything"),
+    ("ts1", "py1", "everything"),
+    ("fastmcp", "ts2-legacy", "everything"),
+    ("py1", "ts1", "filesystem"),
+    ("ts2-legacy", "fastmcp", "memory"),
+    ("py2-legacy", "ts1", "git"),
+    ("fastmcp", "py2-auto", "git"),
+]
+"""Recorded with the first, replayed to the second."""
+CLIENTS_OWN = "sampling, refused by the user"
+"""A step that clients themselves do not agree about: they refuse with codes of their own."""
+MISSED = b"nothing recorded in"
+
+
+@dataclass
+class Stage:
+    """Where clients and servers meet: a folder for each server, and the recordings so far."""
+
+    folder: Path
+    recorded: dict[tuple[str, str], bytes] = field(default_factory=dict)
+
+    def play(self, client: str, server: str, stand_in: Sequence[str]) -> Any:
+        """A client's whole scenario with this command as its server: what it prints."""
+        workdir = self.folder / server
+        parts.prepare(server, workdir)
+        return subprocess.run(
+            parts.drive(client, server, workdir, list(stand_in)),
+            env=parts.environment(workdir),
+            capture_output=True,
+            timeout=90,
+            check=True,
+        )
+
+    def direct(self, client: str, server: str) -> bytes:
+        said: bytes = self.play(client, server, parts.server(server, self.folder / server)).stdout
+        return said
+
+    def cassette(self, client: str, server: str) -> Path:
+        """The recording of this pair, made when it is first asked for."""
+        path = self.folder / f"{client}.{server}.jsonl"
+        if (client, server) not in self.recorded:
+            argv = record(path, parts.server(server, self.folder / server))
+            self.recorded[client, server] = self.play(client, server, argv).stdout
+        return path
+
+    def replayed(self, client: str, server: str, cassette: Path) -> bytes:
+        """What a client prints with a replay, in which nothing may be missed."""
+        outcome = self.play(client, server, replay(cassette))
+        assert MISSED not in outcome.stderr
+        said: bytes = outcome.stdout
+        return said
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """One for all tests, so that a pair is recorded once."""
+    return Stage(tmp_path_factory.mktemp("stage"))
+
+
+def needs(*names: str) -> None:
+    """Skips a test whose parts are not here, with the reason."""
+    for name in names:
+        if reason := parts.missing(name):
+            pytest.skip(reason)
+
+
+@pytest.mark.parametrize(("client", "server"), PAIRS)
+def test_the_client_cannot_tell(client: str, server: str, stage: Stage) -> None:
+    """Direct, recorded and replayed, a client prints the same document, byte for byte."""
+    needs(client, server)
+    direct = stage.direct(client, server)
+    cassette = stage.cassette(client, server)
+
+    assert stage.recorded[client, server] == direct
+    assert all(take.sealed for take in takes(cassette))
+    assert stage.replayed(client, server, cassette) == direct
+
+
+@pytest.mark.parametrize(("recorded", "replayed", "server"), CROSSINGS)
+def test_another_client_is_answered_too(
+    recorded: str, replayed: str, server: str, stage: Stage
+) -> None:
+    """A recording of one client serves another: no misses, and the results that it has directly."""
+    needs(recorded, replayed, server)
+    cassette = stage.cassette(recorded, server)
+    said = stage.replayed(replayed, server, cassette)
+
+    assert common(said) == common(stage.direct(replayed, server))
+
+
+def common(document: bytes) -> Any:
+    """The document without the steps that no two clients have in common."""
+    content = json.loads(document)
+    content["steps"] = [step for step in content["steps"] if step["step"] != CLIENTS_OWN]
+    return content
+
+
+TOOL = {
+    "everything": ("echo", {"message": "naïve ☃ \u2028"}),
+    "filesystem": ("list_allowed_directories", {}),
+    "memory": ("read_graph", {}),
+    "git": ("git_log", {"repo_path": "$WORKDIR/repo"}),
+}
+
+
+def conversation(server: str, workdir: Path) -> list[Step]:
+    """The same bytes for every server, and a call of a tool where one always says the same."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bytes", "version": "1"},
+    }
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("initialize", hello),
+        ("tools/list", {}),
+        ("ping", {}),
+        ("no/such/method", {}),
+    ]
+    if server in TOOL:
+        name, arguments = TOOL[server]
+        given = {key: value.replace("$WORKDIR", str(workdir)) for key, value in arguments.items()}
+        asked.append(("tools/call", {"name": name, "arguments": given}))
+    steps: list[Step] = []
+    for id_, (method, params) in enumerate(asked):
+        steps += [
+            line({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}),
+            Answer(id_),
+        ]
+    steps.insert(2, line({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    return [*steps, Close()]
+
+
+@pytest.mark.parametrize("server", parts.SERVERS)
+def test_not_a_byte_differs(server: str, tmp_path: Path) -> None:
+    """The same conversation gives the same stdout, stderr and exit code with us and without."""
+    needs(server)
+    workdir = tmp_path / "work"
+    command = parts.server(server, workdir)
+    cassette = tmp_path / "a.jsonl"
+
+    def outcome(argv: list[str]) -> Spoken:
+        parts.prepare(server, workdir)
+        return talk(argv, conversation(server, workdir), env=parts.environment(workdir))
+
+    direct = outcome(command)
+    assert outcome(record(cassette, command)) == direct
+    assert outcome(replay(cassette)) == direct
