@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,7 +61,7 @@ async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
     Raises CassetteError before anything is started, CannotStart, and RecordingIncomplete at the end
     of a session that was not recorded whole.
     """
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
+    with _taking_signals() as signals:
         take = await _open(recording, say)
         try:
             server = await start_process(command)
@@ -82,12 +82,23 @@ async def replay(
     it missed.
     """
     player = Player(Casting(cassette, playing), report)
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
+    with _taking_signals() as signals:
         if recording is None:
             return await _run([player], signals, client=take_stdio()), player
         take = await _open(recording, say)
         async with take.recorded("stdio", ["mcpmock", "replay", cassette.name]):
             return await _run([take.recorder, player], signals, client=take_stdio()), player
+
+
+@contextmanager
+def _taking_signals() -> Iterator[AsyncIterator[int]]:
+    """The signals that tell us to stop. They are taken for good: behind the session the exit status
+    is settled, and a late one must neither change it nor print anything.
+    """
+    for signum in _SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)
+    with trio.open_signal_receiver(*_SIGNALS) as signals:
+        yield signals
 
 
 async def _run(

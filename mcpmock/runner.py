@@ -64,6 +64,7 @@ class Session:
 
     async def _pump_client(self) -> None:
         await self._pump(self.client.receive, self.server or self.client)
+        self.client_left()
 
     async def _pump_server(self, server: MessageChannel) -> None:
         """All that the server has to say, on all its ways, and then the session is over."""
@@ -140,6 +141,7 @@ class Session:
             with trio.move_on_at(due if due is not None else float("inf")):
                 await self._rearmed.wait()
             if due is not None and trio.current_time() >= due:
+                await self.client.drained()
                 self._deliver(self.pipeline.advance(trio.current_time()))
 
 

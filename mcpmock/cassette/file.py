@@ -191,7 +191,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
     existed = path.exists()
     if new and existed:
         raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
         fd = _open(path, flags | (os.O_EXCL if new else 0))
     except OSError as error:
@@ -277,6 +277,8 @@ def _words(error: Exception) -> str:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "is a symbolic link; name the file it points to"
     if isinstance(error, IsADirectoryError):
         return "is a folder; with a slash at its end, each run gets a file of its own in it"
     return reason[:1].lower() + reason[1:]

@@ -29,7 +29,14 @@ TIERS = ("exact", "another client's identity or capabilities")
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-_IDENTITY = {_CLIENT_INFO, "io.modelcontextprotocol/clientCapabilities"}
+_IDENTITY = {
+    _CLIENT_INFO,
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+}
+"""What clients of one era put into `_meta` on their own account; the log level too, which some
+always send.
+"""
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ import click
 from mcpmock import __version__
 from mcpmock.errors import McpMockError
 
-from .terminal import printable
+from .terminal import say
 
 _COMMANDS = {
     "check": "files",
@@ -80,7 +80,7 @@ def _complain(error: BaseException) -> int:
         return 130
     if not isinstance(error, McpMockError):
         raise error
-    click.echo(f"mcpmock: {printable(str(error))}", err=True)
+    say(str(error))
     return error.exit_code
 
 

@@ -44,8 +44,13 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 def say(text: str) -> None:
-    """One line to standard error."""
-    click.echo(f"mcpmock: {printable(text)}", err=True)
+    """One line to standard error; where that cannot be written, nobody can be told and nothing else
+    ends.
+    """
+    try:
+        click.echo(f"mcpmock: {printable(text)}", err=True)
+    except OSError:
+        pass
 
 
 def emit(value: dict[str, Any]) -> None:

@@ -20,6 +20,9 @@ ROOM = 1 << 20
 own source.
 """
 
+DRAIN = 1.0
+"""Seconds that `drained` waits for a reader that does not read."""
+
 Receive = Callable[[], Awaitable[list[Frame]]]
 
 
@@ -58,6 +61,13 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
     @abstractmethod
     async def flush(self) -> None:
         """Returns when nothing is held any more; raises as `send_nowait` does."""
+
+    async def drained(self) -> None:
+        """Returns when the other side has read all that was sent, or after DRAIN seconds; at once
+        where nobody can tell.
+
+        What is sent after that cannot come in one read with what was sent before.
+        """
 
     async def run(self) -> None:
         """Moves what is held. The runner keeps it going for the life of the session."""
@@ -113,8 +123,11 @@ class MemoryChannel(MessageChannel):
 
     def __init__(self, out: _Lane, back: _Lane) -> None:
         self._out, self._back = out, back
+        self._closed = False
 
     async def receive(self) -> list[Frame]:
+        if self._closed:
+            raise trio.ClosedResourceError
         return await self._back.take()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
@@ -127,6 +140,7 @@ class MemoryChannel(MessageChannel):
         await self._out.below(1)
 
     async def aclose(self) -> None:
+        self._closed = True
         self._out.close()
         self._back.close()
         await trio.lowlevel.checkpoint()

@@ -17,23 +17,29 @@ given, and a relay over it takes 37 us where this takes 23.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import select
 import socket
 import stat
+import sys
+import termios
 from collections import deque
 from collections.abc import Awaitable, Callable
 
 import trio
 
-from .channel import ROOM
+from .channel import DRAIN, ROOM
 
 READ_SIZE = 1 << 16
+_ASK_AGAIN = 0.0005
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.EBADF, errno.ENOTCONN, errno.EIO}
 
 
 class Descriptor:
     """One file descriptor, ours to close; `read` and `write` never wait."""
+
+    _unread = termios.FIONREAD
 
     def __init__(self, fd: int, *, chunk: int = ROOM, polled: bool = True) -> None:
         self.fd = fd
@@ -84,6 +90,16 @@ class Descriptor:
         except OSError as error:
             raise trio.BrokenResourceError(os.strerror(error.errno or 0)) from error
 
+    def unread(self) -> int:
+        """Bytes that were written here and that nobody has read yet; 0 where the kernel cannot say.
+        """
+        counted = bytearray(4)
+        try:
+            fcntl.ioctl(self.fd, self._unread, counted)
+        except OSError:
+            return 0
+        return int.from_bytes(counted, sys.byteorder)
+
     def close(self) -> None:
         if not self.closed:
             self.closed = True
@@ -98,6 +114,8 @@ class _Socket(Descriptor):
     """A socket that somebody else may hold too: non-blocking for each call of ours, and for nobody
     else.
     """
+
+    _unread = termios.TIOCOUTQ
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
@@ -191,6 +209,8 @@ class Outlet:
         """Moves what is held, until everything is closed or broken."""
         while not self._broken:
             await self._filled.wait()
+            if not self._held:
+                return
             try:
                 await self._descriptor.writable()
                 self._write_held()
@@ -205,6 +225,14 @@ class Outlet:
             await self._moved.park()
         if self._broken and not self._ending:
             raise self._broken
+
+    async def drained(self) -> None:
+        """Returns when the reader has read all that was put here, or after DRAIN seconds. The
+        kernel tells only when asked.
+        """
+        with trio.move_on_after(DRAIN):
+            while self.held or (not self._descriptor.closed and self._descriptor.unread()):
+                await trio.sleep(_ASK_AGAIN)
 
     def close(self) -> None:
         self._break(trio.BrokenResourceError("closed"))

@@ -63,6 +63,9 @@ class StdioChannel(MessageChannel):
         await self._stdout.below(1)
         await self._stderr.below(1)
 
+    async def drained(self) -> None:
+        await self._stdout.drained()
+
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._stdout.run)

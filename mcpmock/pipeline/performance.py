@@ -167,6 +167,20 @@ class Performance:
             times.append(self._due[0][0])
         return min(times, default=None)
 
+    def skip(self, raws: Iterable[bytes]) -> None:
+        """What another candidate sent already, for no call in particular, need not be sent by this
+        one too.
+        """
+        for raw in raws:
+            alike = (
+                place
+                for place, cue in enumerate(self.score.cues)
+                if not cue.calls and place not in self._played and cue.frame.raw == raw
+            )
+            place = next(alike, None)
+            if place is not None:
+                self._played.add(place)
+
     @property
     def unused(self) -> list[ClientEvent]:
         """The recorded requests that never came."""

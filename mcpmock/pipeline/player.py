@@ -118,6 +118,8 @@ class Player(Stage):
     _times_asked: dict[int, int] = attrs.field(factory=dict)
     _ready: list[Frame] = attrs.field(factory=list)
     _assembler: Assembler = attrs.field(factory=Assembler)
+    _said: list[bytes] = attrs.field(factory=list)
+    """What went out, for no call in particular, while there were several candidates."""
     _armed: float | None = None
     _closing: str | None = None
 
@@ -241,7 +243,10 @@ class Player(Stage):
         kept = [(performance, match) for performance, match in matches if match.tier == tier]
         for performance, match in kept:
             performance.hear(match, frame, now)
+        leader = self.leading
         self._cast = [performance for performance, _ in kept]
+        if self._cast[0] is not leader:
+            self._cast[0].skip(self._said)
         if tier:
             self.report(Note(live.method, f"matched in spite of {TIERS[tier]}"))
         if len(self._cast) == 1:
@@ -295,6 +300,8 @@ class Player(Stage):
             played = performance.play(now)
             if place == 0 or place >= len(self._cast):
                 frames += played
+            if place == 0 and len(self._cast) > 1:
+                self._said += [f.raw for f in played if not isinstance(f.content, Response)]
         if self.casting.playing.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
         yield Send(frames)

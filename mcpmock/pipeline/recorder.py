@@ -155,7 +155,10 @@ class Recorder(Stage):
         gap.bytes += size
         self._pending = gap
         self.lost += events
-        self.on_gap(gap.reason)
+        try:
+            self.on_gap(gap.reason)
+        except Exception:  # noqa: BLE001 (law 6: nor may whoever hears of it)
+            pass
 
 
 def _oversize_line(line: bytes, whole: Whole) -> bytes:

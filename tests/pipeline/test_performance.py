@@ -58,9 +58,8 @@ def test_an_answer_is_due_when_its_request_came() -> None:
     assert [None, []] == [played.next_due, raws(played, 5.0)]
 
     hear(played, request(1, "a"), 7.0)
-    assert 7.0 == played.next_due
-    assert [response(1)] == raws(played, 7.0)
-    assert (None, 1) == (played.next_due, played.answered)
+    assert [7.0, [response(1)]] == [played.next_due, raws(played, 7.0)]
+    assert [None, 1] == [played.next_due, played.answered]
 
 
 @pytest.mark.parametrize("live", [7, "7", b"1.0", b"1e2", "x", b"9007199254740993", b"null"])
