@@ -238,9 +238,15 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _start_anew(path: Path, fd: int) -> TakeFile:
-    """Moves the locked old file aside and locks a fresh one in its place."""
+    """Moves the locked old file aside and locks a fresh one in its place.
+
+    An old `.bak` is from an overwriting that never closed cleanly: it is the good one, and stays.
+    """
     backup = path.with_name(path.name + ".bak")
-    path.rename(backup)
+    if backup.exists():
+        path.unlink()
+    else:
+        path.rename(backup)
     fresh = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     fcntl.flock(fresh, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(fd)

@@ -251,22 +251,49 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
 
 
 def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    groups: dict[str, str] = {}
-    pattern = ""
-    for part in _HOLE_OR_TEXT.findall(recorded):
-        if not _HOLE.fullmatch(part):
-            pattern += re.escape(part)
-        elif part in bindings:
-            pattern += re.escape(bindings[part])
-        elif part in groups:
-            pattern += f"(?P={groups[part]})"
-        else:
-            groups[part] = f"hole{len(groups)}"
-            pattern += f"(?P<{groups[part]}>.*?)"
-    found = re.fullmatch(pattern, live, re.S)
-    if found is None:
-        return None
-    return {**bindings, **{hole: found[name] for hole, name in groups.items()}}
+    """By searching, not by an expression: lazy groups side by side take exponential time on hostile
+    text.
+    """
+    parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
+    holes = [part for part in parts if _HOLE.fullmatch(part)]
+    if len(set(holes)) < 2:
+        return _unify_one(parts, holes, live, bindings)
+    found = dict(bindings)
+    at, hole, literal = 0, "", ""
+    for part in [*parts, None]:
+        if part is not None and (part in found or part not in holes):
+            literal += found.get(part, part)
+            continue
+        end = _find(live, literal, at, first=not hole, last=part is None)
+        if end is None or part == hole:
+            return None
+        if hole:
+            found[hole] = live[at:end]
+        at, hole, literal = end + len(literal), part or "", ""
+    return found if at == len(live) else None
+
+
+def _unify_one(
+    parts: list[str], holes: list[str], live: str, bindings: Bindings
+) -> Bindings | None:
+    """One unknown, however often: its length follows from the rest."""
+    if not holes:
+        return bindings if "".join(parts) == live else None
+    known = sum(len(part) for part in parts if part != holes[0])
+    length, odd = divmod(len(live) - known, len(holes))
+    start = sum(len(part) for part in parts[: parts.index(holes[0])])
+    value = live[start : start + max(length, 0)]
+    whole = "".join(value if part == holes[0] else part for part in parts)
+    return {**bindings, holes[0]: value} if not odd and whole == live else None
+
+
+def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
+    """Where a known text stands: at the beginning, at the end, or at the first place from `at` on.
+    """
+    if first:
+        return at if live.startswith(literal, at) else None
+    end = len(live) - len(literal) if last else live.find(literal, at)
+    return end if end >= at and live.startswith(literal, end) else None
 
 
 def _unify_asked(recorded: Asked, live: Asked, tier: int, bindings: Bindings) -> Bindings | None:

@@ -207,7 +207,9 @@ def _decode(line: bytes) -> Event | None:
 
 
 def _sound(event: Event) -> bool:
-    """Whether what is packed in it can be unpacked."""
+    """Whether a message in it has its direction, and what is packed in it can be unpacked."""
+    if event.d is None and not (event.m is UNSET and event.text is UNSET and event.b64 is UNSET):
+        return False
     packed = event.b64 is not UNSET or event.raw is not None or event.http is not UNSET
     try:
         return not packed or event.frame is not None
@@ -241,5 +243,5 @@ def _reason(line: bytes) -> str:
     except UNREADABLE:
         return "not an event: not JSON"
     if _payloads(event) == 1:
-        return "not an event: its payload cannot be unpacked"
+        return "not an event: its payload cannot be unpacked, or has no direction"
     return f"not an event: {_payloads(event)} payloads where there must be one"

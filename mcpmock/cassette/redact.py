@@ -41,7 +41,7 @@ _EXEMPT = frozenset({
     ("progress", "token"), ("page", "token"), ("continuation", "token"), ("sync", "token"),
     ("cancel", "token"), ("cancellation", "token"), ("resume", "token"),
 })  # fmt: skip
-_SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema", "$defs", "definitions"}
+_SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema"}
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _FORMATS = (
@@ -86,7 +86,8 @@ _NAME_ENDS = frozenset(
     for spelled in (tail, tail.upper(), tail.capitalize())
 )
 _ASSIGNMENT = re.compile(
-    rb"(?P<name>[\w.-]{3,64}+)\"?\s?[=:]\s?\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|"
+    rb"(?P<name>[\w.-]{3,64}+)[\"']?\s?[=:]\s?"
+    rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+))|"
     rb"(?<![\w-])(?P<bare>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)",
     re.S,
 )
@@ -238,9 +239,9 @@ def _without_scheme(raw: bytes, span: Span) -> Span:
 
 
 def _assigned(match: re.Match[bytes]) -> tuple[str | None, Span]:
-    quoted = match["name"] is not None
-    name = match["name" if quoted else "bare"].decode()
-    return kind_of_name(name), Span(*match.span("quoted" if quoted else "value"))
+    group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
+    name = match["bare" if group == "value" else "name"].decode("utf-8", "replace")
+    return kind_of_name(name), Span(*match.span(group))
 
 
 def _assigned_argument(argument: str) -> tuple[str | None, str, str]:

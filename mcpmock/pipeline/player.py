@@ -188,6 +188,8 @@ class Player(Stage):
             case StreamEnd():
                 self._hear_other(frame, now)
                 self._all(lambda performance: performance.stop_waiting(now))
+                if self.leading is not None and self.leading.answered:
+                    self.casting.played(self.leading)
                 self._closing = self._closing or "the client closed"
             case _:
                 pass

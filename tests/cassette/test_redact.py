@@ -125,7 +125,7 @@ def test_values_of_secret_names_are_replaced(name: str) -> None:
         b'{"password":123456,"token":null,"secret":true,"apiKey":{"a":1},"pwd":[1]}',
         b'{"password":""}',
         b'{"inputSchema":{"properties":{"password":{"description":"the password","default":"x"}}}}',
-        b'{"outputSchema":{"token":"string"},"$defs":{"secret":"x"}}',
+        b'{"outputSchema":{"token":"string","$defs":{"secret":"x"}}}',
         b'{"_meta":{"progressToken":"abc"},"cursor":"eyJwIjoyfQ==","nextCursor":"x","requestState":"opaque"}',
         b'{"maxTokens":100,"model":"sk-model","usage":"token"}',
         b'{"id":1,"result":{"text":"the token count is 5, see password policy"}}',
