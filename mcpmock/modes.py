@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
@@ -27,9 +28,11 @@ from mcpmock.endpoints.process import ProcessChannel, start_process
 from mcpmock.endpoints.stdio import take_stdio
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.pipeline.pipeline import Pipeline, Stage
-from mcpmock.pipeline.player import Casting, Player, Playing, Report
 from mcpmock.pipeline.recorder import Recorder
 from mcpmock.runner import Session, run
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.player import Player, Playing, Report
 
 LOCK_WAIT = 2.0
 """Seconds that a recorder waits for another one to be done with its file."""
@@ -81,6 +84,8 @@ async def replay(
     Gives the recorded exit status (0 where the client left first) and the player, which knows what
     it missed.
     """
+    from mcpmock.pipeline.player import Casting, Player  # a recorder starts without it
+
     player = Player(Casting(cassette, playing), report)
     with _taking_signals() as signals:
         if recording is None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import trio
 
-from mcpmock.endpoints.channel import MessageChannel, Receive
+from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
@@ -21,7 +21,8 @@ LAST_WORDS = 2.0
 
 
 class Session:
-    """One conversation on its way through a pipeline. `exit` is the server's exit once it is known."""
+    """One conversation on its way through a pipeline. `exit` is the server's exit once it is known.
+    """
 
     def __init__(
         self, pipeline: Pipeline, client: MessageChannel, server: MessageChannel | None
@@ -79,7 +80,7 @@ class Session:
             except trio.EndOfChannel:
                 return
             self._enter(frames)
-            if feeds not in self._gone:
+            if feeds not in self._gone and feeds.held(frames[-1]) >= ROOM:
                 await self._settle_for(feeds, frames[-1])
 
     def _enter(self, frames: Sequence[Frame]) -> None:
@@ -96,9 +97,8 @@ class Session:
             self._rearmed.set()
 
     def _send(self, frames: Sequence[Frame]) -> None:
-        for frame in frames:
-            if type(frame.fact) is ProcessExit:
-                self.exit = frame.fact
+        if type(frames[-1].fact) is ProcessExit:
+            self.exit = frames[-1].fact
         end = self._end(frames[0].direction)
         if end is None or end in self._gone:
             return

@@ -16,7 +16,6 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -134,9 +133,8 @@ class TakeFile:
         self._ahead = b"\n" + line if torn else line
         self._write(b"")
 
-    def append(self, lines: Iterable[bytes]) -> None:
+    def append(self, lines: list[bytes]) -> None:
         """Writes event lines with one `write`; when it returns, the kernel has them."""
-        lines = list(lines)
         data = lines[0] if len(lines) == 1 else b"".join(lines)
         self._write(data)
         self._digest.update(data)
@@ -170,15 +168,16 @@ class TakeFile:
         os.close(self._fd)
 
     def _write(self, data: bytes) -> None:
-        view = memoryview(self._ahead + data if self._ahead else data)
-        size = self._size + len(view)
+        data = self._ahead + data if self._ahead else data
         try:
-            while view:
-                view = view[os.write(self._fd, view) :]
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, memoryview(data)[written:])
         except OSError:
             os.ftruncate(self._fd, self._size)
             raise
-        self._size, self._ahead = size, b""
+        self._size += len(data)
+        self._ahead = b""
 
 
 def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> TakeFile | None:

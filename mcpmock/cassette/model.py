@@ -229,6 +229,9 @@ def payload_parts(raw: bytes) -> tuple[bytes, bytes, bytes]:
     return b'"b64":"', binascii.b2a_base64(raw, newline=False), b'"'
 
 
+_C2S_MESSAGE, _S2C_MESSAGE = b',"t":%d,"d":"c2s","m":', b',"t":%d,"d":"s2c","m":'
+
+
 def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
     """The lines of frames that came together, the first numbered `n`; what is not to be redacted
     only.
@@ -236,16 +239,16 @@ def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
     Ordinary messages of one direction are what is written a million times: they are checked in one
     go.
     """
+    if len(frames) == 1:
+        return [event_line(n, t, frames[0])]
     raws = [frame.raw for frame in frames if frame.fact is None and frame.eol == b"\n"]
     if len(raws) < len(frames) or frames[0].exchange is not None or not _all_embeddable(raws):
         return [event_line(number, t, frame) for number, frame in enumerate(frames, n)]
-    middle = b',"t":%d,"d":"%b","m":' % (t, frames[0].direction.value.encode())
+    middle = (_C2S_MESSAGE if frames[0].direction is C2S else _S2C_MESSAGE) % t
     return [b'{"n":%d%b%b}\n' % (number, middle, raw) for number, raw in enumerate(raws, n)]
 
 
 def _all_embeddable(raws: Sequence[bytes]) -> bool:
-    if len(raws) == 1:
-        return embeddable(raws[0])
     lines = b"\n".join(raws)
     try:
         whole = len(_raw.decode_lines(lines)) == len(raws) and b"\r" not in lines
@@ -259,6 +262,10 @@ def _all_embeddable(raws: Sequence[bytes]) -> bool:
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
     """The line for a live frame, with its line break. `t` is in microseconds since the take began.
     """
+    ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
+    if ordinary and session == 1 and not redacted and embeddable(frame.raw):
+        middle = (_C2S_MESSAGE if frame.direction is C2S else _S2C_MESSAGE) % t
+        return b'{"n":%d%b%b}\n' % (n, middle, frame.raw)
     parts = [b'{"n":%d,"t":%d' % (n, t)]
     if session != 1:
         parts.append(b',"s":%d' % session)

@@ -52,6 +52,12 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
         """Hands over frames, in order. Raises trio.BrokenResourceError if the other side is gone.
         """
 
+    def held(self, like: Frame) -> int:  # noqa: ARG002
+        """How many bytes wait on the way that `like` goes; with fewer than ROOM nobody needs to
+        wait for `room`.
+        """
+        return ROOM
+
     @abstractmethod
     async def room(self, like: Frame) -> None:
         """Returns when less than ROOM bytes are held on the way that `like` goes; raises as

@@ -79,12 +79,12 @@ class Descriptor:
                 return b""
             raise
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         """How many bytes were taken. Raises trio.BrokenResourceError when nobody can read them any
         more.
         """
         try:
-            return os.write(self.fd, data[: self._chunk])
+            return os.write(self.fd, data if len(data) <= self._chunk else data[: self._chunk])
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -129,9 +129,9 @@ class _Socket(Descriptor):
         except ConnectionError:
             return b""
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         try:
-            return self._socket.send(data[: self._chunk], socket.MSG_DONTWAIT)
+            return self._socket.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -187,16 +187,16 @@ class Outlet:
         """
         if self._broken or self._ending:
             raise self._broken or trio.BrokenResourceError("closed")
-        view = memoryview(data)
+        written = 0
         if not self.held:
             try:
-                view = view[self._descriptor.write(view) :]
+                written = self._descriptor.write(data)
             except trio.BrokenResourceError as error:
                 self._break(error)
                 raise
-        if view:
-            self._held.append(view)
-            self.held += len(view)
+        if written < len(data):
+            self._held.append(memoryview(data)[written:])
+            self.held += len(data) - written
             self._filled.set()
 
     def end(self) -> None:
@@ -231,7 +231,7 @@ class Outlet:
         kernel tells only when asked.
         """
         with trio.move_on_after(DRAIN):
-            while self.held or (not self._descriptor.closed and self._descriptor.unread()):
+            while self.held or (not self._descriptor.closed and self._descriptor.unread()):  # noqa: ASYNC110
                 await trio.sleep(_ASK_AGAIN)
 
     def close(self) -> None:

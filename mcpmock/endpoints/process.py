@@ -98,9 +98,12 @@ class ProcessChannel(MessageChannel):
         data = join_lines(frames)
         if data:
             self._stdin.put(data)
-        if any(type(frame.fact) is StreamEnd for frame in frames):
+        if type(frames[-1].fact) is StreamEnd:  # nothing comes behind it
             self._stdin.end()
             self._give(PATIENCE)
+
+    def held(self, like: Frame) -> int:  # noqa: ARG002 (all goes to stdin)
+        return self._stdin.held
 
     async def room(self, like: Frame) -> None:  # noqa: ARG002 (all goes to stdin)
         await self._stdin.below(ROOM)

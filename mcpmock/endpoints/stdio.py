@@ -48,10 +48,15 @@ class StdioChannel(MessageChannel):
         if data:
             self._stdout.put(data)
         for frame in frames:
+            if frame.fact is None:
+                continue
             if type(frame.fact) is Stderr:
                 self._log(frame.raw)
             elif type(frame.fact) is StreamEnd:
                 self._stdout.end()
+
+    def held(self, like: Frame) -> int:
+        return self._stderr.held if type(like.fact) is Stderr else self._stdout.held
 
     async def room(self, like: Frame) -> None:
         if type(like.fact) is Stderr:

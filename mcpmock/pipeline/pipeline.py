@@ -21,7 +21,7 @@ import attrs
 from mcpmock.protocol.messages import C2S, Direction, Frame
 
 
-@attrs.frozen
+@attrs.define
 class Send:
     """Send these frames on their way, all of one direction, in order; `after` is in seconds from
     now.
@@ -31,7 +31,7 @@ class Send:
     after: float = 0.0
 
 
-@attrs.frozen
+@attrs.define
 class Wake:
     """Call the stage's `wake` at this time, on the clock of `now`: a sum of a difference would come
     too early.
@@ -42,7 +42,7 @@ class Wake:
     at: float
 
 
-@attrs.frozen
+@attrs.define
 class Hangup:
     """End the session: nothing more goes either way. `why` is for the log."""
 
@@ -124,11 +124,14 @@ class Pipeline:
 
     def _act(self, place: int, actions: Iterable[Action], now: float) -> None:
         for action in actions:
+            if type(action) is Send and action.after <= 0:  # first, for it is nearly all there is
+                if action.frames:
+                    self._pass_on(place, action.frames, now)
+                continue
             match action:
-                case Send(frames, after) if frames and after <= 0:
-                    self._pass_on(place, frames, now)
-                case Send(frames, after) if frames:
-                    self._schedule(now + after, place, action)
+                case Send(frames, after):
+                    if frames:
+                        self._schedule(now + after, place, action)
                 case Hangup(after=after) if after <= 0:
                     self.hung_up = self.hung_up or action
                 case Hangup(after=after):

@@ -120,10 +120,13 @@ class Recorder(Stage):
         """Whether any of them needs a closer look; what is no JSON always does."""
         if self.redactor is None:
             return False
-        raws = [frame.raw for frame in frames]
-        if frames[0].fact is not None or not all(raw.startswith(_JSON) for raw in raws):
+        if frames[0].fact is not None:
             return True
-        return self.redactor.suspicious(raws[0] if len(raws) == 1 else b"\n".join(raws))
+        raws = [frame.raw for frame in frames]
+        if len(raws) == 1:
+            return not raws[0].startswith(_JSON) or self.redactor.suspicious(raws[0])
+        no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
+        return no_json or self.redactor.suspicious(b"\n".join(raws))
 
     def _redacted_line(self, n: int, t: int, frame: Frame) -> bytes:
         """A frame that may hold secrets. What is not JSON is treated as text."""

@@ -8,7 +8,7 @@ the descriptors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from mcpmock.protocol.messages import Direction, Fragment, Frame
 
@@ -36,12 +36,13 @@ class LineSplitter:
         if not lines:
             return self._hold(data)
         tail = lines.pop()
-        direction = self._direction
         frames = [self._end_line(head)]
-        if b"\r" in data:
-            frames += [self._frame(line) for line in lines]
-        else:
-            frames += [Frame(direction, line) for line in lines]
+        if lines:
+            direction = self._direction
+            if b"\r" in data:
+                frames += [self._frame(line) for line in lines]
+            else:
+                frames += [Frame(direction, line) for line in lines]
         return frames + self._hold(tail) if tail else frames
 
     def end(self) -> list[Frame]:
@@ -65,7 +66,9 @@ class LineSplitter:
         return [Frame(self._direction, piece[: len(piece) - len(keep)], b"", _PIECE)]
 
     def _end_line(self, data: bytes) -> Frame:
-        frame = self._frame(b"".join((*self._rest, data)) if self._held else data)
+        if not self._held and not self._in_pieces:
+            return self._frame(data)
+        frame = self._frame(b"".join((*self._rest, data)))
         if self._in_pieces:
             frame.fact = _LAST_PIECE
         self._forget()
@@ -80,15 +83,11 @@ class LineSplitter:
         self._rest, self._held, self._in_pieces = [], 0, False
 
 
-def join_lines(frames: Iterable[Frame]) -> bytes:
+def join_lines(frames: Sequence[Frame]) -> bytes:
     """The bytes on the wire for these frames: of messages and pieces their own, of transport facts
     none.
     """
-    return b"".join(
-        [
-            part
-            for frame in frames
-            if frame.fact is None or type(frame.fact) is Fragment
-            for part in (frame.raw, frame.eol)
-        ]
-    )
+    if len(frames) == 1 and frames[0].fact is None:
+        return frames[0].raw + frames[0].eol
+    carried = [f for f in frames if f.fact is None or type(f.fact) is Fragment]
+    return b"".join([part for frame in carried for part in (frame.raw, frame.eol)])

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cassette.test_sheets import EVENTS, ONE, TWO, sealed
-from tests.cli.test_show import CONTROLS, HOSTILE, Run, hostile, run
+from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
 from tests.helpers import HEADER, dump
 
-__all__ = ["run"]
 DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,14 +57,19 @@ def ratio(ours: Mapping[Turn, float], theirs: Mapping[Turn, float]) -> float:
 class Results:
     """All that one run found out."""
 
-    def __init__(self, rows: Sequence[Row], rounds: Rounds, endurance: Endurance | None) -> None:
+    def __init__(
+        self, rows: Sequence[Row], rounds: Rounds, endurance: Endurance | str | None
+    ) -> None:
         self._figures, self._imports = rounds.figures, rounds.imports
-        self.endurance = endurance
+        self.endurance = endurance if isinstance(endurance, Endurance) else None
         good = [row for row in rows if rounds.figures[row.name].failed is None]
         self.failed = {
             name: figures.failed for name, figures in rounds.figures.items() if figures.failed
         }
+        if isinstance(endurance, str):
+            self.failed["endurance"] = endurance
         self._peers = [row.name for row in good if row.peer and row.records]
+        self._others = {row.name for row in rows if row.peer}
         self._base = rounds.figures.get(BASE, Figures())
         self.lines = [self._line(row.name, rounds.figures[row.name]) for row in good]
 
@@ -84,7 +90,16 @@ class Results:
             start_ratio=ratio(figures.starts, self._imports),
         )
 
+    @property
+    def met(self) -> bool:
+        """Whether no bar was missed and no row of ours failed."""
+        return not (self.failed.keys() - self._others) and all(bar.met for bar in self.bars())
+
     def bars(self) -> Iterator[Bar]:
+        """Those that were measured: a bar beside a row that did not run is left out."""
+        return (bar for bar in self._all_bars() if not math.isnan(bar.value))
+
+    def _all_bars(self) -> Iterator[Bar]:
         lines = {line.name: line for line in self.lines}
         if (record := lines.get("record")) is not None:
             yield Bar("record: round trip p50, x bare trio relay", record.trip_ratio, 1.25)
@@ -133,9 +148,15 @@ class Results:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "rows": [vars(line) for line in self.lines],
+            "rows": [_finite(vars(line)) for line in self.lines],
             "import": statistics.median(self._imports.values()),
             "failed": self.failed,
             "endurance": None if self.endurance is None else vars(self.endurance),
             "bars": [{**vars(bar), "met": bar.met} for bar in self.bars()],
         }
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: a ratio to what was not measured is null."""
+    lost = [name for name, value in values.items() if isinstance(value, float) and value != value]
+    return values | dict.fromkeys(lost)

@@ -1,0 +1,187 @@
+"""`mcpmock record`: what it takes from its command line, and what it says and ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from mcpmock import modes
+from mcpmock.cassette.file import TakeFile, load
+from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.errors import CannotStart
+from mcpmock.protocol.messages import S2C
+from tests.cli.conftest import Run
+from tests.helpers import WELCOME, exits, hangs_up, s2c
+
+Commands = list[list[str]]
+KEY = "--api-key=hunter2hunter2"
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, client: MemoryChannel) -> Commands:
+    """The commands that were started: servers that say one thing and exit with 7."""
+    found: Commands = []
+
+    async def start(command: Sequence[str]) -> MemoryChannel:
+        found.append(list(command))
+        process, server = memory_pair()
+        server.send_nowait([s2c(WELCOME), hangs_up(S2C), exits(7)])
+        return process
+
+    monkeypatch.setattr(modes, "start_process", start)
+    monkeypatch.setattr(modes, "take_stdio", lambda: memory_pair()[0])  # one for each run
+    return found
+
+
+def test_it_records_and_ends_as_the_server(run: Run, tmp_path: Path, commands: Commands) -> None:
+    """The status is the server's, nothing is said, and the file is a whole cassette."""
+    file = tmp_path / "a.jsonl"
+    assert (7, "", "") == run("record", "-o", file, "--", "server", "-v", "--json")
+
+    assert [["server", "-v", "--json"]] == commands
+    assert load(file).takes[0].sealed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["server", "-o", "inner", "--new", "-q"],
+        ["server", "--", "-o", "inner"],
+        ["server", "record", "--help"],
+        ["server", ""],
+    ],
+)
+@pytest.mark.parametrize("separator", [[], ["--"]])
+def test_the_servers_options_are_its_own(
+    run: Run, tmp_path: Path, commands: Commands, separator: list[str], command: list[str]
+) -> None:
+    """From the first word that is no option on, all goes to the server as it is."""
+    assert 7 == run("record", "-o", tmp_path / "a.jsonl", *separator, *command)[0]
+
+    assert [command] == commands
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", "a"], "Missing argument 'COMMAND...'"),
+        (["server"], "Missing option '-o' / '--output'"),
+        (["-o", "a", "--what", "server"], "No such option"),
+        (["-o", "a", "--new", "--overwrite", "server"], "exclude each other"),
+        (["-o", "a", "--color", "sometimes", "server"], "Invalid value for '--color'"),
+    ],
+)
+def test_wrong_usage(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commands: Commands,
+    arguments: list[str],
+    words: str,
+) -> None:
+    """The status is 2, the mistake is named, and nothing is started or written."""
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("record", *arguments)
+
+    assert (2, "") == (status, out)
+    assert words in err
+    assert ([], []) == (commands, list(tmp_path.iterdir()))
+
+
+def test_options_from_the_environment(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: Commands
+) -> None:
+    """Each option can be given as a variable; the command line comes first."""
+    monkeypatch.setenv("MCPMOCK_RECORD_OUTPUT", str(tmp_path / "a.jsonl"))
+    assert 7 == run("record", "server")[0]
+    monkeypatch.setenv("MCPMOCK_RECORD_NEW", "1")
+    assert 3 == run("record", "server")[0]
+    assert 7 == run("record", "-o", tmp_path / "b.jsonl", "server")[0]
+
+    assert ["a.jsonl", "b.jsonl"] == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_a_slash_at_the_end_is_a_folder(run: Run, tmp_path: Path, commands: Commands) -> None:
+    """`-o DIR/` gives each run a file of its own; without the slash a folder is refused."""
+    assert 7 == run("record", "-o", f"{tmp_path}/", "server")[0]
+    assert 1 == len(list(tmp_path.glob("*.jsonl")))
+
+    status, _, err = run("record", "-o", tmp_path, "server")
+    assert 3 == status
+    assert f"mcpmock: {tmp_path}: is a folder; with a slash at its end" in err
+    assert 1 == err.count("\n")
+
+
+def test_secrets_are_kept_only_when_asked_to(run: Run, tmp_path: Path, commands: Commands) -> None:
+    """Redaction is on; `--no-redact` says what it means."""
+    assert (7, "", "") == run("record", "-o", tmp_path / "a", "server", KEY)
+    _, _, err = run("record", "--no-redact", "-o", tmp_path / "b", "server", KEY)
+
+    assert "mcpmock: --no-redact: secrets will be in the cassette as they are\n" == err
+    assert b"hunter2" not in (tmp_path / "a").read_bytes()
+    assert b"hunter2" in (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("option", "takes"), [([], 2), (["--overwrite"], 1)], ids=["one more", "overwrite"]
+)
+def test_a_cassette_that_exists(
+    run: Run, tmp_path: Path, commands: Commands, option: list[str], takes: int
+) -> None:
+    """It gets one more take, or is started anew."""
+    for _ in range(2):
+        assert (7, "", "") == run("record", *option, "-o", tmp_path / "a.jsonl", "server")
+
+    assert takes == len(load(tmp_path / "a.jsonl").takes)
+
+
+def test_a_file_that_is_no_cassette(run: Run, tmp_path: Path, commands: Commands) -> None:
+    """It is refused with one line and status 3, and nothing is started."""
+    (tmp_path / "a").write_text("dear diary\n")
+    status, out, err = run("record", "-o", tmp_path / "a", "server")
+
+    assert (3, "", []) == (status, out, commands)
+    assert f"mcpmock: {tmp_path}/a: is not a cassette" in err
+    assert 1 == err.count("\n")
+
+
+@pytest.mark.parametrize(("found", "code"), [(True, 126), (False, 127)])
+def test_a_server_that_cannot_start(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commands: Commands,
+    found: bool,
+    code: int,
+) -> None:
+    """One line, a shell's status, and no file; nothing hostile in the name gets through."""
+
+    async def start(_command: Sequence[str]) -> MemoryChannel:
+        raise CannotStart("\x1b[2J", "no", found=found)
+
+    monkeypatch.setattr(modes, "start_process", start)
+
+    assert (code, "", "mcpmock: cannot start \\u001b[2J: no\n") == run(
+        "record", "-o", tmp_path / "a", "server"
+    )
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_an_incomplete_recording(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: Commands
+) -> None:
+    """The status is 5, and it is said when it happens and at the end."""
+
+    def full(_file: TakeFile, _lines: list[bytes]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(TakeFile, "append", full)
+    status, _, err = run("record", "-o", tmp_path / "a", "server")
+
+    assert 5 == status
+    assert [
+        f"mcpmock: {tmp_path}/a: cannot record: No space left on device; the session goes on",
+        f"mcpmock: {tmp_path}/a: recording incomplete: No space left on device",
+    ] == err.splitlines()
