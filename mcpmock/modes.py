@@ -56,6 +56,11 @@ class Recording:
     strict: bool = False
     redact: bool = True
 
+    @classmethod
+    def to(cls, output: str, **how: bool) -> Recording:
+        """From the words of the command line: a slash at the end makes it a folder."""
+        return cls(output=Path(output), folder=output.endswith(os.sep), **how)
+
 
 async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
     """Records `command`, a server over stdio, for the client on our own stdio. Gives the exit
@@ -144,6 +149,8 @@ class _Take:
     recorder: Recorder
     recording: Recording
     say: Say
+    packed: Path | None = None
+    """Where the plain file is packed to at the clean close."""
     incomplete: str | None = None
     _said: bool = False
 
@@ -204,8 +211,8 @@ class _Take:
         try:
             self.recorder.finish(trio.current_time())
             self.file.close(redacted=redacted, gaps=self.recorder.lost)
-            if self.recording.output.suffix == ".gz":
-                pack(self.file.path, self.recording.output, overwrite=self.recording.overwrite)
+            if self.packed is not None:
+                pack(self.file.path, self.packed, overwrite=self.recording.overwrite)
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
 
@@ -214,7 +221,7 @@ async def _open(recording: Recording, say: Say) -> _Take:
     """Opens the file to record to; one that another recorder holds for long is left to it, and a
     sibling taken.
     """
-    path = _path(recording)
+    path, packed = _paths(recording)
     give_up = trio.current_time() + LOCK_WAIT
     file = open_take(path, overwrite=recording.overwrite, new=recording.new)
     while file is None and trio.current_time() < give_up:
@@ -224,20 +231,23 @@ async def _open(recording: Recording, say: Say) -> _Take:
         sibling = path.with_name(f"{path.stem}.{os.getpid()}{path.suffix}")
         say(f"{path}: another mcpmock is recording to it; recording to {sibling}")
         file = open_take(sibling, new=True)
+        packed = packed and sibling.with_name(sibling.name + ".gz")
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
-    take = _Take(file, Recorder(file.append, redactor, strict=recording.strict), recording, say)
+    recorder = Recorder(file.append, redactor, strict=recording.strict)
+    take = _Take(file, recorder, recording, say, packed)
     take.recorder.on_gap = take.on_gap
     return take
 
 
-def _path(recording: Recording) -> Path:
+def _paths(recording: Recording) -> tuple[Path, Path | None]:
+    """The file to write to, and the one to pack it into at the end, if any."""
     output = recording.output
     if recording.folder:
-        return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl"
-    if output.suffix == ".gz":
-        if recording.new and output.exists():
-            raise CassetteError(output, "exists", hint="leave out --new to add a take to it")
-        return output.with_suffix("")
-    return output
+        return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl", None
+    if output.suffix != ".gz":
+        return output, None
+    if recording.new and output.exists():
+        raise CassetteError(output, "exists", hint="leave out --new to add a take to it")
+    return output.with_suffix(""), output

@@ -97,8 +97,9 @@ class Session:
             self._rearmed.set()
 
     def _send(self, frames: Sequence[Frame]) -> None:
-        if type(frames[-1].fact) is ProcessExit:
-            self.exit = frames[-1].fact
+        if frames[-1].fact is not None:
+            exits = (frame.fact for frame in frames if isinstance(frame.fact, ProcessExit))
+            self.exit = next(exits, self.exit)
         end = self._end(frames[0].direction)
         if end is None or end in self._gone:
             return

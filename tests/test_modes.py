@@ -84,13 +84,8 @@ class Stage:
 
     async def replay(self, *, recording: Recording | None = None, **playing: Any) -> int:
         recorded = cassette(*OPENING, ("s2c", b"bye"), ("end", {"d": "s2c"}), ("end", {"exit": 4}))
-        status, _ = await modes.replay(
-            recorded,
-            Playing(**playing),
-            lambda _told: None,
-            recording=recording,
-            say=self.said.append,
-        )
+        how = Playing(**playing)
+        status, _ = await modes.replay(recorded, how, print, recording=recording, say=print)
         return status
 
 

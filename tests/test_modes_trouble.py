@@ -74,7 +74,6 @@ async def test_no_file_and_no_sibling_to_record_to(
     holder.close()
 
 
-@pytest.mark.xfail(reason="a sibling is packed into the file that another recorder holds")
 async def test_a_sibling_is_not_packed_into_a_file_of_another(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path
 ) -> None:
@@ -202,7 +201,6 @@ async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> No
         await modes.record(COMMAND, recording, stage.said.append)
 
 
-@pytest.mark.xfail(reason="`_close` looks at the suffix of the folder")
 async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:
     """A folder whose name ends in `.gz` is a folder."""
     (tmp_path / "a.gz").mkdir()

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NEUTRAL = Path("/tmp/mcpmock-cassettes")
 os.environ["MCPMOCK_E2E_PARTS"] = str(NEUTRAL / "parts")
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+sys.path.insert(0, str(ROOT))
 
 MADE = {
     "everything": "ts1",
@@ -33,7 +33,7 @@ def main() -> int:
     shutil.rmtree(NEUTRAL, ignore_errors=True)
     NEUTRAL.mkdir()
     (NEUTRAL / "parts").symlink_to(Path(real) / "mcpmock-e2e")
-    import parts
+    from tests.e2e import parts
 
     for server, client in MADE.items():
         reason = parts.missing(server) or parts.missing(client)

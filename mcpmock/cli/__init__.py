@@ -7,6 +7,7 @@ print.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -58,20 +59,42 @@ def cli() -> None:
 
 def main() -> None:
     """Runs the command line and exits."""
+    _fill_standard_descriptors()
+    try:
+        status = _run()
+    except BrokenPipeError:
+        status = 141
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has nowhere to go
+    sys.exit(status)
+
+
+def _run() -> int:
     try:
         status = cli(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        status = 130
-    except BrokenPipeError:
-        status = 141
+        return 130
     except click.ClickException as error:
-        error.show()
-        status = error.exit_code
+        try:
+            error.show()
+        except OSError:
+            pass  # nobody can be told
+        return error.exit_code
     except BaseExceptionGroup as group:
-        status = _complain(_only(group))
+        return _complain(_only(group))
     except McpMockError as error:
-        status = _complain(error)
-    sys.exit(status if isinstance(status, int) else 0)
+        return _complain(error)
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0
+
+
+def _fill_standard_descriptors() -> None:
+    """Started with stdin, stdout or stderr closed, the next file opened would take its number and
+    its traffic.
+    """
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= 2:
+        fd = os.dup(fd)
+    os.close(fd)
 
 
 def _complain(error: BaseException) -> int:

@@ -44,7 +44,7 @@ Told = dict[str, Any]
     help="The folder for the recording; a temporary one unless given.",
 )
 @common
-def demo(output: Path | None, quiet: bool, verbose: bool, as_json: bool) -> int:
+def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
     """See it work, with no network and nothing to configure.
 
     Records a real client talking to a bundled MCP server, replays the recording to the same client,
@@ -56,7 +56,7 @@ def demo(output: Path | None, quiet: bool, verbose: bool, as_json: bool) -> int:
         raise CassetteError(cassette, "exists", hint="give another folder with -o")
 
     def tell(told: Told) -> None:
-        if as_json:
+        if json:
             emit(told)
         elif not quiet or told.get("same") is False:
             _SHOW[told["type"]](told)

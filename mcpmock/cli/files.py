@@ -28,13 +28,13 @@ _BAD = CassetteError.exit_code
 @click.command()
 @_FILES
 @common
-def check(files: tuple[Path, ...], quiet: bool, verbose: bool, as_json: bool) -> int:  # noqa: ARG001
+def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
     """Tell whether cassettes are whole and as they were recorded.
 
     One line for each finding, one for each file. Exit status: 0 if there are only notices, 1 on an
     error, 3 if a file cannot be read or is no cassette.
     """
-    return _each(files, lambda path: _check(path, quiet=quiet, as_json=as_json))
+    return _each(files, lambda path: _check(path, quiet=quiet, json=json))
 
 
 @click.command()
@@ -52,7 +52,7 @@ def fmt(
     times: Times,
     quiet: bool,
     verbose: bool,  # noqa: ARG001
-    as_json: bool,
+    json: bool,
 ) -> int:
     """Put cassettes in canonical form, in place.
 
@@ -60,14 +60,14 @@ def fmt(
     changed. Events are numbered anew and keep their order, neighbouring pieces of standard error
     are joined, and takes that had a footer are sealed again. A damaged cassette is refused.
     """
-    return _each(files, lambda path: _fmt(path, times, quiet=quiet, as_json=as_json))
+    return _each(files, lambda path: _fmt(path, times, quiet=quiet, json=json))
 
 
 @click.command()
 @click.argument("file", type=CASSETTE)
 @click.option("-o", "--output", required=True, metavar="OUT", type=CASSETTE, help="A new file.")
 @common
-def recover(file: Path, output: Path, quiet: bool, verbose: bool, as_json: bool) -> int:  # noqa: ARG001
+def recover(file: Path, output: Path, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
     """Save what can be saved of a damaged cassette to a new file.
 
     Good lines are kept as they are. The damaged file is left alone.
@@ -81,7 +81,7 @@ def recover(file: Path, output: Path, quiet: bool, verbose: bool, as_json: bool)
     if not recovery.takes:
         raise CassetteError(file, "holds nothing that could be saved")
     rewrite(output, recovery.data)
-    if as_json:
+    if json:
         emit({"type": "recovered", "file": _encodable(file), **_counts(recovery)})
     if not quiet:
         for line in _recovery_words(recovery, file, output):
@@ -101,7 +101,7 @@ def _each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
     return worst
 
 
-def _check(path: Path, *, quiet: bool, as_json: bool) -> int:
+def _check(path: Path, *, quiet: bool, json: bool) -> int:
     from mcpmock.cassette.file import read_bytes
     from mcpmock.cassette.integrity import Level, inspect
     from mcpmock.cassette.read import HEADER_START, refusal
@@ -113,7 +113,7 @@ def _check(path: Path, *, quiet: bool, as_json: bool) -> int:
         raise CassetteError(path, reason)
     inspection = inspect(data)
     status = int(inspection.count(Level.ERROR) > 0)
-    if as_json:
+    if json:
         _emit_inspection(path, inspection)
     elif status or not quiet:
         _tell_inspection(path, inspection)
@@ -152,7 +152,7 @@ def _emit_inspection(path: Path, inspection: Inspection) -> None:
     emit({"type": "check", "file": file, **size, **counts})
 
 
-def _fmt(path: Path, times: Times, *, quiet: bool, as_json: bool) -> int:
+def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
     from mcpmock.cassette.canonical import canonical
     from mcpmock.cassette.file import load, read_bytes, rewrite
 
@@ -162,7 +162,7 @@ def _fmt(path: Path, times: Times, *, quiet: bool, as_json: bool) -> int:
     changed = formed.data != data
     if changed:
         rewrite(path, formed.data)
-    if as_json:
+    if json:
         emit({"type": "formatted", "file": _encodable(path), "changed": changed, **_counts(formed)})
     if not quiet:
         say(f"{path}: {_formed_words(formed) if changed else 'is in canonical form'}")

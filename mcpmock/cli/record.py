@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -46,9 +44,8 @@ def record(
         raise click.UsageError("--overwrite and --new exclude each other")
     if options["no_redact"]:
         say("--no-redact: secrets will be in the cassette as they are")
-    recording = modes.Recording(
-        output=Path(output),
-        folder=output.endswith(os.sep),
+    recording = modes.Recording.to(
+        output,
         overwrite=overwrite,
         new=new,
         strict=options["strict"],

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import CASSETTE, common, printable, say
+from mcpmock.errors import McpMockError
+
+from .terminal import CASSETTE, common, emit, printable, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.match import Miss, NearMiss
@@ -67,11 +69,11 @@ if TYPE_CHECKING:
     help="What a request gets that nothing recorded fits.",
 )
 @click.option(
-    "--record", "record_to", type=CASSETTE, metavar="OUT", help="Record the replayed session."
+    "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
 )
 @common
 def replay(
-    file: Path, record_to: Path | None, quiet: bool, verbose: bool, as_json: bool, **how: Any
+    file: Path, record: str | None, quiet: bool, verbose: bool, json: bool, **how: Any
 ) -> int:
     """Stand in for the recorded server of a cassette.
 
@@ -86,8 +88,8 @@ def replay(
 
     playing = _playing(how, mute=quiet)
     cassette = load(file)
-    told = _Telling(file, quiet=quiet, verbose=verbose, as_json=as_json)
-    recording = None if record_to is None else modes.Recording(output=record_to)
+    told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
+    recording = None if record is None else modes.Recording.to(record)
     status, player = trio.run(
         lambda: modes.replay(cassette, playing, told.tell, recording=recording, say=say)
     )
@@ -100,7 +102,11 @@ def _playing(how: dict[str, Any], *, mute: bool) -> Any:
     from mcpmock.pipeline.player import Playing
     from mcpmock.pipeline.timing import Timing
 
-    pace = Pace(Timing.parse(how["timing"]), overlap_grace=how["overlap_grace"] / 1000)
+    try:
+        timing = Timing.parse(how["timing"])
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--timing") from error
+    pace = Pace(timing, overlap_grace=how["overlap_grace"] / 1000)
     return Playing(
         order=how["order"],
         pace=pace,
@@ -117,24 +123,34 @@ class _Telling:
     stretched.
     """
 
-    def __init__(self, file: Path, *, quiet: bool, verbose: bool, as_json: bool) -> None:
-        self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, as_json
+    def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
+        self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
 
     def tell(self, what: Miss | Note) -> None:
+        from mcpmock.pipeline.answers import near_misses
         from mcpmock.pipeline.player import Note
 
-        if not isinstance(what, Note):
+        if isinstance(what, Note):
+            if self._verbose:
+                self._say("note", f"{what.method}: {what.text}", method=what.method)
+        elif self._json:
+            self._say("miss", "", method=what.method, near=near_misses(what))
+        else:
             for line in _miss_lines(what, self._file):
                 say(line)
-        elif self._verbose:
-            say(f"{what.method}: {what.text}")
 
     def leftovers(self, player: Player) -> None:
         lead = player.leading
         if lead is None or self._quiet or not (player.missed or self._verbose):
             return
         for line in player.leftovers():
-            say(line)
+            self._say("leftover", line)
+
+    def _say(self, kind: str, text: str, **more: Any) -> None:
+        if self._json:
+            emit({"type": kind, "text": text, **more}, err=True)
+        else:
+            say(text)
 
 
 def _miss_lines(miss: Miss, file: Path) -> list[str]:

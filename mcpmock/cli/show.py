@@ -62,7 +62,7 @@ def show(
     view: str | None,
     quiet: bool,
     verbose: bool,  # noqa: ARG001
-    as_json: bool,
+    json: bool,
 ) -> int:
     """Read a cassette in the terminal.
 
@@ -73,7 +73,7 @@ def show(
     from mcpmock.cassette.file import load
     from mcpmock.cassette.timeline import exchange, timeline
 
-    if as_json and view:
+    if json and view:
         raise click.UsageError(f"--json and --{view} exclude each other")
     wanted = _filter(expression)
     cassette = load(file)
@@ -85,7 +85,7 @@ def show(
         say(f"{file}: no request has the id {id_}")
         return 1
     rows = [row for row in rows if wanted.keeps(row)]
-    if as_json:
+    if json:
         for row in rows:
             emit(_annotations(row, everything))
     elif view == "raw":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,8 +17,8 @@ import click
 # What a terminal acts on or does not show: C0, DEL, C1, soft hyphen, zero width, bidi controls,
 # line and paragraph separators, tags, lone surrogates.
 _UNPRINTABLE = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
@@ -53,11 +52,19 @@ def say(text: str) -> None:
         pass
 
 
-def emit(value: dict[str, Any]) -> None:
-    """One JSON object on a line of standard output, for `--json`."""
+def emit(value: dict[str, Any], *, err: bool = False) -> None:
+    """One JSON object on a line, for `--json`: on standard output, or where that is the protocol on
+    standard error.
+    """
     import msgspec
 
-    sys.stdout.write(printable(msgspec.json.encode(value).decode("utf-8", "replace")) + "\n")
+    try:
+        text = msgspec.json.encode(value).decode("utf-8", "replace")
+    except (ValueError, RecursionError):  # lone surrogates
+        import json
+
+        text = json.dumps(value)
+    click.echo(printable(text), err=err)
 
 
 def common(command: _Command) -> _Command:
@@ -65,9 +72,7 @@ def common(command: _Command) -> _Command:
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong."),
         click.option("-v", "--verbose", is_flag=True, help="Say more."),
-        click.option(
-            "--json", "as_json", is_flag=True, help="One JSON object a line, with a stable `type`."
-        ),
+        click.option("--json", is_flag=True, help="One JSON object a line, with a stable `type`."),
         click.option(
             "--color",
             type=click.Choice(["auto", "always", "never"]),

@@ -58,6 +58,8 @@ class Descriptor:
         await self._wait(trio.lowlevel.wait_writable)
 
     async def _wait(self, wait: Callable[[int], Awaitable[None]]) -> None:
+        if self.closed:  # its number may be somebody else's by now
+            raise trio.ClosedResourceError
         if self._polled:
             try:
                 await wait(self.fd)

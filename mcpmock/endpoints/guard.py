@@ -21,6 +21,7 @@ class Guard:
 
     def __init__(self, group: int) -> None:
         watched, self._alive = os.pipe()
+        self._dismissed = False
         try:
             self._shell = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT, "mcpmock-guard", str(group)],
@@ -34,7 +35,15 @@ class Guard:
             os.close(watched)
 
     def dismiss(self) -> None:
-        """The child is gone or is to live on: the guard ends without doing anything."""
-        os.write(self._alive, b"\n")
+        """The child is gone or is to live on: the guard ends without doing anything. Once is
+        enough.
+        """
+        if self._dismissed:
+            return
+        self._dismissed = True
+        try:
+            os.write(self._alive, b"\n")
+        except BrokenPipeError:
+            pass  # somebody killed the guard
         os.close(self._alive)
         self._shell.wait()

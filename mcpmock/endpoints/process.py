@@ -82,7 +82,6 @@ class ProcessChannel(MessageChannel):
         if self._exited:
             raise trio.EndOfChannel
         await self._wait_exit()
-        self._exited = True
         with trio.move_on_after(PATIENCE) as waited:
             await self._pipes_ended.wait()
         if waited.cancelled_caught:
@@ -90,6 +89,7 @@ class ProcessChannel(MessageChannel):
             self._kill_group(signal.SIGKILL)
             with trio.move_on_after(PATIENCE / 4):
                 await self._pipes_ended.wait()
+        self._exited = True
         code = self._process.returncode or 0
         exit_ = ProcessExit(signal=-code) if code < 0 else ProcessExit(code)
         return [Frame(S2C, b"", b"", exit_)]
@@ -130,6 +130,7 @@ class ProcessChannel(MessageChannel):
         """Ends what still lives, at once, and leaves no descriptor, zombie or guard."""
         with trio.CancelScope(shield=True):
             if not self._exited:
+                self._exited = True
                 self._kill_group(signal.SIGKILL)
                 await self._process.wait()
             self._guard.dismiss()
@@ -170,6 +171,8 @@ class ProcessChannel(MessageChannel):
             os.killpg(self._process.pid, signum)
         except ProcessLookupError:
             pass  # it was quicker
+        except PermissionError:
+            pass  # it changed its user: then only the end of its input reaches it
 
 
 async def start_process(command: Sequence[str]) -> ProcessChannel:

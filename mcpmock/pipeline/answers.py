@@ -35,9 +35,14 @@ def too_long(size: int) -> Frame:
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The error for each request of a live message that nothing recorded fits."""
     message = f"mcpmock: nothing recorded answers this {miss.method}"
-    data = {"near": [_near(near) for near in miss.near]}
+    data = {"near": near_misses(miss)}
     errors = [_error(id_, MISS_CODE, message, data).raw for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
+
+
+def near_misses(miss: Miss) -> list[dict[str, Any]]:
+    """The nearest recorded requests as JSON: `event`, `why`, and up to ten `differences`."""
+    return [_near(near) for near in miss.near]
 
 
 def _near(near: NearMiss) -> dict[str, Any]:

@@ -297,13 +297,15 @@ class Player(Stage):
 
     def _play(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""
-        frames, self._ready = self._ready, []
+        frames: list[Frame] = []
         for place, performance in enumerate((*self._cast, *self._encores)):
             played = performance.play(now)
             if place == 0 or place >= len(self._cast):
                 frames += played
             if place == 0 and len(self._cast) > 1:
                 self._said += [f.raw for f in played if not isinstance(f.content, Response)]
+        frames += self._ready  # behind what answers earlier requests of the same read
+        self._ready = []
         if self.casting.playing.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
         yield Send(frames)

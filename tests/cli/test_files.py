@@ -64,7 +64,7 @@ def test_what_cannot_be_read_does_not_stop_the_others(run: Run, file: Path, tmp_
     assert f"mcpmock: {text}: is not a cassette" in err
 
 
-def test_check_as_json(run: Run, file: Path) -> None:
+def test_check_json(run: Run, file: Path) -> None:
     """An object for each finding and one for each file."""
     file.write_bytes(DAMAGED)
     _, out, _ = run("check", "--json", file)
@@ -139,7 +139,7 @@ def test_format_and_recovery_tell_of_torn_and_joined_lines(run: Run, file: Path)
     assert f"mcpmock: {file}: {words}\n" == run("fmt", file)[2]
 
 
-def test_fmt_as_json(run: Run, file: Path) -> None:
+def test_fmt_json(run: Run, file: Path) -> None:
     """One object for each file."""
     found = json.loads(run("fmt", "--json", "-q", file)[1])
 

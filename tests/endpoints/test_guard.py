@@ -85,7 +85,6 @@ def test_a_group_that_ended_by_itself_is_no_matter(family: subprocess.Popen[byte
     assert None is not guard._shell.wait(10)
 
 
-@pytest.mark.xfail(reason="dismiss writes to a pipe that nobody reads")
 def test_a_guard_that_was_killed_is_dismissed_quietly(family: subprocess.Popen[bytes]) -> None:
     """Dismissing a guard that somebody killed is no error."""
     before = open_descriptors()

@@ -212,7 +212,6 @@ async def test_closing_while_cancelled_leaves_nothing() -> None:
     assert gone(pids, LIMIT)
 
 
-@pytest.mark.xfail(reason="`_exited` is set before the wait for the pipes")
 async def test_closing_while_a_grandchild_is_waited_for() -> None:
     """A session that is cut off while a grandchild sits on the pipes takes it along."""
     channel = await start_process(CHILDREN["forks"])
@@ -231,7 +230,6 @@ async def test_closing_while_a_grandchild_is_waited_for() -> None:
             os.kill(grandchild, signal.SIGKILL)
 
 
-@pytest.mark.xfail(reason="the guard is dismissed twice")
 async def test_closing_twice() -> None:
     """The second `aclose` does nothing, as trio asks of every resource."""
     channel = await start_process(["cat"])
@@ -239,7 +237,6 @@ async def test_closing_twice() -> None:
     await channel.aclose()
 
 
-@pytest.mark.xfail(reason="a closed descriptor is still waited for")
 async def test_reading_after_closing() -> None:
     """Who reads a closed channel gets trio's error."""
     channel = await start_process(["cat"])

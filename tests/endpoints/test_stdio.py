@@ -217,7 +217,6 @@ async def test_a_reader_that_does_not_read_is_not_waited_for(
         assert b"abc\n" == os.read(client.stdout, 100)
 
 
-@pytest.mark.xfail(reason="a closed descriptor is still waited for")
 async def test_reading_after_closing() -> None:
     """Who reads a closed channel gets trio's error."""
     async with conversation() as client:

@@ -1,0 +1,60 @@
+"""The README's examples are run: each `console` block, in order, in one folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(python|console)\n(.*?)^```$", README, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the reader types, with `mcpmock` and `python` being ours."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "bin").mkdir()
+    for name, words in (
+        ("mcpmock", [sys.executable, "-m", "mcpmock"]),
+        ("python", [sys.executable]),
+    ):
+        script = folder / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
+        script.chmod(0o755)
+    return folder
+
+
+def expression(shown: str) -> str:
+    """What is shown, as an expression: `...` stands for anything in a line, a line of it for any lines."""
+    lines = []
+    for line in shown.splitlines(keepends=True):
+        part = re.sub(r"(?:\\ )+", r"\\s+", re.escape(line)).replace(re.escape("..."), ".*")
+        lines.append("(?:.*\n)*" if line.strip() == "..." else part)
+    return "".join(lines)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(("kind", "text"), BLOCKS, ids=[text.split("\n")[0] for _, text in BLOCKS])
+def test_the_examples_are_true(kind: str, text: str, folder: Path) -> None:
+    """What the README shows is what comes."""
+    if kind == "python":
+        name = text.split("\n")[0].removeprefix("# ")
+        (folder / name).write_text(text, "utf-8")
+        return
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[1])
+    for step in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, shown = step.partition("\n")
+        came = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, timeout=60, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+        ).stdout  # fmt: skip
+
+        lines = sorted(came.splitlines()) if "..." not in shown else None
+        assert lines == sorted(shown.splitlines()) or re.fullmatch(expression(shown), came), came
