@@ -1,3 +1,5 @@
 """mcpmock: see, keep, replay and break the traffic between MCP clients and servers."""
 
-__version__ = "0.1.0"
+from mcpmock.version import VERSION as __version__
+
+__all__ = ["__version__"]

@@ -52,7 +52,8 @@ class CannotStart(McpMockError):
 
 
 class RecordingIncomplete(McpMockError):
-    """The session went on (or was stopped, with `--strict`), but not all of it is in the cassette.
+    """The session went on (or was stopped, with `--strict`), but not all of it is in the
+    cassette.
     """
 
     exit_code = 5

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from mcpmock import __version__
 from mcpmock.cassette.file import TakeFile, open_take, pack
 from mcpmock.cassette.model import FORMAT, Cassette, Header
 from mcpmock.cassette.redact import RULES, Redactor
@@ -30,6 +29,7 @@ from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.pipeline.pipeline import Pipeline, Stage
 from mcpmock.pipeline.recorder import Recorder
 from mcpmock.runner import Session, run
+from mcpmock.version import VERSION
 
 if TYPE_CHECKING:
     from mcpmock.pipeline.player import Player, Playing, Report
@@ -182,7 +182,7 @@ class _Take:
         header = Header(
             mcpmock=FORMAT,
             recorded_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            tool=f"mcpmock {__version__}",
+            tool=f"mcpmock {VERSION}",
             transport=transport,
             target=redactor.argv(target) if redactor else list(target),
             redaction={"rules": RULES} if redactor else "off",

@@ -21,7 +21,8 @@ LAST_WORDS = 2.0
 
 
 class Session:
-    """One conversation on its way through a pipeline. `exit` is the server's exit once it is known.
+    """One conversation on its way through a pipeline. `exit` is the server's exit once it
+    is known.
     """
 
     def __init__(

@@ -31,7 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expression(shown: str) -> str:
-    """What is shown, as an expression: `...` stands for anything in a line, a line of it for any lines."""
+    """What is shown, as an expression: `...` stands for anything in a line, a line of it for any
+    lines.
+    """
     lines = []
     for line in shown.splitlines(keepends=True):
         part = re.sub(r"(?:\\ )+", r"\\s+", re.escape(line)).replace(re.escape("..."), ".*")

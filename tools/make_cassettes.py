@@ -1,4 +1,5 @@
-"""Records the cassettes that are shipped: real clients, real servers, the scenarios of the e2e tests.
+"""Records the cassettes that are shipped: real clients, real servers, the scenarios of the e2e
+tests.
 
     tools/e2e_parts.sh && .venv/bin/python tools/make_cassettes.py
 

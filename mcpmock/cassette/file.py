@@ -63,7 +63,8 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
-    """All members of a gzip file, as far as MAX_BYTES: what a few bytes may unpack to is bounded.
+    """All members of a gzip file, as far as MAX_BYTES: what a few bytes may unpack to is
+    bounded.
     """
     data = b""
     while packed and len(data) <= MAX_BYTES:

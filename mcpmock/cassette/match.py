@@ -288,7 +288,8 @@ def _unify_one(
 
 
 def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
-    """Where a known text stands: at the beginning, at the end, or at the first place from `at` on.
+    """Where a known text stands: at the beginning, at the end, or at the first place from
+    `at` on.
     """
     if first:
         return at if live.startswith(literal, at) else None

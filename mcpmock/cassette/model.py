@@ -88,7 +88,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame that crossed the wire, or None for what is no frame (receipts of faults, gaps).
+        """The frame that crossed the wire, or None for what is no frame (receipts of
+        faults, gaps).
         """
         direction = C2S if self.d == "c2s" else messages.S2C
         if self.stderr is not UNSET:
@@ -260,7 +261,8 @@ def _all_embeddable(raws: Sequence[bytes]) -> bool:
 
 
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
-    """The line for a live frame, with its line break. `t` is in microseconds since the take began.
+    """The line for a live frame, with its line break. `t` is in microseconds since the
+    take began.
     """
     ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
     if ordinary and session == 1 and not redacted and embeddable(frame.raw):

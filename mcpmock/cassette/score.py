@@ -150,7 +150,8 @@ class Score:
 
 
 def compose(episode: Episode, *, strict: bool = False) -> Score:
-    """The score of an episode. `strict` makes every cue wait for all that the client did before it.
+    """The score of an episode. `strict` makes every cue wait for all that the client did
+    before it.
     """
     composer = _Composer(strict=strict)
     for index, event in enumerate(episode.events):

@@ -13,8 +13,8 @@ from importlib import import_module
 
 import click
 
-from mcpmock import __version__
 from mcpmock.errors import McpMockError
+from mcpmock.version import VERSION
 
 from .terminal import say
 
@@ -48,7 +48,7 @@ class _Lazy(click.Group):
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MCPMOCK"},
 )
-@click.version_option(__version__, package_name="mcpmock", message="mcpmock %(version)s")
+@click.version_option(VERSION, package_name="mcpmock", message="mcpmock %(version)s")
 def cli() -> None:
     """See, keep, replay and break the traffic between MCP clients and servers.
 

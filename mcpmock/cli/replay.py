@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="MS",
-    help="How quiet a session must be before an answer stops waiting for a request that overlapped it.",
+    help="How quiet it must be before an answer stops waiting for an overlapping request.",
 )
 @click.option(
     "--match",

@@ -1,2 +1,3 @@
-"""The left wing's IO: processes, our own stdio and memory as channels of frames. All of it on trio.
+"""The left wing's IO: processes, our own stdio and memory as channels of frames. All of it
+on trio.
 """

@@ -49,7 +49,8 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
 
     @abstractmethod
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        """Hands over frames, in order. Raises trio.BrokenResourceError if the other side is gone.
+        """Hands over frames, in order. Raises trio.BrokenResourceError if the other side
+        is gone.
         """
 
     def held(self, like: Frame) -> int:  # noqa: ARG002

@@ -93,7 +93,8 @@ class Descriptor:
             raise trio.BrokenResourceError(os.strerror(error.errno or 0)) from error
 
     def unread(self) -> int:
-        """Bytes that were written here and that nobody has read yet; 0 where the kernel cannot say.
+        """Bytes that were written here and that nobody has read yet; 0 where the kernel
+        cannot say.
         """
         counted = bytearray(4)
         try:

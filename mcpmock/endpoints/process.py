@@ -68,7 +68,8 @@ class ProcessChannel(MessageChannel):
         raise trio.EndOfChannel
 
     async def receive_stderr(self) -> list[Frame]:
-        """Standard error, as it is written: not in lines, or a prompt would wait for its line end.
+        """Standard error, as it is written: not in lines, or a prompt would wait for its
+        line end.
         """
         data = await self._read(self._stderr)
         if not data:

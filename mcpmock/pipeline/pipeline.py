@@ -54,7 +54,8 @@ Action = Send | Wake | Hangup
 
 
 class Stage:
-    """One piece of behaviour. All three verbs give actions; all default to letting everything pass.
+    """One piece of behaviour. All three verbs give actions; all default to letting
+    everything pass.
     """
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002

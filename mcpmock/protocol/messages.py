@@ -16,9 +16,32 @@ import msgspec
 from .spans import UNREADABLE, elements, locate, members
 
 __all__ = [
-    "C2S", "S2C", "Batch", "Content", "Direction", "ExchangeEnd", "Fact", "Fragment", "Frame", "HttpBody",
-    "HttpRequest", "HttpResponse", "Message", "Notification", "Opaque", "ProcessExit", "Request", "Response",
-    "SseMeta", "Stderr", "StreamEnd", "decode", "parse", "parse_items", "same_id",
+    "C2S",
+    "S2C",
+    "Batch",
+    "Content",
+    "Direction",
+    "ExchangeEnd",
+    "Fact",
+    "Fragment",
+    "Frame",
+    "HttpBody",
+    "HttpRequest",
+    "HttpResponse",
+    "Message",
+    "Notification",
+    "Opaque",
+    "ProcessExit",
+    "Request",
+    "Response",
+    "SseMeta",
+    "Stderr",
+    "StreamEnd",
+    "decode",
+    "member",
+    "parse",
+    "parse_items",
+    "same_id",
 ]  # fmt: skip
 
 
@@ -86,7 +109,8 @@ class Stderr(msgspec.Struct, frozen=True, gc=False):
 
 
 class StreamEnd(msgspec.Struct, frozen=True, gc=False):
-    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or `reset`.
+    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or
+    `reset`.
     """
 
     how: str = "eof"
@@ -142,9 +166,8 @@ class ExchangeEnd(msgspec.Struct, frozen=True, gc=False):
 
 
 Message = Request | Notification | Response | Batch | Opaque
-Fact = (
-    Fragment | Stderr | StreamEnd | ProcessExit | HttpRequest | HttpResponse | HttpBody | SseMeta | ExchangeEnd
-)  # fmt: skip
+_StdioFact = Fragment | Stderr | StreamEnd | ProcessExit
+Fact = _StdioFact | HttpRequest | HttpResponse | HttpBody | SseMeta | ExchangeEnd
 Content = Message | Fact
 
 

@@ -68,7 +68,8 @@ class Session:
     _tokens: dict[tuple[Direction, bytes], Call] = attrs.field(factory=dict)
 
     def note(self, direction: Direction, message: Message, index: int) -> Note:
-        """Takes in the next message, numbered `index` by the caller, and says what it belongs to.
+        """Takes in the next message, numbered `index` by the caller, and says what it
+        belongs to.
         """
         match message:
             case Request():

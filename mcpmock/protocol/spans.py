@@ -126,7 +126,8 @@ def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
 
 
 def _enter(raw: bytes, at: int, path: list[str | int], inside: list[bytes]) -> int | None:
-    """Steps to the next value of the innermost container and puts its name or position on the path.
+    """Steps to the next value of the innermost container and puts its name or position on
+    the path.
     """
     at = _match_end(_ITEM, raw, at)
     if not inside or raw[at : at + 1] in (b"}", b"]"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from json import dumps, loads
 import os
 import subprocess
 import sys
 import unicodedata
+from json import dumps, loads
 
 import click
 import pytest

@@ -159,7 +159,9 @@ def line_from(pipe_reads: Iterator[bytes]) -> Iterator[bytes]:
 def test_a_long_line_crosses_both_ways_in_bounded_memory(
     megabytes: int, bound: int, tmp_path: Path
 ) -> None:
-    """A long line, there and back: the same bytes in bounded memory, least where only its head is kept."""
+    """A long line, there and back: the same bytes in bounded memory, least where only its head is
+    kept.
+    """
     size = megabytes * MIB
     with running(record(tmp_path / "a.jsonl", scripted("echo"))) as process:
         ready(process)

@@ -1,4 +1,6 @@
-"""The house itself: who may import whom, what a pure room may touch, sizes, and a test for each file."""
+"""The house itself: who may import whom, what a pure room may touch, sizes, and a test for each
+file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "mcpmock"
 
 LAYERS = (
-    ("errors",),
+    ("errors", "version"),
     ("protocol",),
     ("transports", "cassette"),
     ("endpoints", "pipeline"),
@@ -21,7 +23,7 @@ LAYERS = (
     ("cli", "demo", "__main__"),
 )
 LEFT_WING, RIGHT_WING = {"transports", "endpoints"}, {"cassette", "pipeline"}
-PURE = {"errors", "protocol", "transports", "cassette", "pipeline"}
+PURE = {"errors", "version", "protocol", "transports", "cassette", "pipeline"}
 IMPURE_MODULES = {"trio", "time", "socket", "subprocess", "threading", "logging", "asyncio"}
 DISK = PACKAGE / "cassette" / "file.py"
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 60
@@ -42,7 +44,9 @@ def layer(module: str) -> int | None:
 
 
 def imports(module: str) -> Iterator[str]:
-    """All that a module imports, at its top or inside, for typing or not; ours by their full names."""
+    """All that a module imports, at its top or inside, for typing or not; ours by their
+    full names.
+    """
     path = MODULES[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

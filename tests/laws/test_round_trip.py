@@ -22,7 +22,9 @@ HEADER = b'{"mcpmock":1}\n'
 
 
 def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
-    """What crossed the wire, up to the client's leaving: how a server ends after that is not replayed."""
+    """What crossed the wire, up to the client's leaving: how a server ends after that is not
+    replayed.
+    """
     frames = []
     left = False
     for event in episode.events:
