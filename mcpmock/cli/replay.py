@@ -81,11 +81,16 @@ def replay(
     recorded server where it ended before its client, else 0, and 1 if a request was not in the
     recording.
     """
+    import gc
+
     import trio
 
     from mcpmock import modes
     from mcpmock.cassette.file import load
 
+    # A cassette is many small objects that live as long as we do; to look for garbage among them again
+    # and again doubles the time to start.
+    gc.set_threshold(200_000)
     playing = _playing(how, mute=quiet)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)

@@ -227,7 +227,8 @@ class Performance:
                 due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
             if pause == 0:
                 due = floor = max(due, floor)
-            due = round(due, 6)  # recorded times are in us: what came together stays together
+            if pause:
+                due = round(due, 6)  # recorded times are in us: what came together stays together
             self._chain_due[cue.chain] = due
             if _is_progress(cue.frame):
                 self._progress_due[cue.chain] = due

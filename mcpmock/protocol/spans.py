@@ -72,6 +72,8 @@ def locate(raw: bytes, path: Sequence[str]) -> Span | None:
     """Where the value at this path of names stands: `locate(raw, ("params", "_meta",
     "progressToken"))`.
     """
+    if path and path[-1].encode() not in raw and b"\\u" not in raw:
+        return None  # most messages have no token and no subscription: no need to look for the way
     start, end = 0, len(raw)
     for name in path:
         inside = members(raw[start:end])
