@@ -88,8 +88,8 @@ def replay(
     from mcpmock import modes
     from mcpmock.cassette.file import load
 
-    # A cassette is many small objects that live as long as we do; to look for garbage among them again
-    # and again doubles the time to start.
+    # A cassette is many small objects that live as long as we do; to look for garbage among them
+    # again and again doubles the time to start.
     gc.set_threshold(200_000)
     playing = _playing(how, mute=quiet)
     cassette = load(file)
