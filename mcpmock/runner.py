@@ -133,8 +133,11 @@ class Session:
             pass
 
     async def _keep_time(self) -> None:
-        """Calls the pipeline when something is due, and again whenever it has been called
-        otherwise.
+        """Calls the pipeline when something is due. Traffic with nothing due later never wakes it.
+
+        What was kept for later is meant to come apart from what was sent before: the TypeScript
+        SDKs lose progress that they read together with the answer, and on a busy machine any number
+        of milliseconds is too short for that. So the client is left to read first.
         """
         while True:
             self._armed = due = self.pipeline.next_due

@@ -23,6 +23,7 @@ from .score import ClientEvent, Score
 _HOLE = re.compile(HOLE.pattern.decode())
 _HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
 Bindings = dict[str, str]
+ELSEWHERE = "in another recorded session"
 
 
 @attrs.frozen

@@ -182,6 +182,11 @@ class Performance:
                 self._played.add(place)
 
     @property
+    def finished(self) -> bool:
+        """Whether all that there is was played."""
+        return len(self._played) == len(self.score.cues)
+
+    @property
     def unused(self) -> list[ClientEvent]:
         """The recorded requests that never came."""
         client = self.score.client.items()

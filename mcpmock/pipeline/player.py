@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from mcpmock.cassette.keys import TIERS, Asked, asked_of
-from mcpmock.cassette.match import Match, Matcher, Miss
+from mcpmock.cassette.match import ELSEWHERE, Match, Matcher, Miss, NearMiss
 from mcpmock.cassette.model import Cassette, Episode
 from mcpmock.cassette.score import Score, compose
 from mcpmock.protocol.messages import (
@@ -86,6 +86,13 @@ class Casting:
             strict = self.playing.order == "strict"
             self._scores[number] = compose(self._episodes[number], strict=strict)
         return self._scores[number]
+
+    def elsewhere(self, live: Asked, cast: Sequence[Performance]) -> list[NearMiss]:
+        """The near misses of the episodes that a session is not."""
+        mine = {id(performance.score) for performance in cast}
+        others = (score for score in self._scores.values() if id(score) not in mine)
+        found = (near for score in others for near in Matcher(score).near(live))
+        return [attrs.evolve(near, why=ELSEWHERE) for near in found]
 
     def played(self, performance: Performance) -> None:
         """An answer was taken from this episode alone."""
@@ -288,7 +295,8 @@ class Player(Stage):
     def _miss(self, live: Asked) -> Miss:
         self.missed += 1
         near = [near for cast in self._cast for near in cast.matcher.near(live)]
-        near.sort(key=lambda near: (len(near.differences), near.n))
+        near += self.casting.elsewhere(live, self._cast)
+        near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
         miss = Miss(live.method, tuple(near[:3]))
         self.report(miss)
         if self.casting.playing.on_miss == "close":
@@ -304,6 +312,7 @@ class Player(Stage):
                 frames += played
             if place == 0 and len(self._cast) > 1:
                 self._said += [f.raw for f in played if not isinstance(f.content, Response)]
+        self._encores = [encore for encore in self._encores if not encore.finished]
         frames += self._ready  # behind what answers earlier requests of the same read
         self._ready = []
         if self.casting.playing.mute:
