@@ -27,6 +27,7 @@ from .read import read, refusal
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold, packed or not: a bound on what loading one can cost."""
+_HASHED_TOGETHER = 1 << 14
 _RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
 
 
@@ -118,6 +119,7 @@ class TakeFile:
         self._backup = backup
         self._created = created
         self._digest = hashlib.sha256()
+        self._unhashed = bytearray()
         self._events = 0
         self._size = os.fstat(fd).st_size
         self._ahead = b""
@@ -129,7 +131,7 @@ class TakeFile:
         If that fails, the next write brings it: no event stands in a file before its header.
         """
         line = msgspec.json.encode(header) + b"\n"
-        self._digest.update(line)
+        self._hash(line)
         torn = self._size and os.pread(self._fd, 1, self._size - 1) != b"\n"
         self._ahead = b"\n" + line if torn else line
         self._write(b"")
@@ -138,7 +140,7 @@ class TakeFile:
         """Writes event lines with one `write`; when it returns, the kernel has them."""
         data = lines[0] if len(lines) == 1 else b"".join(lines)
         self._write(data)
-        self._digest.update(data)
+        self._hash(data)
         self._events += len(lines)
 
     def sync(self) -> None:
@@ -149,6 +151,7 @@ class TakeFile:
 
     def close(self, *, redacted: int = 0, gaps: int = 0) -> None:
         """Writes the footer, syncs, and only now lets go of a file that was to be overwritten."""
+        self._digest.update(self._unhashed)
         footer = Footer(
             events=self._events, sha256=self._digest.hexdigest(), redacted=redacted, gaps=gaps
         )
@@ -167,6 +170,13 @@ class TakeFile:
             if self._backup is not None:
                 self._backup.rename(self.path)
         os.close(self._fd)
+
+    def _hash(self, data: bytes) -> None:
+        """In larger portions than lines come: most of the time for a short one is in the call."""
+        self._unhashed += data
+        if len(self._unhashed) >= _HASHED_TOGETHER:
+            self._digest.update(self._unhashed)
+            self._unhashed.clear()
 
     def _write(self, data: bytes) -> None:
         data = self._ahead + data if self._ahead else data

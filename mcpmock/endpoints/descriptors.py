@@ -45,13 +45,17 @@ class Descriptor:
         self.fd = fd
         self._chunk = chunk
         self._polled = polled
+        self._waited = False
         self.closed = False
 
-    async def readable(self) -> None:
+    def readable(self) -> Awaitable[None]:
         """Waits until `read` has something to say. Files and /dev/null always have: epoll refuses
         them.
         """
-        await self._wait(trio.lowlevel.wait_readable)
+        if self._waited and not self.closed:
+            # One coroutine less for every message.
+            return trio.lowlevel.wait_readable(self.fd)  # noqa: ASYNC105 (the caller awaits it)
+        return self._wait(trio.lowlevel.wait_readable)
 
     async def writable(self) -> None:
         """Waits until `write` may take something."""
@@ -63,6 +67,7 @@ class Descriptor:
         if self._polled:
             try:
                 await wait(self.fd)
+                self._waited = True
             except PermissionError:
                 self._polled = False
         if not self._polled:

@@ -17,7 +17,7 @@ from mcpmock.cassette.model import Event, Gap, Oversize, embeddable, event_line,
 from mcpmock.cassette.redact import Redactor
 from mcpmock.protocol.messages import Direction, Fragment, Frame
 
-from .pipeline import Action, Hangup, Send, Stage
+from .pipeline import PASS, Action, Hangup, Stage
 from .whole import Assembler, Whole
 
 _JSON = (b"{", b"[")
@@ -59,7 +59,7 @@ class Recorder(Stage):
             self._count_gap(seen, error)
             if self.strict:
                 return (Hangup("what cannot be recorded does not pass"),)
-        return (Send(seen),)
+        return PASS
 
     def finish(self, now: float) -> None:
         """Writes down what no later event gave the chance to write down."""
@@ -79,7 +79,7 @@ class Recorder(Stage):
         """One batch, one append. The look for secrets is quickest over all of it, and mostly ends
         there.
         """
-        lines = self._gap_line(t)
+        lines = self._gap_line(t) if self._pending is not None else []
         if type(frames[0].fact) is Fragment or type(frames[-1].fact) is Fragment:
             lines += self._lines_with_pieces(self.events + len(lines) + 1, t, frames)
         elif self._suspicious(frames):
@@ -111,9 +111,7 @@ class Recorder(Stage):
 
     def _gap_line(self, t: int) -> list[bytes]:
         """What was lost before, to be noted ahead of what comes now."""
-        if self._pending is None:
-            return []
-        gap = Event(n=self.events + 1, t=t, gap=self._pending)
+        gap = Event(n=self.events + 1, t=t, gap=self._pending or Gap())
         return [msgspec.json.encode(gap) + b"\n"]
 
     def _suspicious(self, frames: Sequence[Frame]) -> bool:

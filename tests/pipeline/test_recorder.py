@@ -11,7 +11,7 @@ import pytest
 from mcpmock.cassette.model import Event
 from mcpmock.cassette.read import read
 from mcpmock.cassette.redact import Redactor
-from mcpmock.pipeline.pipeline import Hangup, Pipeline, Send
+from mcpmock.pipeline.pipeline import PASS, Hangup, Pipeline, Send
 from mcpmock.pipeline.recorder import Recorder
 from mcpmock.pipeline.whole import HEAD
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
@@ -55,12 +55,10 @@ class Broken(Redactor):
 
 def fed(recorder: Recorder, *frames: Frame, now: float = 0.0) -> list[Frame]:
     """What the recorder sends on of these frames, fed together."""
-    return [
-        frame
-        for action in recorder.feed(frames, now)
-        if isinstance(action, Send)
-        for frame in action.frames
-    ]
+    actions = recorder.feed(frames, now)
+    if actions is PASS:
+        return list(frames)
+    return [frame for action in actions if isinstance(action, Send) for frame in action.frames]
 
 
 def piece(raw: bytes, last: bool = False) -> Frame:
