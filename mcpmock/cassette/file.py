@@ -147,7 +147,7 @@ class TakeFile:
         """Makes what was written survive a power loss. Slow (milliseconds): once a second is
         enough.
         """
-        os.fdatasync(self._fd)
+        getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has no fdatasync
 
     def close(self, *, redacted: int = 0, gaps: int = 0) -> None:
         """Writes the footer, syncs, and only now lets go of a file that was to be overwritten."""
