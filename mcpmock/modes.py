@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from mcpmock.cassette.file import TakeFile, open_take, pack
+from mcpmock.cassette.file import TakeFile, open_take
 from mcpmock.cassette.model import FORMAT, Cassette, Header
 from mcpmock.cassette.redact import RULES, Redactor
 from mcpmock.endpoints.channel import MessageChannel
@@ -184,7 +184,7 @@ class _Take:
             recorded_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             tool=f"mcpmock {VERSION}",
             transport=transport,
-            target=redactor.argv(target) if redactor else list(target),
+            target=redactor.argv(target) if redactor else _readable(target),
             redaction={"rules": RULES} if redactor else "off",
         )
         try:
@@ -210,9 +210,12 @@ class _Take:
         redacted = self.recorder.redactor.count if self.recorder.redactor else 0
         try:
             self.recorder.finish(trio.current_time())
-            self.file.close(redacted=redacted, gaps=self.recorder.lost)
-            if self.packed is not None:
-                pack(self.file.path, self.packed, overwrite=self.recording.overwrite)
+            self.file.close(
+                redacted=redacted,
+                gaps=self.recorder.lost,
+                packed=self.packed,
+                overwrite=self.recording.overwrite,
+            )
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
 
@@ -221,17 +224,19 @@ async def _open(recording: Recording, say: Say) -> _Take:
     """Opens the file to record to; one that another recorder holds for long is left to it, and a
     sibling taken.
     """
-    path, packed = _paths(recording)
+    path, packed = _paths(recording, recording.output)
+    whole = packed is None  # a `.gz` is made at the end, and then overwritten or added to
     give_up = trio.current_time() + LOCK_WAIT
-    file = open_take(path, overwrite=recording.overwrite, new=recording.new)
-    while file is None and trio.current_time() < give_up:
+    while True:
+        file = open_take(path, overwrite=whole and recording.overwrite, new=whole and recording.new)
+        if file is not None or trio.current_time() >= give_up:
+            break
         await trio.sleep(_LOCK_POLL)
-        file = open_take(path, overwrite=recording.overwrite, new=recording.new)
     if file is None:
-        sibling = path.with_name(f"{path.stem}.{os.getpid()}{path.suffix}")
-        say(f"{path}: another mcpmock is recording to it; recording to {sibling}")
-        file = open_take(sibling, new=True)
-        packed = packed and sibling.with_name(sibling.name + ".gz")
+        sibling = _sibling(packed or path)
+        say(f"{packed or path}: another mcpmock is recording to it; recording to {sibling}")
+        path, packed = _paths(recording, sibling)
+        file = open_take(path, new=True)
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
@@ -241,13 +246,23 @@ async def _open(recording: Recording, say: Say) -> _Take:
     return take
 
 
-def _paths(recording: Recording) -> tuple[Path, Path | None]:
+def _paths(recording: Recording, output: Path) -> tuple[Path, Path | None]:
     """The file to write to, and the one to pack it into at the end, if any."""
-    output = recording.output
-    if recording.folder:
+    if recording.folder and output == recording.output:
         return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl", None
     if output.suffix != ".gz":
         return output, None
     if recording.new and output.exists():
         raise CassetteError(output, "exists", hint="leave out --new to add a take to it")
-    return output.with_suffix(""), output
+    return output.with_name(output.name + ".part"), output
+
+
+def _sibling(path: Path) -> Path:
+    """`s.jsonl` -> `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`."""
+    suffix = ".jsonl.gz" if path.name.endswith(".jsonl.gz") else path.suffix
+    return path.with_name(f"{path.name.removesuffix(suffix)}.{os.getpid()}{suffix}")
+
+
+def _readable(words: Sequence[str]) -> list[str]:
+    """A command line for a header: arguments may be any bytes."""
+    return [os.fsencode(word).decode("utf-8", "replace") for word in words]

@@ -171,7 +171,7 @@ async def test_a_folder_gets_a_file_for_each_run(stage: Stage, tmp_path: Path) -
 @pytest.mark.parametrize(("overwrite", "takes"), [(False, 2), (True, 1)])
 async def test_packing(stage: Stage, tmp_path: Path, overwrite: bool, takes: int) -> None:
     """A `.gz` is recorded plain and packed at the clean close, behind what it holds or instead."""
-    packed, plain = tmp_path / "a.jsonl.gz", tmp_path / "a.jsonl"
+    packed, plain = tmp_path / "a.jsonl.gz", tmp_path / "a.jsonl.gz.part"
     packed.write_bytes(gzip.compress(cassette_file()))
     seen: list[bytes] = []
     stage.meanwhile = lambda: seen.append(plain.read_bytes())

@@ -78,7 +78,7 @@ async def test_a_sibling_is_not_packed_into_a_file_of_another(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path
 ) -> None:
     """What is recorded to a sibling stays in a sibling."""
-    holder = open_take(tmp_path / "a.jsonl")
+    holder = open_take(tmp_path / "a.jsonl.gz.part")
     assert holder is not None
     try:
         await stage.record(tmp_path / "a.jsonl.gz", overwrite=True)

@@ -82,11 +82,11 @@ def _unpack(packed: bytes, *, damaged: bool) -> bytes:
     return data
 
 
-def rewrite(path: Path, data: bytes) -> None:
+def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
     """Puts `data` in the place of the file, or leaves the old one as it was.
 
     Raises CassetteError; a file that is being recorded to is left alone, or the rest of the
-    recording would be lost.
+    recording would be lost, and so is one that no longer holds what `data` was made from (`was`).
     """
     path = path.resolve()
     locked: int | None = None
@@ -94,9 +94,9 @@ def rewrite(path: Path, data: bytes) -> None:
         if path.exists():
             locked = _open(path, os.O_RDONLY | os.O_NONBLOCK)
             if not _lock(locked, path):
-                raise CassetteError(
-                    path, "is being recorded to", hint="try again when that is over"
-                )
+                raise CassetteError(path, "is being recorded to", hint="try again later")
+            if was is not None and read_bytes(path) != was:
+                raise CassetteError(path, "was recorded to meanwhile", hint="run it again")
         _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
         raise CassetteError(path, _words(error)) from error
@@ -149,8 +149,19 @@ class TakeFile:
         """
         getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has no fdatasync
 
-    def close(self, *, redacted: int = 0, gaps: int = 0) -> None:
-        """Writes the footer, syncs, and only now lets go of a file that was to be overwritten."""
+    def close(
+        self,
+        *,
+        redacted: int = 0,
+        gaps: int = 0,
+        packed: Path | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Writes the footer, syncs, and only now lets go of a file that was to be overwritten.
+
+        With `packed`, moves the whole file into that `.gz` (or, to `overwrite`, in its place),
+        still under the lock: another recorder that waits for it starts on a fresh file.
+        """
         self._digest.update(self._unhashed)
         footer = Footer(
             events=self._events, sha256=self._digest.hexdigest(), redacted=redacted, gaps=gaps
@@ -158,6 +169,8 @@ class TakeFile:
         try:
             self._write(msgspec.json.encode({"footer": footer}) + b"\n")
             self.sync()
+            if packed is not None:
+                pack(self.path, packed, overwrite=overwrite)
             if self._backup is not None:
                 self._backup.unlink(missing_ok=True)
         finally:
@@ -198,11 +211,11 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
     refuses an existing one. Raises CassetteError for whatever cannot be a cassette, before anything
     was changed.
     """
-    existed = path.exists()
-    if new and existed:
-        raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
+        existed = path.exists()
+        if new and existed:
+            raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
         fd = _open(path, flags | (os.O_EXCL if new else 0))
     except OSError as error:
         raise CassetteError(path, _words(error)) from error
@@ -217,6 +230,9 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
         if not (overwrite and existed):
             return TakeFile(path, fd, backup=None, created=not existed)
         return _start_anew(path, fd)
+    except OSError as error:
+        os.close(fd)
+        raise CassetteError(path, _words(error)) from error
     except BaseException:
         os.close(fd)
         raise
@@ -250,13 +266,11 @@ def _replace(path: Path, data: bytes) -> None:
 def _start_anew(path: Path, fd: int) -> TakeFile:
     """Moves the locked old file aside and locks a fresh one in its place.
 
-    An old `.bak` is from an overwriting that never closed cleanly: it is the good one, and stays.
+    A `.bak` that is there already is somebody's, or from an overwriting that never ended: it stays.
     """
-    backup = path.with_name(path.name + ".bak")
-    if backup.exists():
-        path.unlink()
-    else:
-        path.rename(backup)
+    names = (path.with_name(f"{path.name}.bak{number or ''}") for number in range(1000))
+    backup = next(name for name in names if not os.path.lexists(name))
+    path.rename(backup)
     fresh = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     fcntl.flock(fresh, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(fd)

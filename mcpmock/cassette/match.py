@@ -93,7 +93,7 @@ class Matcher:
         found = (self._find_asked(live, request, tier) for tier in range(self.tiers))
         return next((match for match in found if match is not None), None)
 
-    def repeats(self, frame: Frame) -> list[ClientEvent]:
+    def repeats(self, frame: Frame) -> list[Match]:
         """All requests that a live one is the same as, used or not, at the strictest tier that has
         any.
         """
@@ -101,11 +101,14 @@ class Matcher:
         if live is None:
             return []
         for tier in range(self.tiers):
-            variable = [i for i in self._variables() if self._bind(i, live, tier) is not None]
-            indices = sorted({*self._index(tier).get(live.key(tier), ()), *variable})
-            found = [self.score.client[index] for index in indices]
-            if any(event.calls for event in found):
-                return [event for event in found if event.calls]
+            same_key = {index: Bindings() for index in self._index(tier).get(live.key(tier), ())}
+            bound = {index: self._bind(index, live, tier) for index in self._variables()}
+            found = same_key | {
+                i: bindings for i, bindings in bound.items() if bindings is not None
+            }
+            events = [(self.score.client[index], found[index]) for index in sorted(found)]
+            if any(event.calls for event, _ in events):
+                return [Match(event, tier, bindings) for event, bindings in events if event.calls]
         return []
 
     def take(self, match: Match) -> None:
@@ -135,8 +138,10 @@ class Matcher:
         for index in self._variables():
             if exact is not None and index > exact:
                 break
+            if index in self.used:
+                continue
             bindings = self._bind(index, live, tier)
-            if index not in self.used and bindings is not None and self._allowed(index, request):
+            if bindings is not None and self._allowed(index, request):
                 return Match(self.score.client[index], tier, bindings)
         return None if exact is None else Match(self.score.client[exact], tier)
 

@@ -197,11 +197,13 @@ class Redactor:
         for argument in arguments:
             raw = argument.encode("utf-8", "surrogateescape")
             kind, name, value = _assigned_argument(argument)
-            if expected is not None and not argument.startswith("-"):
+            if expected is not None and not argument.startswith("--"):
                 raw = self._placeholder(expected, raw)
             elif kind is not None and value:
                 hidden = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
-                raw = name.encode("utf-8", "surrogateescape") + b"=" + hidden
+                raw = name.encode("utf-8", "surrogateescape") + hidden
+            elif argument.startswith(("{", "[")):
+                raw = self.json(raw)
             else:
                 raw = splice(raw, self._formats(raw, Span(0, len(raw))))
             option = argument.startswith("-") and "=" not in argument
@@ -266,10 +268,15 @@ def _assigned(match: re.Match[bytes]) -> tuple[str | None, Span]:
 
 
 def _assigned_argument(argument: str) -> tuple[str | None, str, str]:
-    """The kind, name and value of `--api-key=X`, and of `--env=API_KEY=X` too."""
-    parts = argument.split("=")
-    for place in range(1, len(parts)):
+    """The kind, the part before and the value of `--api-key=X`, `--env=API_KEY=X`, `X-Api-
+    Key: X`.
+    """
+    parts = re.split(r"(=|:\s?)", argument)
+    for place in range(1, len(parts), 2):
         kind = kind_of_name(parts[place - 1])
         if kind is not None:
-            return kind, "=".join(parts[:place]), "=".join(parts[place:])
+            value = "".join(parts[place + 1 :])
+            scheme = re.match(r"(?:Bearer|Basic|Token) (?=.)", value)
+            before = "".join(parts[: place + 1]) + (scheme[0] if scheme else "")
+            return kind, before, value[scheme.end() :] if scheme else value
     return None, argument, ""

@@ -83,7 +83,8 @@ def _run() -> int:
         return _complain(_only(group))
     except McpMockError as error:
         return _complain(error)
-    sys.stdout.flush()
+    if sys.stdout is not None:  # closed by whoever started us
+        sys.stdout.flush()
     return status if isinstance(status, int) else 0
 
 

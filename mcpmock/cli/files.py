@@ -161,7 +161,7 @@ def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
     formed = canonical(data, times)
     changed = formed.data != data
     if changed:
-        rewrite(path, formed.data)
+        rewrite(path, formed.data, was=data)
     if json:
         emit({"type": "formatted", "file": _encodable(path), "changed": changed, **_counts(formed)})
     if not quiet:

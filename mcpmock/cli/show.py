@@ -46,20 +46,28 @@ _LABEL = 60
 @click.option(
     "--filter",
     "expression",
+    envvar="MCPMOCK_SHOW_FILTER",
     default="",
     metavar="EXPR",
     help="Only events for which all terms hold: method=tools/* tool=get_* kind=error dir=c2s id=7"
     " take=2 text=needle; ! before a term negates it, values are globs.",
 )
-@click.option("--id", "id_", metavar="ID", help="One request and all that belongs to it, whole.")
-@click.option("--raw", "view", flag_value="raw", help="The recorded frames, one a line.")
-@click.option("--mermaid", "view", flag_value="mermaid", help="A sequence diagram for Markdown.")
+@click.option(
+    "--id",
+    "id_",
+    envvar="MCPMOCK_SHOW_ID",
+    metavar="ID",
+    help="One request and all that belongs to it, whole.",
+)
+@click.option("--raw", is_flag=True, help="The recorded frames, one a line.")
+@click.option("--mermaid", is_flag=True, help="A sequence diagram for Markdown.")
 @common
 def show(
     file: Path,
     expression: str,
     id_: str | None,
-    view: str | None,
+    raw: bool,
+    mermaid: bool,
     quiet: bool,
     verbose: bool,  # noqa: ARG001
     json: bool,
@@ -73,8 +81,8 @@ def show(
     from mcpmock.cassette.file import load
     from mcpmock.cassette.timeline import exchange, timeline
 
-    if json and view:
-        raise click.UsageError(f"--json and --{view} exclude each other")
+    if json + raw + mermaid > 1:
+        raise click.UsageError("--json, --raw and --mermaid exclude each other")
     wanted = _filter(expression)
     cassette = load(file)
     for notice in () if quiet else cassette.notices:
@@ -88,10 +96,12 @@ def show(
     if json:
         for row in rows:
             emit(_annotations(row, everything))
-    elif view == "raw":
+    elif raw:
         _write_frames(rows)
     else:
-        _write_lines(_diagram(rows) if view else _timeline(cassette, rows, whole=id_ is not None))
+        _write_lines(
+            _diagram(rows) if mermaid else _timeline(cassette, rows, whole=id_ is not None)
+        )
     return 0
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import select
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,11 +45,27 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 def say(text: str) -> None:
-    """One line to standard error; where that cannot be written, nobody can be told and nothing else
+    """One line to standard error. Where that cannot be written, nobody can be told and nothing else
     ends.
     """
+    _tell(f"mcpmock: {printable(text)}")
+
+
+def _tell(line: str) -> None:
+    """Never waits: a client that does not read our standard error must not freeze its session.
+
+    A pipe that the kernel calls writable takes PIPE_BUF bytes without blocking (POSIX); if it is
+    full, nobody reads.
+    """
     try:
-        click.echo(f"mcpmock: {printable(text)}", err=True)
+        ready = select.poll()
+        ready.register(sys.stderr.fileno(), select.POLLOUT)
+        if not ready.poll(0):
+            return
+    except (OSError, ValueError, AttributeError):
+        pass  # no descriptor behind it: closed, or a caller's own stream
+    try:
+        click.echo(line[: select.PIPE_BUF // 4], err=True)
     except OSError:
         pass
 
@@ -64,7 +82,10 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
         import json
 
         text = json.dumps(value)
-    click.echo(printable(text), err=err)
+    if err:
+        _tell(printable(text))
+    else:
+        click.echo(printable(text))
 
 
 def common(command: _Command) -> _Command:

@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from mcpmock.cassette.match import Miss, NearMiss
-from mcpmock.protocol.messages import S2C, Frame
+from mcpmock.protocol.messages import S2C, Frame, encode
 
 MISS_CODE = -32099
 METHOD_NOT_FOUND = -32601
@@ -56,14 +54,4 @@ def _error(id_: bytes, code: int, message: str, data: Any = None) -> Frame:
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, _encode(error)))
-
-
-def _encode(value: Any) -> bytes:
-    """JSON, also of what msgspec does not write: lone surrogates stay the escapes they were."""
-    try:
-        return msgspec.json.encode(value)
-    except (ValueError, RecursionError):
-        import json
-
-        return json.dumps(value, separators=(",", ":")).encode()
+    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, encode(error)))

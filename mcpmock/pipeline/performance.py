@@ -13,17 +13,19 @@ import re
 from collections.abc import Iterable
 
 import attrs
-import msgspec
 
 from mcpmock.cassette.match import Bindings, Match, Matcher
 from mcpmock.cassette.redact import HOLE, PLACEHOLDER
-from mcpmock.cassette.score import ClientEvent, Cue, Score
+from mcpmock.cassette.score import ClientEvent, Cue, Score, Tie
 from mcpmock.protocol.messages import (
     Batch,
     Frame,
     Notification,
+    ProcessExit,
     Request,
     Response,
+    StreamEnd,
+    encode,
     member,
     parse_items,
     same_id,
@@ -69,6 +71,8 @@ class Performance:
     matcher: Matcher
     answered: int = 0
     """How many answers were played."""
+    answered_ids: set[bytes] = attrs.field(factory=set)
+    """The live ids of the calls whose answer was played."""
     _calls: dict[int, LiveCall] = attrs.field(factory=dict)
     _numbers: dict[bytes, int] = attrs.field(factory=dict)
     """The numbers of the recorded calls by the ids that the live client gave them, the latest of
@@ -151,9 +155,15 @@ class Performance:
             _, place = heapq.heappop(self._due)
             if place in self._played:
                 continue
-            self._played.add(place)
             cue = self.score.cues[place]
+            if _ends_it(cue.frame) and (later := self._still_to_come(place)) is not None:
+                heapq.heappush(self._due, (later, place))
+                continue
+            self._played.add(place)
             self.answered += cue.answers
+            if cue.answers:
+                live = (self._calls[call].id for call in cue.calls if call in self._calls)
+                self.answered_ids.update(live)
             frame = self._render(cue)
             if frame is not None:
                 frames.append(frame)
@@ -166,6 +176,21 @@ class Performance:
         if self._due:
             times.append(self._due[0][0])
         return min(times, default=None)
+
+    def _still_to_come(self, place: int) -> float | None:
+        """When the next of what was recorded before an ending is played: the ending comes behind
+        it.
+        """
+        times = [self._patience_ends(held) for held in self._held if held < place]
+        times += [due for due, other in self._due if other < place and other not in self._played]
+        return min(times, default=None)
+
+    def take_over(self, answered: Iterable[bytes]) -> None:
+        """Another candidate led so far: the calls that it answered are not answered again."""
+        for id_ in answered:
+            for place in self.score.places.get(self._numbers.get(id_, -1), ()):
+                self._played.add(place)
+                self._held.pop(place, None)
 
     def skip(self, raws: Iterable[bytes]) -> None:
         """What another candidate sent already, for no call in particular, need not be sent by this
@@ -207,14 +232,12 @@ class Performance:
             if not self._waiting[place]:
                 released.append(place)
         self._release(released, now)
-        ready = [place for place in self._held if not self._missing(place)]
-        self._schedule({place: self._held.pop(place) for place in ready}, now)
 
     def _release(self, places: Iterable[int], now: float) -> None:
-        ready: dict[int, float] = {}
-        for place in places:
-            (self._held if self._missing(place) else ready)[place] = now
-        self._schedule(ready, now)
+        """These, and what was held for the sake of overlaps that have come: ready together."""
+        self._held.update((place, now) for place in places)
+        ready = [place for place in self._held if not self._missing(place)]
+        self._schedule({place: self._held.pop(place) for place in ready}, now)
 
     def _schedule(self, ready: dict[int, float], now: float) -> None:
         """Cues that can go, with the time since when their causes have happened: pauses count from
@@ -241,7 +264,7 @@ class Performance:
 
     def _missing(self, place: int) -> bool:
         overlaps = self.score.cues[place].overlaps
-        return any(event not in self.matcher.used for event in overlaps)
+        return any(event not in self.matcher.used for event in reversed(overlaps))
 
     def _patience_ends(self, place: int) -> float:
         quiet = self._last_heard + self.pace.overlap_grace
@@ -276,21 +299,40 @@ class Performance:
         if not cue.ties and PLACEHOLDER not in cue.frame.raw:
             return cue.frame
         raw = cue.frame.raw
-        items = elements(raw) if any(tie.item is not None for tie in cue.ties) else None
+        if not isinstance(cue.frame.content, Batch):
+            new = self._render_item(raw, cue.ties)
+        else:
+            new = self._render_batch(raw, cue.ties)
+        if new is None:
+            return None
+        new = _fill(new, self.matcher.bindings)
+        return Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)
+
+    def _render_batch(self, raw: bytes, ties: tuple[Tie, ...]) -> bytes | None:
+        """Each member by itself; one that nobody asked for is left out."""
+        spans = elements(raw) or []
+        rendered = [
+            (span, self._render_item(raw[span.start : span.end], [t for t in ties if t.item == i]))
+            for i, span in enumerate(spans)
+        ]
+        kept = [(span, new) for span, new in rendered if new is not None]
+        if len(kept) < len(rendered):
+            return b"[" + b",".join(new for _, new in kept) + b"]" if kept else None
+        return splice(raw, kept)
+
+    def _render_item(self, raw: bytes, ties: Iterable[Tie]) -> bytes | None:
         replacements: list[tuple[Span, bytes]] = []
-        for tie in cue.ties:
+        for tie in ties:
             live = self._calls.get(tie.call)
             if live is None:
                 continue
             value = live.token if tie.token else live.id
             if value is None:
                 return None
-            start, end = items[tie.item] if items and tie.item is not None else (0, len(raw))
-            span = locate(raw[start:end], tie.path)
+            span = locate(raw, tie.path)
             if span is not None:
-                replacements.append((Span(start + span.start, start + span.end), value))
-        new = _fill(splice(raw, replacements), self.matcher.bindings)
-        return Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)
+                replacements.append((span, value))
+        return splice(raw, replacements)
 
 
 def _fill(raw: bytes, bindings: Bindings) -> bytes:
@@ -300,7 +342,7 @@ def _fill(raw: bytes, bindings: Bindings) -> bytes:
 
     def value(placeholder: re.Match[bytes]) -> bytes:
         live = bindings.get(placeholder[0].decode())
-        return placeholder[0] if live is None else msgspec.json.encode(live)[1:-1]
+        return placeholder[0] if live is None else encode(live)[1:-1]
 
     return HOLE.sub(value, raw)
 
@@ -308,3 +350,7 @@ def _fill(raw: bytes, bindings: Bindings) -> bytes:
 def _is_progress(frame: Frame) -> bool:
     content = frame.content
     return isinstance(content, Notification) and content.method == PROGRESS
+
+
+def _ends_it(frame: Frame) -> bool:
+    return isinstance(frame.fact, StreamEnd | ProcessExit)

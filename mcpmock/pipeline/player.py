@@ -122,7 +122,7 @@ class Player(Stage):
     missed: int = 0
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: list[Performance] = attrs.field(factory=list)
-    _times_asked: dict[int, int] = attrs.field(factory=dict)
+    _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
     _ready: list[Frame] = attrs.field(factory=list)
     _assembler: Assembler = attrs.field(factory=Assembler)
     _said: list[bytes] = attrs.field(factory=list)
@@ -250,12 +250,13 @@ class Player(Stage):
         """
         tier = min(match.tier for _, match in matches)
         kept = [(performance, match) for performance, match in matches if match.tier == tier]
-        for performance, match in kept:
-            performance.hear(match, frame, now)
         leader = self.leading
         self._cast = [performance for performance, _ in kept]
-        if self._cast[0] is not leader:
+        if leader is not None and self._cast[0] is not leader:
             self._cast[0].skip(self._said)
+            self._cast[0].take_over(leader.answered_ids)
+        for performance, match in kept:
+            performance.hear(match, frame, now)
         if tier:
             self.report(Note(live.method, f"matched in spite of {TIERS[tier]}"))
         if len(self._cast) == 1:
@@ -268,15 +269,16 @@ class Player(Stage):
         if repeats == "error" and not stub:
             return False
         for performance in self._cast:
-            events = performance.matcher.repeats(frame)
-            if not events:
+            matches = performance.matcher.repeats(frame)
+            if not matches:
                 continue
-            times = self._times_asked.get(events[0].index, 0)
-            self._times_asked[events[0].index] = times + 1
-            event = events[-1] if repeats == "last" else events[times % len(events)]
-            encore = self.casting.perform(performance.score.excerpt(event.index))
-            encore.matcher.bindings = performance.matcher.bindings
-            encore.hear(Match(event), frame, now)
+            what = (id(performance.score), matches[0].event.index)
+            times = self._times_asked.get(what, 0)
+            self._times_asked[what] = times + 1
+            match = matches[-1] if repeats == "last" else matches[times % len(matches)]
+            encore = self.casting.perform(performance.score.excerpt(match.event.index))
+            encore.matcher.bindings = dict(performance.matcher.bindings)
+            encore.hear(match, frame, now)
             self._encores.append(encore)
             return True
         return False
@@ -306,11 +308,10 @@ class Player(Stage):
     def _play(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""
         frames: list[Frame] = []
-        for place, performance in enumerate((*self._cast, *self._encores)):
+        for performance in self._performing():  # what the other candidates would say is not lost
             played = performance.play(now)
-            if place == 0 or place >= len(self._cast):
-                frames += played
-            if place == 0 and len(self._cast) > 1:
+            frames += played
+            if performance is self.leading and len(self._cast) > 1:
                 self._said += [f.raw for f in played if not isinstance(f.content, Response)]
         self._encores = [encore for encore in self._encores if not encore.finished]
         frames += self._ready  # behind what answers earlier requests of the same read

@@ -38,6 +38,7 @@ __all__ = [
     "Stderr",
     "StreamEnd",
     "decode",
+    "encode",
     "member",
     "parse",
     "parse_items",
@@ -291,6 +292,16 @@ def decode(raw: bytes) -> Any:
             return json.loads(raw)
         except UNREADABLE:
             return None
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON, also of what msgspec does not write: lone surrogates become escapes."""
+    try:
+        return msgspec.json.encode(value)
+    except (ValueError, RecursionError):
+        import json
+
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def member(raw: bytes | None, *path: str) -> bytes | None:

@@ -130,7 +130,7 @@ def test_repeats() -> None:
     found = matcher(request(1, "a"), request(2, "b"), request(3, "a"), notification("a"))
     index(found, request(1, "a"))
 
-    assert [0, 2] == [event.index for event in found.repeats(c2s(request(1, "a")))]
+    assert [0, 2] == [match.event.index for match in found.repeats(c2s(request(1, "a")))]
     assert [] == found.repeats(c2s(request(1, "c")))
 
 
