@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -130,8 +130,7 @@ class Performance:
         recorded = next((event for event in events if event not in self.matcher.used), None)
         for place in self.score.places.get(number, ()):
             if recorded is None or self.score.cues[place].index < recorded:
-                self._played.add(place)
-                self._held.pop(place, None)
+                self._drop(place)
         if recorded is not None:
             self.matcher.used.add(recorded)
             self._happened(recorded, now)
@@ -185,26 +184,29 @@ class Performance:
         times += [due for due, other in self._due if other < place and other not in self._played]
         return min(times, default=None)
 
-    def take_over(self, answered: Iterable[bytes]) -> None:
-        """Another candidate led so far: the calls that it answered are not answered again."""
+    def take_over(self, answered: Iterable[bytes], said: Sequence[bytes], now: float) -> None:
+        """Another candidate led so far: what it answered is not answered again, and what it said
+        for no call in particular (`said`) not said again, the same or in other words (a greeting
+        with its pid).
+        """
         for id_ in answered:
             for place in self.score.places.get(self._numbers.get(id_, -1), ()):
-                self._played.add(place)
-                self._held.pop(place, None)
+                self._drop(place)
+        due = sorted(place for at, place in self._due if at <= now)
+        mine = [p for p in due if not self.score.cues[p].calls and p not in self._played]
+        other = list(said)
+        for place in list(mine):
+            raw = self.score.cues[place].frame.raw
+            if raw in other:
+                other.remove(raw)
+                mine.remove(place)
+                self._drop(place)
+        for place in mine[: len(other)]:
+            self._drop(place)
 
-    def skip(self, raws: Iterable[bytes]) -> None:
-        """What another candidate sent already, for no call in particular, need not be sent by this
-        one too.
-        """
-        for raw in raws:
-            alike = (
-                place
-                for place, cue in enumerate(self.score.cues)
-                if not cue.calls and place not in self._played and cue.frame.raw == raw
-            )
-            place = next(alike, None)
-            if place is not None:
-                self._played.add(place)
+    def _drop(self, place: int) -> None:
+        self._played.add(place)
+        self._held.pop(place, None)
 
     @property
     def finished(self) -> bool:

@@ -253,8 +253,7 @@ class Player(Stage):
         leader = self.leading
         self._cast = [performance for performance, _ in kept]
         if leader is not None and self._cast[0] is not leader:
-            self._cast[0].skip(self._said)
-            self._cast[0].take_over(leader.answered_ids)
+            self._cast[0].take_over(leader.answered_ids, self._said, now)
         for performance, match in kept:
             performance.hear(match, frame, now)
         if tier:
