@@ -78,13 +78,13 @@ class _Reader:
         """A line that ended."""
         if line.startswith(HEADER_START) and refusal(line):
             self._refuse(number, refusal(line) or "")
-        elif (header := _header_of(line)) is not None:
+        elif (header := header_of(line)) is not None:
             self._begin(number, header, line)
         elif (event := _decode(line)) is not None:
             self._settle()
             self._event(number, event)
             self._digest.update(line + b"\n")
-        elif (footer := _footer_of(line)) is not None:
+        elif (footer := footer_of(line)) is not None:
             self._settle()
             self._end(number, footer)
         elif not line.strip():
@@ -107,13 +107,11 @@ class _Reader:
         """A line that is none of ours: torn, perhaps with the next header glued to it."""
         self._settle()
         self._suspect = Damage(number, _reason(line))
-        at = line.find(HEADER_START, 1)
-        while at > 0:
-            header = _header_of(line[at:])
-            if header is not None:
-                self._begin(number, header, line[at:])
-                return
-            at = line.find(HEADER_START, at + 1)
+        glued = header_within(line)
+        if glued is not None:
+            at, header = glued
+            self._begin(number, header, line[at:])
+            return
         self._digest.update(line + b"\n")
 
     def _begin(self, number: int, header: Header, line: bytes) -> None:
@@ -172,7 +170,19 @@ class _Reader:
         self.cassette.notices.append(Notice(number, text))
 
 
-def _header_of(line: bytes) -> Header | None:
+def header_within(line: bytes) -> tuple[int, Header] | None:
+    """Where in a line a header begins, behind whatever was torn there, and the header."""
+    at = line.find(HEADER_START)
+    while at >= 0:
+        header = header_of(line[at:])
+        if header is not None:
+            return at, header
+        at = line.find(HEADER_START, at + 1)
+    return None
+
+
+def header_of(line: bytes) -> Header | None:
+    """The header that a line is, if it is one."""
     if not line.startswith(HEADER_START):
         return None
     try:
@@ -181,7 +191,8 @@ def _header_of(line: bytes) -> Header | None:
         return None
 
 
-def _footer_of(line: bytes) -> Footer | None:
+def footer_of(line: bytes) -> Footer | None:
+    """The footer that a line is, if it is one."""
     if not line.startswith(_FOOTER_START):
         return None
     try:

@@ -12,15 +12,12 @@ import attrs
 import msgspec
 
 from mcpmock.protocol.messages import member
-from mcpmock.protocol.spans import UNREADABLE
 
-from .model import FORMAT, Damage, Header, Take
-from .read import HEADER_START, read, refusal
+from .model import FORMAT, Damage, Header
+from .read import HEADER_START, footer_of, header_within, read, refusal
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
 """Stands in for a header that was lost."""
-_FOOTER_START = b'{"footer":'
-_header = msgspec.json.Decoder(Header)
 
 
 @attrs.frozen
@@ -104,7 +101,7 @@ class _Walk:
                 self._sheet.body.append(line)
         elif damage is not None and not _is_event(raw):
             self._lose(line, damage.reason)
-        elif raw.startswith(_FOOTER_START) and _is_footer(raw):
+        elif footer_of(raw) is not None:
             self._footer(line)
         else:
             self._sheet_for(line).body.append(line)
@@ -122,7 +119,7 @@ class _Walk:
             self.lost.append(Damage(tail.number, "torn"))
 
     def _header(self, line: Line) -> None:
-        start = _header_start(line.raw)
+        start, _ = header_within(line.raw) or (0, None)
         if start:
             self.lost.append(Damage(line.number, "torn, and the next take is glued to it"))
         self._begin(Line(line.number, line.raw[start:]))
@@ -166,24 +163,5 @@ class _Walk:
 
 
 def _is_event(raw: bytes) -> bool:
-    return bool(_under_a_header(raw).events)
-
-
-def _is_footer(raw: bytes) -> bool:
-    return _under_a_header(raw).footer is not None
-
-
-def _under_a_header(raw: bytes) -> Take:
-    """What `read` makes of a line that stands alone."""
-    return read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0]
-
-
-def _header_start(raw: bytes) -> int:
-    """Where in a line its header begins, behind whatever was torn there."""
-    at = raw.index(HEADER_START)
-    while True:
-        try:
-            _header.decode(raw[at:])
-            return at
-        except UNREADABLE:
-            at = raw.index(HEADER_START, at + 1)
+    """Whether `read` takes a line that stands alone under a header for an event."""
+    return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import attrs
 
@@ -73,6 +73,8 @@ class Performance:
     """How many answers were played."""
     answered_ids: set[bytes] = attrs.field(factory=set)
     """The live ids of the calls whose answer was played."""
+    said: list[bytes] = attrs.field(factory=list)
+    """What was played for no call in particular."""
     _calls: dict[int, LiveCall] = attrs.field(factory=dict)
     _numbers: dict[bytes, int] = attrs.field(factory=dict)
     """The numbers of the recorded calls by the ids that the live client gave them, the latest of
@@ -163,6 +165,8 @@ class Performance:
             if cue.answers:
                 live = (self._calls[call].id for call in cue.calls if call in self._calls)
                 self.answered_ids.update(live)
+            if not cue.calls:
+                self.said.append(cue.frame.raw)
             frame = self._render(cue)
             if frame is not None:
                 frames.append(frame)
@@ -184,17 +188,19 @@ class Performance:
         times += [due for due, other in self._due if other < place and other not in self._played]
         return min(times, default=None)
 
-    def take_over(self, answered: Iterable[bytes], said: Sequence[bytes], now: float) -> None:
+    def take_over(self, leader: Performance, now: float) -> None:
         """Another candidate led so far: what it answered is not answered again, and what it said
-        for no call in particular (`said`) not said again, the same or in other words (a greeting
-        with its pid).
+        for no call in particular not said again, the same or in other words (a greeting with its
+        pid).
         """
-        for id_ in answered:
+        for id_ in leader.answered_ids:
             for place in self.score.places.get(self._numbers.get(id_, -1), ()):
                 self._drop(place)
+        self.answered_ids |= leader.answered_ids
+        self.said += leader.said
         due = sorted(place for at, place in self._due if at <= now)
         mine = [p for p in due if not self.score.cues[p].calls and p not in self._played]
-        other = list(said)
+        other = list(leader.said)
         for place in list(mine):
             raw = self.score.cues[place].frame.raw
             if raw in other:
@@ -255,10 +261,10 @@ class Performance:
             due = max(now, max(since, self._chain_due.get(cue.chain, since)) + pause)
             if cue.answers and cue.chain in self._progress_due:
                 due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
-            if pause == 0:
-                due = floor = max(due, floor)
             if pause:
                 due = round(due, 6)  # recorded times are in us: what came together stays together
+            else:
+                due = floor = max(due, floor)
             self._chain_due[cue.chain] = due
             if _is_progress(cue.frame):
                 self._progress_due[cue.chain] = due

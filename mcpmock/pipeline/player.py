@@ -125,8 +125,6 @@ class Player(Stage):
     _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
     _ready: list[Frame] = attrs.field(factory=list)
     _assembler: Assembler = attrs.field(factory=Assembler)
-    _said: list[bytes] = attrs.field(factory=list)
-    """What went out, for no call in particular, while there were several candidates."""
     _armed: float | None = None
     _closing: str | None = None
 
@@ -253,7 +251,7 @@ class Player(Stage):
         leader = self.leading
         self._cast = [performance for performance, _ in kept]
         if leader is not None and self._cast[0] is not leader:
-            self._cast[0].take_over(leader.answered_ids, self._said, now)
+            self._cast[0].take_over(leader, now)
         for performance, match in kept:
             performance.hear(match, frame, now)
         if tier:
@@ -308,10 +306,7 @@ class Player(Stage):
         """Sends what is due and says when to come again."""
         frames: list[Frame] = []
         for performance in self._performing():  # what the other candidates would say is not lost
-            played = performance.play(now)
-            frames += played
-            if performance is self.leading and len(self._cast) > 1:
-                self._said += [f.raw for f in played if not isinstance(f.content, Response)]
+            frames += performance.play(now)
         self._encores = [encore for encore in self._encores if not encore.finished]
         frames += self._ready  # behind what answers earlier requests of the same read
         self._ready = []

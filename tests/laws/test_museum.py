@@ -72,6 +72,18 @@ def test_a_change_of_the_leading_session_loses_no_answer() -> None:
     assert [response(1), response(2)] == heard(*one, ("take", None), *two, live=live)
 
 
+def test_progress_of_the_old_leader_silences_nothing_of_the_new_one() -> None:
+    """Only what was said for no call in particular counts as said."""
+    x = request(1, "x", token=7)
+    one = (c(x), s(progress(7)), s(response(1)), c(request(2, "y")), s(response(2)))
+    two = (s(b"hello"), c(x), s(response(1)), c(request(2, "z")), s(response(2)))
+    live = [(0.0, [c2s(x)]), (1.0, [c2s(request(2, "z"))])]
+
+    assert [progress(7), response(1), b"hello", response(2)] == heard(
+        *one, ("take", None), *two, live=live
+    )
+
+
 def test_a_recorded_exit_comes_behind_the_answers() -> None:
     """An answer that is held back for its progress is not cut off by the end that was recorded
     behind it.
