@@ -26,8 +26,9 @@ from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.process import ProcessChannel, start_process
 from mcpmock.endpoints.stdio import take_stdio
 from mcpmock.errors import CassetteError, RecordingIncomplete
-from mcpmock.pipeline.pipeline import Pipeline, Stage
+from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.recorder import Recorder
+from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.version import VERSION
 

@@ -9,6 +9,7 @@ the channels'; `modes` says what is put together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import trio
 
@@ -64,15 +65,22 @@ class Session:
         self._over.set()
 
     async def _pump_client(self) -> None:
-        await self._pump(self.client.receive, self.server or self.client)
+        await self._pump_all(self.client, self.server or self.client)
         self.client_left()
 
     async def _pump_server(self, server: MessageChannel) -> None:
         """All that the server has to say, on all its ways, and then the session is over."""
-        async with trio.open_nursery() as nursery:
-            for receive in server.receivers:
-                nursery.start_soon(self._pump, receive, self.client)
+        await self._pump_all(server, self.client)
         self._over.set()
+
+    async def _pump_all(self, channel: MessageChannel, feeds: MessageChannel) -> None:
+        """None of what is read independently waits for another, not for what it feeds either."""
+        async with trio.open_nursery() as nursery:
+            for receive in channel.receivers:
+                nursery.start_soon(self._pump, receive, feeds)
+            with suppress(trio.EndOfChannel):
+                while True:
+                    nursery.start_soon(self._pump, await channel.another_receiver(), feeds)
 
     async def _pump(self, receive: Receive, feeds: MessageChannel) -> None:
         while True:

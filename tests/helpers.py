@@ -12,7 +12,7 @@ from typing import Any
 from mcpmock.cassette.model import Cassette, Episode, event_line
 from mcpmock.cassette.read import read
 from mcpmock.cassette.score import Score, compose
-from mcpmock.pipeline.pipeline import Pipeline, Stage
+from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.protocol.messages import (
     C2S,
@@ -24,6 +24,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
+from mcpmock.protocol.stage import Stage
 
 HEADER = (
     b'{"mcpmock":1,"recorded_at":"2026-11-20T10:00:00.000Z","tool":"tests","transport":"stdio"}\n'

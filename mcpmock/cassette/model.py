@@ -276,7 +276,7 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
     if not isinstance(frame.fact, messages.Stderr | messages.ProcessExit):
         parts.append(b',"d":"%b"' % frame.direction.value.encode())
     parts += (b",", *_fields(frame))
-    if frame.fact is None and frame.eol != b"\n":
+    if frame.fact is None and frame.eol != b"\n" and (frame.eol or frame.exchange is None):
         parts.append(b',"eol":' + _json.encode(frame.eol.decode()))
     if redacted:
         parts.append(b',"redacted":true')

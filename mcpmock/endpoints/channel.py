@@ -36,10 +36,16 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
 
     @property
     def receivers(self) -> Sequence[Receive]:
-        """What is read independently of each other: a process has three (stdout, stderr, exit),
-        most channels one.
+        """What is read independently of each other, from the start: a process has three (stdout,
+        stderr, exit), most channels one.
         """
         return (self.receive,)
+
+    async def another_receiver(self) -> Receive:
+        """The next thing to be read independently of all others that opens later: HTTP opens one
+        with every exchange. Raises trio.EndOfChannel when there will be none any more.
+        """
+        raise trio.EndOfChannel
 
     @abstractmethod
     async def receive(self) -> list[Frame]:

@@ -1,4 +1,4 @@
-"""`Stage` and `Pipeline`: a row of pure stages that frames pass, and a heap of what is due later.
+"""`Pipeline`: a row of pure stages that frames pass, and a heap of what is due later.
 
         client end  <->  stage 0  <->  stage 1  <->  ...  <->  server end
                  C2S ->                                     <- S2C
@@ -19,60 +19,7 @@ from itertools import count
 import attrs
 
 from mcpmock.protocol.messages import C2S, Frame
-
-
-@attrs.define
-class Send:
-    """Send these frames on their way, all of one direction, in order; `after` is in seconds from
-    now.
-    """
-
-    frames: Sequence[Frame]
-    after: float = 0.0
-
-
-@attrs.define
-class Wake:
-    """Call the stage's `wake` at this time, on the clock of `now`: a sum of a difference would come
-    too early.
-
-    Waking too often does no harm, and is never taken back.
-    """
-
-    at: float
-
-
-@attrs.define
-class Hangup:
-    """End the session: nothing more goes either way. `why` is for the log."""
-
-    why: str = ""
-    after: float = 0.0
-
-
-Action = Send | Wake | Hangup
-
-
-PASS: tuple[Action, ...] = (Send(()),)
-"""What `feed` gives to send on just what it was given: the same as a Send of it, and quicker."""
-
-
-class Stage:
-    """One piece of behaviour. All three verbs give actions; all default to letting
-    everything pass.
-    """
-
-    def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """The session begins, before any frame."""
-        return ()
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        """Frames arrived together, all of one direction. What is not sent on ends here."""
-        return PASS
-
-    def wake(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """The time that a `Wake` named has come."""
-        return ()
+from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
 @attrs.define

@@ -32,10 +32,10 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.session import CANCELLED
+from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 
 from .answers import empty_result, method_not_found, miss_error, too_long
 from .performance import Pace, Performance
-from .pipeline import Action, Hangup, Send, Stage, Wake
 from .whole import Assembler
 
 

@@ -16,8 +16,8 @@ import msgspec
 from mcpmock.cassette.model import Event, Gap, Oversize, embeddable, event_line, event_lines
 from mcpmock.cassette.redact import Redactor
 from mcpmock.protocol.messages import Direction, Fragment, Frame
+from mcpmock.protocol.stage import PASS, Action, Hangup, Stage
 
-from .pipeline import PASS, Action, Hangup, Stage
 from .whole import Assembler, Whole
 
 _JSON = (b"{", b"[")

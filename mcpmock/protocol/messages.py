@@ -13,6 +13,18 @@ from typing import Any
 
 import msgspec
 
+from .facts import (
+    ExchangeEnd,
+    Fact,
+    Fragment,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    SseMeta,
+    Stderr,
+    StreamEnd,
+)
 from .spans import UNREADABLE, elements, locate, members
 
 __all__ = [
@@ -97,78 +109,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     """
 
 
-class Fragment(msgspec.Struct, frozen=True, gc=False):
-    """A piece of a line too long to hold; the piece with `last` ends it. Pieces are forwarded as
-    they come.
-    """
-
-    last: bool = False
-
-
-class Stderr(msgspec.Struct, frozen=True, gc=False):
-    """`raw` holds what the server wrote to standard error in one go."""
-
-
-class StreamEnd(msgspec.Struct, frozen=True, gc=False):
-    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or
-    `reset`.
-    """
-
-    how: str = "eof"
-
-
-class ProcessExit(msgspec.Struct, frozen=True, gc=False):
-    """The server process ended: with an exit `code`, or by a `signal`."""
-
-    code: int | None = None
-    signal: int | None = None
-
-    @property
-    def status(self) -> int:
-        """As a shell counts: the code, or 128 + the signal's number."""
-        return 128 + self.signal if self.signal is not None else self.code or 0
-
-
-class HttpRequest(msgspec.Struct, frozen=True, gc=False):
-    """The head of an HTTP request; header names, order and repetitions as sent."""
-
-    method: str
-    target: str
-    headers: list[tuple[str, str]]
-
-
-class HttpResponse(msgspec.Struct, frozen=True, gc=False):
-    """The head of an HTTP response; header names, order and repetitions as sent."""
-
-    status: int
-    reason: str
-    headers: list[tuple[str, str]]
-
-
-class HttpBody(msgspec.Struct, frozen=True, gc=False):
-    """`raw` holds a body that is not MCP: an error page, an OAuth answer."""
-
-
-class SseMeta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a server-sent event carried besides its data; the message it belongs to is the next one
-    of the exchange.
-    """
-
-    id: str | None = None
-    event: str | None = None
-    retry: int | None = None
-    comment: str | None = None
-
-
-class ExchangeEnd(msgspec.Struct, frozen=True, gc=False):
-    """An HTTP exchange is over: `eof`, `closed` or `reset`."""
-
-    how: str = "eof"
-
-
 Message = Request | Notification | Response | Batch | Opaque
-_StdioFact = Fragment | Stderr | StreamEnd | ProcessExit
-Fact = _StdioFact | HttpRequest | HttpResponse | HttpBody | SseMeta | ExchangeEnd
 Content = Message | Fact
 
 
@@ -176,9 +117,12 @@ class Frame(msgspec.Struct, gc=False):
     """One thing that crossed the wire.
 
     `raw` is exactly what was on the wire with its framing removed, and `eol` is the framing: the
-    bytes that ended the line, `b""` for a line that ended without any. `fact` is set where a frame
-    is no message but something that happened to the transport. `exchange` numbers the HTTP exchange
-    that carried it, None on stdio.
+    bytes that ended the line, `b""` for a line that ended without any; on HTTP nothing but a CR LF
+    says something, namely how the lines of a server-sent event end. `fact` is set where a frame is
+    no message but something that happened to the transport. `exchange` numbers the HTTP exchange
+    that carried it, None on stdio. `wire` is set where the bytes with their framing are known and
+    more than `raw` and `eol`: a whole server-sent event. Who changes a message makes a new frame,
+    without it.
     """
 
     direction: Direction
@@ -186,6 +130,7 @@ class Frame(msgspec.Struct, gc=False):
     eol: bytes = b"\n"
     fact: Fact | None = None
     exchange: int | None = None
+    wire: bytes | None = None
     _message: Message | None = None
 
     @property
@@ -200,7 +145,7 @@ class Frame(msgspec.Struct, gc=False):
     @property
     def size(self) -> int:
         """Bytes on the wire."""
-        return len(self.raw) + len(self.eol)
+        return len(self.raw) + len(self.eol) if self.wire is None else len(self.wire)
 
 
 class _Envelope(msgspec.Struct, gc=False):

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 import attrs
 import pytest
 
-from mcpmock.pipeline.pipeline import Action, Hangup, Pipeline, Send, Stage, Wake
+from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 from tests.helpers import c2s, s2c, script
 
 A, B = b"a", b"b"

@@ -11,10 +11,11 @@ import pytest
 from mcpmock.cassette.model import Event
 from mcpmock.cassette.read import read
 from mcpmock.cassette.redact import Redactor
-from mcpmock.pipeline.pipeline import PASS, Hangup, Pipeline, Send
+from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.recorder import Recorder
 from mcpmock.pipeline.whole import HEAD
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
+from mcpmock.protocol.stage import PASS, Hangup, Send
 from tests.helpers import HEADER, INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
 
 
