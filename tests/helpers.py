@@ -9,9 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from mcpmock.cassette.compose import compose
 from mcpmock.cassette.model import Cassette, Episode, event_line
 from mcpmock.cassette.read import read
-from mcpmock.cassette.score import Score, compose
+from mcpmock.cassette.score import Score
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.protocol.messages import (

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -49,14 +50,34 @@ def test_the_examples_are_true(kind: str, text: str, folder: Path) -> None:
         name = text.split("\n")[0].removeprefix("# ")
         (folder / name).write_text(text, "utf-8")
         return
+    with ExitStack() as stack:
+        for step in re.split(r"^\$ ", text, flags=re.M)[1:]:
+            command, _, shown = step.partition("\n")
+            process = typed(command.removesuffix(" &"), folder)
+            if command.endswith(" &"):
+                stack.callback(end, process)
+                assert process.stdout is not None
+                came = "".join(process.stdout.readline() for _ in shown.splitlines())
+            else:
+                came, _ = process.communicate(timeout=60)
+
+            lines = sorted(came.splitlines()) if "..." not in shown else None
+            assert lines == sorted(shown.splitlines()) or re.fullmatch(expression(shown), came), (
+                came
+            )
+
+
+def typed(command: str, folder: Path) -> subprocess.Popen[str]:
+    """A line as the reader's shell runs it."""
     environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(Path(__file__).parents[1])
-    for step in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, shown = step.partition("\n")
-        came = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, timeout=60, check=False,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
-        ).stdout  # fmt: skip
+    return subprocess.Popen(
+        f"exec {command}" if "|" not in command else command, shell=True, cwd=folder, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+    )  # fmt: skip
 
-        lines = sorted(came.splitlines()) if "..." not in shown else None
-        assert lines == sorted(shown.splitlines()) or re.fullmatch(expression(shown), came), came
+
+def end(process: subprocess.Popen[str]) -> None:
+    """What the reader's `kill %1` does."""
+    process.terminate()
+    process.communicate(timeout=10)

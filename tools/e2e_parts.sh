@@ -13,11 +13,13 @@ PARTS=${MCPMOCK_E2E_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/mcpmock-e2e}
 
 PY2=(mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.10.19)
 PY1=(mcp==1.30.0)
-PEERS=(mcp-rec==0.1.1 mcp-cassette==0.4.0) # the benchmarks compare with these two
+# The benchmarks compare with these; mcp-recorder 0.5.0 does not start with starlette 1.
+PEERS=(mcp-rec==0.1.1 'mcp-cassette[http]==0.4.0' mcp-recorder==0.5.0 'starlette<1')
 NPM=(
     @modelcontextprotocol/sdk@1.32.2
     @modelcontextprotocol/client@2.4.0
     @modelcontextprotocol/server@2.4.0
+    @modelcontextprotocol/node@2.1.2
     @modelcontextprotocol/server-everything@2026.8.31
     @modelcontextprotocol/server-filesystem@2026.8.31
     @modelcontextprotocol/server-memory@2026.8.31
@@ -51,10 +53,13 @@ install_npm() {
     local name=$1 folder=$PARTS/$1
     shift
     say "installing $name: $*"
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --loglevel=error "$@" >&2
-    digest "$@" >"$folder/.pins"
+    rm -rf "$folder.new"
+    mkdir -p "$folder.new"
+    npm install --prefix "$folder.new" --no-audit --no-fund --ignore-scripts --loglevel=error \
+        "$@" >&2
+    digest "$@" >"$folder.new/.pins"
+    rm -rf "$folder" # only now: a test may be using it
+    mv "$folder.new" "$folder"
 }
 
 # python_312: print a Python of 3.12 or newer.  A name on PATH may be a pyenv shim that only fails.

@@ -15,8 +15,8 @@ from typing import Literal
 import attrs
 import msgspec
 
-from mcpmock.protocol.messages import S2C, Frame, Stderr, member
-from mcpmock.protocol.spans import members, splice
+from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
+from mcpmock.protocol.spans import elements, members, splice
 
 from .model import Damage, Event, Footer, Header, event_line
 from .sheets import Line, Sheet, take_apart
@@ -130,8 +130,9 @@ def _formed(sheet: Sheet, times: Times) -> Sheet:
     """The take in canonical form, sealed again if it was."""
     assert sheet.header is not None, "because only a damaged cassette has lost one"
     formed = Sheet(Line(0, _formed_header(sheet.header.raw, times)))
+    numbers = _Numbers()
     for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
-        formed.body.append(Line(0, _formed_event(raw, n, times)))
+        formed.body.append(Line(0, _formed_event(raw, n, times, numbers)))
     if sheet.footer is not None:
         outer = _fields(sheet.footer.raw)
         outer["footer"] = _object(_fields(outer["footer"]) | formed.seal, Footer.__struct_fields__)
@@ -146,14 +147,51 @@ def _formed_header(raw: bytes, times: Times) -> bytes:
     return _object(fields, Header.__struct_fields__)
 
 
-def _formed_event(raw: bytes, n: int, times: Times) -> bytes:
+@attrs.define
+class _Numbers:
+    """Sessions and exchanges, numbered by their first appearance. Session 1 is no session: that of
+    all who have none.
+    """
+
+    sessions: dict[bytes, bytes] = attrs.field(factory=lambda: {b"1": b"1"})
+    exchanges: dict[bytes, bytes] = attrs.field(factory=dict)
+
+    def renumber(self, fields: dict[str, bytes]) -> None:
+        for name, known in (("s", self.sessions), ("x", self.exchanges)):
+            if name in fields:
+                fields[name] = known.setdefault(fields[name], b"%d" % (len(known) + 1))
+
+
+def _formed_event(raw: bytes, n: int, times: Times, numbers: _Numbers) -> bytes:
     fields = {name: value for name, value in _fields(raw).items() if _DEFAULTS.get(name) != value}
     fields["n"] = b"%d" % n
+    numbers.renumber(fields)
+    if "http" in fields:
+        fields["http"] = _dateless(fields["http"])
     if times == "drop":
         fields.pop("t", None)
     elif times == "round" and "t" in fields:
         fields["t"] = b"%d" % (round(int(fields["t"]) / ROUND_TO) * ROUND_TO)
     return _object(fields, Event.__struct_fields__)
+
+
+def _dateless(head: bytes) -> bytes:
+    """A head without its `Date`: the one field that differs every time, and that nobody acts on."""
+    place = (members(head) or {}).get("headers")
+    spans = None if place is None else elements(head[slice(*place)])
+    if place is None or spans is None:
+        return head
+    fields = [head[place.start + span.start : place.start + span.end] for span in spans]
+    kept = [field for field in fields if not _is_date(field)]
+    return head if kept == fields else splice(head, [(place, b"[" + b",".join(kept) + b"]")])
+
+
+def _is_date(field: bytes) -> bool:
+    match decode(field):
+        case [str(name), *_]:
+            return name.lower() == "date"
+        case _:
+            return False
 
 
 def _fields(raw: bytes) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ import attrs
 
 from mcpmock.protocol.messages import Direction
 
+from .summary import head_text
 from .timeline import KINDS, Row
 
 _DIRECTIONS = tuple(direction.value for direction in Direction)
@@ -25,6 +26,9 @@ _READERS: dict[str, Callable[[Row], tuple[str | None, ...]]] = {
     "dir": lambda row: (row.event.d,),
     "id": lambda row: row.id_forms,
     "take": lambda row: (str(row.take),),
+    "s": lambda row: (str(row.event.s),),
+    "x": lambda row: (_number(row.event.x),),
+    "status": lambda row: (_number(row.status),),
     "text": lambda row: (_text(row),),
 }
 _CHOICES = {"kind": KINDS, "dir": _DIRECTIONS}
@@ -71,8 +75,12 @@ def _term(text: str) -> Term:
     return Term(key, pattern, negated=text.startswith("!"))
 
 
+def _number(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
 def _text(row: Row) -> str:
     """The whole payload, and its summary, where strings stand without their JSON escapes."""
     frame = row.event.frame
-    raw = b"" if frame is None else frame.raw
+    raw = b"" if frame is None else frame.raw or head_text(frame).encode("utf-8", "surrogatepass")
     return f"{raw.decode('utf-8', 'replace')}\n{row.summary}"

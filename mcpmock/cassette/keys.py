@@ -3,7 +3,8 @@
 Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
 version. Everything else is strict, but for what JSON itself does not tell apart: the order of
 members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
-not). The relaxed tiers leave out more, one after the other. Used by `match`.
+not). Over HTTP the head counts too (`fingerprint`). The relaxed tiers leave out more, one after the
+other. Used by `match`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,21 @@ from mcpmock.protocol.messages import (
     Batch,
     Content,
     Frame,
+    HttpRequest,
     Notification,
     Request,
     decode,
     parse_items,
 )
 
-TIERS = ("exact", "another client's identity or capabilities")
+from .fingerprint import Fingerprint, at, fingerprint
+
+TIERS = (
+    "exact",
+    "another client's identity or capabilities",
+    "another protocol version in the header",
+    "other HTTP header fields",
+)
 """What each tier forgives, the strictest first; the numbers are the places in this tuple."""
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
@@ -44,41 +53,56 @@ class Asked:
     """A message as matching sees it: `kind` and `params` say what it asks, whatever its ids are.
 
     `params` is the decoded value with the volatile parts left out; where no decoder takes the
-    bytes, the bytes.
+    bytes, the bytes. `http` is what counts of the head it came with, None where it has none. A
+    request that carries no message (GET, DELETE) has its HTTP method for a `method`.
     """
 
     method: str
     params: Any
+    http: Fingerprint | None = None
 
     def at(self, tier: int) -> Any:
         """What counts of the parameters at this tier."""
         return _without_identity(self.params) if tier else self.params
 
-    def key(self, tier: int) -> tuple[str, bytes]:
-        """Equal for messages that are the same at this tier. Not for storing."""
+    def http_at(self, tier: int) -> Fingerprint | None:
+        """What counts of the head at this tier."""
+        return None if self.http is None else at(self.http, tier)
+
+    def key(self, tier: int, *, bare: bool = False) -> Key:
+        """Equal for messages that are the same at this tier; with `bare` whatever their heads. Not
+        for storing.
+        """
         params = self.at(tier)
+        heads = () if bare or self.http is None else tuple(sorted(at(self.http, tier).items()))
         if isinstance(params, bytes):
-            return self.method, b"\0" + params
+            return self.method, b"\0" + params, heads
         try:
-            return self.method, msgspec.json.encode(params, order="sorted")
+            return self.method, msgspec.json.encode(params, order="sorted"), heads
         except (ValueError, RecursionError):
-            return self.method, b"\0" + repr(params).encode("utf-8", "surrogatepass")
+            return self.method, b"\0" + repr(params).encode("utf-8", "surrogatepass"), heads
 
 
-def asked_of(frame: Frame) -> Asked | None:
+Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
+
+
+def asked_of(frame: Frame, head: HttpRequest | None = None) -> Asked | None:
     """How matching sees a client frame; None for what is matched otherwise (responses, noise,
     facts).
     """
     content = frame.content
+    if isinstance(content, HttpRequest):
+        return Asked(content.method, {}, fingerprint(content, with_path=True))
+    http = None if head is None else fingerprint(head, with_path=False)
     if isinstance(content, Batch):
         items = [_asked(item) for item in parse_items(frame.raw)]
-        return Asked("batch", [[item.method, item.params] for item in items if item])
-    return _asked(content)
+        return Asked("batch", [[item.method, item.params] for item in items if item], http)
+    return _asked(content, http)
 
 
-def _asked(content: Content) -> Asked | None:
+def _asked(content: Content, http: Fingerprint | None = None) -> Asked | None:
     if isinstance(content, Request | Notification):
-        return Asked(content.method, _significant(content.method, content.params))
+        return Asked(content.method, _significant(content.method, content.params), http)
     return None
 
 

@@ -3,26 +3,34 @@ come.
 
 A `Matcher` belongs to one live session and one episode: it knows which recorded events are used up
 (the nth call gets the nth answer) and what the placeholders of redacted values are bound to. `keys`
-says what makes two requests the same, `score` what the client events are; `pipeline.player` asks.
+says what makes two requests the same, `verdicts` which heads may differ, `score` what the client
+events are; `pipeline.player` asks.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from typing import Any
+from collections.abc import Iterator
+from itertools import islice
 
 import attrs
 
-from mcpmock.protocol.messages import Frame, Opaque, Request, Response, StreamEnd
+from mcpmock.protocol.messages import (
+    Frame,
+    HttpRequest,
+    Opaque,
+    Request,
+    Response,
+    StreamEnd,
+)
 
-from .keys import TIERS, Asked, asked_of
-from .redact import HOLE, PLACEHOLDER
+from .fingerprint import HEADER_TIER, SESSION, fingerprint
+from .keys import TIERS, Asked, Key, asked_of
+from .redact import PLACEHOLDER
 from .score import ClientEvent, Score
+from .variables import Bindings, Difference, compare, unify
+from .verdicts import REFUSED, Verdicts, contradict
 
-_HOLE = re.compile(HOLE.pattern.decode())
-_HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
-Bindings = dict[str, str]
 ELSEWHERE = "in another recorded session"
 
 
@@ -33,15 +41,6 @@ class Match:
     event: ClientEvent
     tier: int = 0
     bindings: Bindings = attrs.field(factory=dict)
-
-
-@attrs.frozen
-class Difference:
-    """Where a recorded and a live value differ, as JSONPath; None stands for "not there"."""
-
-    path: str
-    recorded: Any
-    live: Any
 
 
 @attrs.frozen
@@ -65,50 +64,62 @@ class Miss:
 
 @attrs.define
 class Matcher:
-    """Finds and uses up the client events of one score. `strict` takes only the very next one."""
+    """Finds and uses up the client events of one score. `strict` takes only the very next one;
+    `stateless` exchanges belong to no session, and one that names a session is another.
+    """
 
     score: Score
     strict: bool = False
     tiers: int = len(TIERS)
+    stateless: bool = False
     bindings: Bindings = attrs.field(factory=dict)
     used: set[int] = attrs.field(factory=set)
     _asked: dict[int, Asked | None] = attrs.field(factory=dict)
-    _by_key: dict[int, dict[tuple[str, bytes], list[int]]] = attrs.field(factory=dict)
-    _heads: dict[tuple[int, tuple[str, bytes]], int] = attrs.field(factory=dict)
+    _by_key: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
+    _firsts: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
     _variable: list[int] | None = None
+    _verdicts: Verdicts | None = None
     _order: deque[int] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._order = deque(self.score.client)
+        self._order = deque(i for i, event in self.score.client.items() if event.in_order)
 
-    def find(self, frame: Frame) -> Match | None:
-        """The first unused client event that a live frame stands for."""
+    def find(
+        self, frame: Frame, head: HttpRequest | None = None, tier: int | None = None
+    ) -> Match | None:
+        """The first unused client event that a live frame stands for, or a live request by its body
+        and its head; at the strictest tier that has one, or at this one.
+        """
         content = frame.content
+        tiers = self.tiers_for(frame, head) if tier is None else (tier,)
         if isinstance(content, Opaque | StreamEnd | Response):
-            return self._find_alike(frame)
-        live = asked_of(frame)
-        if live is None:
-            return None
-        request = isinstance(content, Request)
-        found = (self._find_asked(live, request, tier) for tier in range(self.tiers))
+            found = (self._find_alike(frame, head, tier) for tier in tiers)
+        else:
+            live = asked_of(frame, head)
+            if live is None:
+                return None
+            request = isinstance(content, Request)
+            found = (self._find_asked(live, request, tier) for tier in tiers)
         return next((match for match in found if match is not None), None)
 
-    def repeats(self, frame: Frame) -> list[Match]:
-        """All requests that a live one is the same as, used or not, at the strictest tier that has
-        any.
+    def repeats(
+        self, frame: Frame, head: HttpRequest | None = None, tier: int | None = None
+    ) -> list[Match]:
+        """All client events that a live one is the same as, used or not, at the strictest tier that
+        has any, or at this one; to a request those with requests only.
         """
-        live = asked_of(frame)
-        if live is None:
-            return []
-        for tier in range(self.tiers):
-            same_key = {index: Bindings() for index in self._index(tier).get(live.key(tier), ())}
-            bound = {index: self._bind(index, live, tier) for index in self._variables()}
-            found = same_key | {
-                i: bindings for i, bindings in bound.items() if bindings is not None
-            }
+        live = asked_of(frame, head)
+        tiers = self.tiers_for(frame, head) if tier is None else (tier,)
+        for tier in tiers:
+            if live is None:
+                found = {index: Bindings() for index in self._alike(frame, head, tier)}
+            else:
+                found = self._same(live, tier)
             events = [(self.score.client[index], found[index]) for index in sorted(found)]
-            if any(event.calls for event, _ in events):
-                return [Match(event, tier, bindings) for event, bindings in events if event.calls]
+            if isinstance(frame.content, Request):
+                events = [(event, bindings) for event, bindings in events if event.calls]
+            if events:
+                return [Match(event, tier, bindings) for event, bindings in events]
         return []
 
     def take(self, match: Match) -> None:
@@ -124,6 +135,8 @@ class Matcher:
             if not event.calls or recorded is None or recorded.method != live.method:
                 continue
             differences = tuple(compare(recorded.params, live.params))
+            if recorded.http is not None and live.http is not None:
+                differences += tuple(compare(recorded.http, live.http, "header"))
             why = "different" if differences else "already used"
             if not differences and index not in self.used:
                 why = "out of order"
@@ -131,48 +144,98 @@ class Matcher:
             found.append(NearMiss(n, why, differences))
         return sorted(found, key=lambda near: (len(near.differences), near.n))[:most]
 
+    def tiers_for(self, frame: Frame, head: HttpRequest | None) -> range:
+        headless = head is None and not isinstance(frame.fact, HttpRequest)
+        return range(min(self.tiers, HEADER_TIER) if headless else self.tiers)
+
     def _find_asked(self, live: Asked, request: bool, tier: int) -> Match | None:
-        exact = self._first_unused(tier, live.key(tier))
+        firsts = (self._first_unused(live, tier, key) for key in _keys(live, tier))
+        exact = min((index for index in firsts if index is not None), default=None)
         if exact is not None and not self._allowed(exact, request):
             exact = None
         for index in self._variables():
             if exact is not None and index > exact:
                 break
-            if index in self.used:
+            if index in self.used or not self._eligible(index, live, tier):
                 continue
             bindings = self._bind(index, live, tier)
             if bindings is not None and self._allowed(index, request):
                 return Match(self.score.client[index], tier, bindings)
         return None if exact is None else Match(self.score.client[exact], tier)
 
-    def _first_unused(self, tier: int, key: tuple[str, bytes]) -> int | None:
+    def _same(self, live: Asked, tier: int) -> dict[int, Bindings]:
+        """All that have the key of a live message, or can have it with its values."""
+        table = self._index(tier, bare=live.http is None)
+        indices = (index for key in _keys(live, tier) for index in table.get(key, ()))
+        found = {index: Bindings() for index in indices}
+        bound = {index: self._bind(index, live, tier) for index in self._variables()}
+        found |= {i: bindings for i, bindings in bound.items() if bindings is not None}
+        return {i: bindings for i, bindings in found.items() if self._eligible(i, live, tier)}
+
+    def _first_unused(self, live: Asked, tier: int, key: Key) -> int | None:
         """Used ones at the front are never looked at again: 100,000 equal calls cost no more than
         others.
         """
-        indices = self._index(tier).get(key, [])
-        head = self._heads.get((tier, key), 0)
-        while head < len(indices) and indices[head] in self.used:
-            head += 1
-        self._heads[tier, key] = head
-        return indices[head] if head < len(indices) else None
+        bare = live.http is None
+        indices = self._index(tier, bare=bare).get(key, [])
+        first = self._firsts.get((tier, bare, key), 0)
+        while first < len(indices) and indices[first] in self.used:
+            first += 1
+        self._firsts[tier, bare, key] = first
+        unused = (index for index in islice(indices, first, None) if index not in self.used)
+        return next((index for index in unused if self._eligible(index, live, tier)), None)
+
+    def _eligible(self, index: int, live: Asked, tier: int) -> bool:
+        """Whether a head may differ: a good request never gets the refusal of a bad one, nor a bad
+        one the answer to a good one.
+        """
+        recorded = None if tier < HEADER_TIER else self._asked_of(self.score.client[index])
+        if recorded is None or recorded.http is None or live.http is None:
+            return True
+        if self._verdicts is None:
+            self._verdicts = Verdicts.of(
+                (asked, event.status)
+                for event in self.score.client.values()
+                if (asked := self._asked_of(event)) is not None
+            )
+        status = self.score.client[index].status
+        if self._verdicts.refused(live) or (status is not None and status >= REFUSED):
+            return False
+        if self.stateless and (SESSION in recorded.http) is not (SESSION in live.http):
+            return False
+        return not contradict(recorded.http, live.http)
 
     def _bind(self, index: int, live: Asked, tier: int) -> Bindings | None:
         recorded = self._asked_of(self.score.client[index])
         return None if recorded is None else _unify_asked(recorded, live, tier, self.bindings)
 
-    def _find_alike(self, frame: Frame) -> Match | None:
+    def _find_alike(self, frame: Frame, head: HttpRequest | None, tier: int) -> Match | None:
         """What is no JSON-RPC fits what has the very same bytes."""
-        for index, event in self.score.client.items():
-            same = type(event.frame.content) is type(frame.content)
-            alike = same and event.frame.raw == frame.raw and index not in self.used
-            if alike and self._allowed(index, False):
-                return Match(event)
+        for index in self._alike(frame, head, tier):
+            if index not in self.used and self._allowed(index, False):
+                return Match(self.score.client[index], tier)
         return None
 
+    def _alike(self, frame: Frame, head: HttpRequest | None, tier: int) -> Iterator[int]:
+        live = None if head is None else Asked("", None, fingerprint(head, with_path=False))
+        for index, event in self.score.client.items():
+            if type(event.frame.content) is not type(frame.content) or event.frame.raw != frame.raw:
+                continue
+            if live is None or event.head is None:
+                yield index
+                continue
+            recorded = Asked("", None, fingerprint(event.head, with_path=False))
+            refused = event.status is not None and event.status >= REFUSED
+            if recorded.http_at(tier) == live.http_at(tier) and not (
+                refused and tier >= HEADER_TIER
+            ):
+                yield index
+
     def _allowed(self, index: int, request: bool) -> bool:
-        if request and not self.score.client[index].calls:
+        event = self.score.client[index]
+        if request and not event.calls:
             return False
-        return not self.strict or index == self.next()
+        return not self.strict or not event.in_order or index == self.next()
 
     def next(self) -> int | None:
         """The first client event not used yet: the only one that strict order takes."""
@@ -180,130 +243,52 @@ class Matcher:
             self._order.popleft()
         return self._order[0] if self._order else None
 
-    def _index(self, tier: int) -> dict[tuple[str, bytes], list[int]]:
-        if tier not in self._by_key:
-            table: dict[tuple[str, bytes], list[int]] = {}
+    def _index(self, tier: int, *, bare: bool) -> dict[Key, list[int]]:
+        """The client events by key; with `bare` by that of their message alone."""
+        if (tier, bare) not in self._by_key:
+            table: dict[Key, list[int]] = {}
             for index, event in self.score.client.items():
                 recorded = self._asked_of(event)
                 if recorded is not None:
-                    table.setdefault(recorded.key(tier), []).append(index)
-            self._by_key[tier] = table
-        return self._by_key[tier]
+                    table.setdefault(recorded.key(tier, bare=bare), []).append(index)
+            self._by_key[tier, bare] = table
+        return self._by_key[tier, bare]
 
     def _variables(self) -> list[int]:
         """The client events that hold placeholders: no key finds those."""
         if self._variable is None:
             self._variable = [
-                index
-                for index, event in self.score.client.items()
-                if PLACEHOLDER in event.frame.raw
+                index for index, event in self.score.client.items() if self._is_variable(event)
             ]
         return self._variable
 
+    def _is_variable(self, event: ClientEvent) -> bool:
+        if PLACEHOLDER in event.frame.raw:
+            return True
+        asked = None if event.head is None else self._asked_of(event)
+        fields = {} if asked is None or asked.http is None else asked.http
+        return any(PLACEHOLDER.decode() in value for value in fields.values())
+
     def _asked_of(self, event: ClientEvent) -> Asked | None:
         if event.index not in self._asked:
-            self._asked[event.index] = asked_of(event.frame)
+            self._asked[event.index] = asked_of(event.frame, event.head)
         return self._asked[event.index]
 
 
-def compare(recorded: Any, live: Any, path: str = "$") -> list[Difference]:
-    """Where two JSON values differ, innermost places first named. At most some dozens are worth
-    reading.
+def _keys(live: Asked, tier: int) -> tuple[Key, ...]:
+    """Its own key; and that of what was recorded without a head, which then counts on neither
+    side.
     """
-    if isinstance(recorded, dict) and isinstance(live, dict):
-        found = []
-        for name in [*recorded, *(name for name in live if name not in recorded)]:
-            at, one, other = f"{path}.{name}", recorded.get(name), live.get(name)
-            if name in recorded and name in live:
-                found += compare(one, other, at)
-            else:
-                found.append(Difference(at, one, other))
-        return found
-    if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
-        pairs = enumerate(zip(recorded, live, strict=True))
-        return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
-    return [] if same(recorded, live) else [Difference(path, recorded, live)]
-
-
-def same(one: Any, other: Any) -> bool:
-    """JSON equality: Python's own takes True for 1."""
-    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
-
-
-def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
-    """The bindings under which a recorded value with placeholders is the live one; None if there
-    are none.
-
-    A placeholder takes the first live value it meets, and the same one ever after.
-    """
-    if isinstance(recorded, str) and isinstance(live, str):
-        return _unify_text(recorded, live, bindings)
-    if isinstance(recorded, dict) and isinstance(live, dict):
-        if recorded.keys() != live.keys():
-            return None
-        pairs = [(value, live[name]) for name, value in recorded.items()]
-    elif isinstance(recorded, list) and isinstance(live, list):
-        if len(recorded) != len(live):
-            return None
-        pairs = list(zip(recorded, live, strict=True))
-    else:
-        return bindings if same(recorded, live) else None
-    for one, other in pairs:
-        found = unify(one, other, bindings)
-        if found is None:
-            return None
-        bindings = found
-    return bindings
-
-
-def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    """By searching, not by an expression: lazy groups side by side take exponential time on hostile
-    text.
-    """
-    parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
-    holes = [part for part in parts if _HOLE.fullmatch(part)]
-    if len(set(holes)) < 2:
-        return _unify_one(parts, holes, live, bindings)
-    found = dict(bindings)
-    at, hole, literal = 0, "", ""
-    for part in [*parts, None]:
-        if part is not None and (part in found or part not in holes):
-            literal += found.get(part, part)
-            continue
-        end = _find(live, literal, at, first=not hole, last=part is None)
-        if end is None or part == hole:
-            return None
-        if hole:
-            found[hole] = live[at:end]
-        at, hole, literal = end + len(literal), part or "", ""
-    return found if at == len(live) else None
-
-
-def _unify_one(
-    parts: list[str], holes: list[str], live: str, bindings: Bindings
-) -> Bindings | None:
-    """One unknown, however often: its length follows from the rest."""
-    if not holes:
-        return bindings if "".join(parts) == live else None
-    known = sum(len(part) for part in parts if part != holes[0])
-    length, odd = divmod(len(live) - known, len(holes))
-    start = sum(len(part) for part in parts[: parts.index(holes[0])])
-    value = live[start : start + max(length, 0)]
-    whole = "".join(value if part == holes[0] else part for part in parts)
-    return {**bindings, holes[0]: value} if not odd and whole == live else None
-
-
-def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
-    """Where a known text stands: at the beginning, at the end, or at the first place from
-    `at` on.
-    """
-    if first:
-        return at if live.startswith(literal, at) else None
-    end = len(live) - len(literal) if last else live.find(literal, at)
-    return end if end >= at and live.startswith(literal, end) else None
+    if live.http is None:
+        return (live.key(tier, bare=True),)
+    key = live.key(tier)
+    return key, (*key[:2], ())
 
 
 def _unify_asked(recorded: Asked, live: Asked, tier: int, bindings: Bindings) -> Bindings | None:
     if recorded.method != live.method or isinstance(recorded.params, bytes):
         return None
-    return unify(recorded.at(tier), live.at(tier), bindings)
+    found = unify(recorded.at(tier), live.at(tier), bindings)
+    if found is None or recorded.http is None or live.http is None:
+        return found
+    return unify(recorded.http_at(tier), live.http_at(tier), found)

@@ -93,11 +93,12 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
         """
         direction = C2S if self.d == "c2s" else messages.S2C
         if self.stderr is not UNSET:
-            return Frame(messages.S2C, self._stderr_bytes(), b"", messages.Stderr(), self.x)
+            return Frame(messages.S2C, self._bytes_of(self.stderr), b"", messages.Stderr(), self.x)
         fact = self._fact()
         if fact is not None:
-            raw = self.body.encode() if self.body is not UNSET else b""
-            return Frame(direction, raw, b"", fact, self.x)
+            raw = self._bytes_of(self.body) if self.body is not UNSET else b""
+            eol = b"" if self.x is None else b"\n"  # on HTTP it says nothing, and has its default
+            return Frame(direction, raw, eol, fact, self.x)
         message = self.payload
         if message is None:
             return None
@@ -114,10 +115,9 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
             return base64.b64decode(self.b64, validate=True)
         return None
 
-    def _stderr_bytes(self) -> bytes:
-        if self.raw is not None:
-            return base64.b64decode(self.raw, validate=True)
-        return self.stderr.encode() if self.stderr is not UNSET else b""
+    def _bytes_of(self, text: str) -> bytes:
+        """What was shown as text for people."""
+        return text.encode() if self.raw is None else base64.b64decode(self.raw, validate=True)
 
     def _fact(self) -> messages.Fact | None:
         if self.http is not UNSET:
@@ -142,6 +142,18 @@ class Take(msgspec.Struct, kw_only=True):
     line: int = 1
     sealed: bool | None = None
     """Whether the footer's digest fits; None without a footer (the recorder did not close it)."""
+
+    @property
+    def transport(self) -> str:
+        """What was recorded: `stdio`, `streamable-http` or `sse`.
+
+        The header says what the recorder stood in for; that a server spoke the older HTTP+SSE shows
+        in what it sent first, an event that names its endpoint.
+        """
+        metas = (event.sse for event in self.events if event.sse is not UNSET)
+        if any(meta.event == "endpoint" for meta in metas):
+            return "sse"
+        return self.header.transport or "stdio"
 
     def episodes(self) -> Iterator[Episode]:
         """Its sessions, each with its own events, in the order they began."""
@@ -290,7 +302,7 @@ def _fields(frame: Frame) -> Sequence[bytes]:
         case None | messages.Fragment():
             return payload_parts(frame.raw)
         case messages.Stderr():
-            return _stderr_parts(frame.raw)
+            return _text_parts(b'"stderr":', frame.raw)
         case messages.StreamEnd(how) | messages.ExchangeEnd(how):
             return b'"end":', _json.encode(how)
         case messages.ProcessExit(code, signal):
@@ -300,12 +312,12 @@ def _fields(frame: Frame) -> Sequence[bytes]:
         case messages.SseMeta():
             return b'"sse":', _json.encode(frame.fact)
         case messages.HttpBody():
-            return b'"body":', _json.encode(frame.raw.decode("utf-8", "replace"))
+            return _text_parts(b'"body":', frame.raw)
 
 
-def _stderr_parts(raw: bytes) -> Sequence[bytes]:
+def _text_parts(name: bytes, raw: bytes) -> Sequence[bytes]:
     """Text for people; where that is not all of it, the bytes too."""
-    text = b'"stderr":' + _json.encode(raw.decode("utf-8", "replace"))
+    text = name + _json.encode(raw.decode("utf-8", "replace"))
     if is_utf8(raw):
         return (text,)
     return text, b',"raw":"', binascii.b2a_base64(raw, newline=False), b'"'

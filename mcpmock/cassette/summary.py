@@ -7,6 +7,9 @@ is worth telling of which method is one table; whatever is not in it is told as 
 from __future__ import annotations
 
 from mcpmock.protocol.messages import (
+    Frame,
+    HttpRequest,
+    HttpResponse,
     Message,
     Notification,
     Request,
@@ -77,18 +80,41 @@ def event_summary(event: Event) -> str:
             return brief(text)
         case Event(end=dict() as end):
             return brief(" ".join(f"{how} {value}" for how, value in end.items()))
-        case Event(http=dict() as http):
-            names = ("method", "target", "status", "reason")
-            return brief(" ".join(str(http[name]) for name in names if name in http))
+        case Event(http=dict()):
+            return brief(_head(event))
         case Event(gap=Gap() as gap):
             return brief(f"{gap.events} events, {gap.bytes} bytes: {gap.reason}")
         case Event(sse=SseMeta() as sse):
-            told = {"id": sse.id, "event": sse.event, "retry": sse.retry, "comment": sse.comment}
-            return brief(
-                " ".join(f"{name}={told[name]}" for name in told if told[name] is not None)
-            )
+            told = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
+            rest = [f"{name}={value}" for name, value in told.items() if value is not None]
+            return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
         case _:
             return brief(str(event.fault))
+
+
+def _head(event: Event) -> str:
+    """`POST /mcp`, `200 text/event-stream`, `404 Not Found application/json`."""
+    frame = event.frame
+    match None if frame is None else frame.fact:
+        case HttpRequest(method=method, target=target):
+            return f"{method} {target}"
+        case HttpResponse(status=status, reason=reason) as head:
+            told = "" if status == 200 and head.media_type else reason
+            return f"{status} {told} {head.media_type}"
+        case _:
+            return ""
+
+
+def head_text(frame: Frame) -> str:
+    """A head as HTTP spells it, a line for each field; nothing of a frame of another kind."""
+    match frame.fact:
+        case HttpRequest(method=method, target=target, headers=headers):
+            first = f"{method} {target}"
+        case HttpResponse(status=status, reason=reason, headers=headers):
+            first = f"{status} {reason}"
+        case _:
+            return ""
+    return "\n".join([first, *(f"{name}: {value}" for name, value in headers)])
 
 
 def text_member(raw: bytes | None, *path: str) -> str | None:

@@ -7,7 +7,7 @@ Pure: events in, `Row`s out. Who answers whom is `protocol.session`'s knowledge,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 from msgspec import UNSET
@@ -16,6 +16,8 @@ from mcpmock.protocol.messages import (
     C2S,
     Direction,
     Frame,
+    HttpRequest,
+    HttpResponse,
     Message,
     Notification,
     Opaque,
@@ -32,6 +34,7 @@ from .summary import event_summary, message_summary, text_member
 
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
+_OVER_HTTP = ("streamable-http", "sse")
 _ANSWERED, _CANCELLED = "answered", "cancelled"
 
 
@@ -53,7 +56,11 @@ class Row:
     tool: str | None = None
     """The tool that is called, of the call and of all that belongs to it."""
     latency: int | None = None
-    """Of a response: microseconds since its request."""
+    """Of a response: microseconds since its request; of a response's head, since that of its
+    request.
+    """
+    status: int | None = None
+    """The status that its HTTP exchange was answered with."""
     call: int | None = None
     """The place among the rows of the request it answers, reports on, cancels, or is."""
     within: int | None = None
@@ -83,19 +90,39 @@ def timeline(cassette: Cassette) -> list[Row]:
     return rows
 
 
-def exchange(rows: Iterable[Row], id_: str) -> list[Row]:
+def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
     """Of a whole timeline, the requests with this id and all that belongs to them: the server's
-    questions and the client's answers too.
+    questions and the client's answers too, and what HTTP said around them.
     """
     inside: set[int] = set()
-    found = []
+    found: set[int] = set()
     for place, row in enumerate(rows):
         asked = row.kind == "request" and id_ in row.id_forms
         if asked or row.call in inside or row.within in inside:
-            found.append(row)
+            found.add(place)
             if row.kind == "request":
                 inside.add(place)
-    return found
+    around = _around(rows, found)
+    return [row for place, row in enumerate(rows) if place in found | around]
+
+
+def _around(rows: Sequence[Row], found: set[int]) -> set[int]:
+    """The places of the facts of each HTTP exchange that carried one of these to the server, and of
+    what an event had besides its data. A stream that carried one to the client may carry much else.
+    """
+    sent = [rows[place] for place in found]
+    posts = {(row.take, row.event.x) for row in sent if row.event.x and row.event.d == "c2s"}
+    around = {
+        place
+        for place, row in enumerate(rows)
+        if row.kind in FACTS and (row.take, row.event.x) in posts
+    }
+    for place in found - {0}:
+        before = rows[place - 1]
+        same = (before.take, before.event.x) == (rows[place].take, rows[place].event.x)
+        if before.kind == "sse" and same:
+            around.add(place - 1)
+    return around
 
 
 @attrs.define
@@ -108,14 +135,19 @@ class _Annotator:
     """The place of its first row among all rows."""
     timed: bool
     """Whether it has times: `fmt` drops them."""
+    transport: str
     rows: list[Row] = attrs.field(factory=list)
-    _sessions: dict[int, Session] = attrs.field(factory=dict)
+    _sessions: dict[tuple[int, int | None], Session] = attrs.field(factory=dict)
     _fates: dict[int, str] = attrs.field(factory=dict)
     """What became of a request, by its place."""
+    _heads: dict[int, int] = attrs.field(factory=dict)
+    """When the request of each HTTP exchange came."""
+    _statuses: dict[int, int] = attrs.field(factory=dict)
 
     @classmethod
     def of(cls, take: Take, number: int, offset: int) -> _Annotator:
-        return cls(take, number, offset, timed=any(event.t for event in take.events))
+        timed = any(event.t for event in take.events)
+        return cls(take, number, offset, timed, take.transport)
 
     def all_rows(self) -> Iterator[Row]:
         for event in self.take.events:
@@ -125,9 +157,16 @@ class _Annotator:
             else:
                 self._messages(event, frame)
         for place, row in enumerate(self.rows, self.offset):
-            fate = self._fates.get(place, "unanswered")
-            odd = row.kind == "request" and fate != _ANSWERED
-            yield attrs.evolve(row, notes=(fate, *row.notes)) if odd else row
+            yield self._completed(place, row)
+
+    def _completed(self, place: int, row: Row) -> Row:
+        """With what became known after it."""
+        status = None if row.event.x is None else self._statuses.get(row.event.x)
+        if status is not None:
+            row = attrs.evolve(row, status=status)
+        fate = self._fates.get(place, "unanswered")
+        odd = row.kind == "request" and fate != _ANSWERED
+        return attrs.evolve(row, notes=(fate, *row.notes)) if odd else row
 
     def _fact(self, event: Event, frame: Frame | None) -> Row:
         kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
@@ -138,8 +177,26 @@ class _Annotator:
             kind=kind,
             summary=event_summary(event),
             direction=direction,
+            latency=None if frame is None else self._time_to_head(event, frame),
             notes=_modifiers(event),
         )
+
+    def _time_to_head(self, event: Event, frame: Frame) -> int | None:
+        """Keeps account of the heads of exchanges."""
+        if isinstance(frame.fact, HttpRequest) and event.x is not None:
+            self._heads[event.x] = event.t
+        if not isinstance(frame.fact, HttpResponse) or event.x is None:
+            return None
+        self._statuses[event.x] = frame.fact.status
+        asked = self._heads.get(event.x)
+        return event.t - asked if asked is not None and self.timed else None
+
+    def _session(self, event: Event) -> Session:
+        """Over HTTP the first session is that of callers who have none: each exchange is another
+        caller, whose ids mean nothing to the next.
+        """
+        alone = event.s == 1 and self.transport in _OVER_HTTP
+        return self._sessions.setdefault((event.s, event.x if alone else None), Session())
 
     def _messages(self, event: Event, frame: Frame) -> None:
         messages = parse_items(frame.raw)
@@ -149,8 +206,7 @@ class _Annotator:
 
     def _message(self, event: Event, frame: Frame, message: Message, item: int | None) -> Row:
         place = self.offset + len(self.rows)
-        session = self._sessions.setdefault(event.s, Session())
-        note = session.note(frame.direction, message, place)
+        note = self._session(event).note(frame.direction, message, place)
         id_ = getattr(message, "id", None)
         notes = (*self._oddities(message, note), *_modifiers(event))
         return Row(
@@ -202,14 +258,14 @@ class _Annotator:
 
     def _within(self, event: Event, frame: Frame, note: Note) -> int | None:
         """What a server sends of itself belongs to the one call that is open, on HTTP to the one of
-        its exchange.
+        its exchange; HTTP+SSE has one stream for all.
         """
         if frame.direction is C2S or note.method is None:
             return None
         if note.call is not None and note.call.direction is C2S:
             return None
-        calls = self._sessions[event.s].open_calls(C2S)
-        if event.x is not None:
+        calls = self._session(event).open_calls(C2S)
+        if event.x is not None and self.transport != "sse":
             calls = [c for c in calls if self.rows[c.index - self.offset].event.x == event.x]
         return calls[0].index if len(calls) == 1 else None
 
@@ -237,12 +293,10 @@ def _tool(note: Note) -> str | None:
 
 def _modifiers(event: Event) -> tuple[str, ...]:
     found = []
-    if event.eol != "\n":
+    if event.eol != "\n" and event.x is None:  # how an event stream breaks its lines is no news
         found.append({"\r\n": "CRLF", "": "no line break"}.get(event.eol, "odd line break"))
     if event.oversize is not None:
         found.append(f"only the head of {event.oversize.bytes} bytes")
-    if event.redacted:
+    if event.redacted and event.http is UNSET:  # nearly every head has something redacted
         found.append("redacted")
-    if event.s != 1:
-        found.append(f"session {event.s}")
     return tuple(found)

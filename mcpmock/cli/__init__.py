@@ -22,6 +22,7 @@ _COMMANDS = {
     "check": "files",
     "demo": "demo",
     "fmt": "files",
+    "proxy": "proxy",
     "record": "record",
     "recover": "files",
     "replay": "replay",

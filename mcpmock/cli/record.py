@@ -1,4 +1,4 @@
-"""`mcpmock record`: the face of `modes.record`."""
+"""`mcpmock record`: the face of `modes.stdio.record` and `modes.http.record_url`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .listening import listening_of, listening_options, url_of
 from .terminal import common, say
 
 
@@ -25,30 +26,51 @@ from .terminal import common, say
 @click.option("--new", is_flag=True, help="Refuse a file that exists.")
 @click.option("--strict", is_flag=True, help="End the session rather than let it go on unrecorded.")
 @click.option("--no-redact", is_flag=True, help="Keep secrets in the cassette.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
+@listening_options
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @common
 def record(
-    output: str, overwrite: bool, new: bool, command: tuple[str, ...], **options: Any
+    output: str,
+    overwrite: bool,
+    new: bool,
+    url: str | None,
+    command: tuple[str, ...],
+    **options: Any,
 ) -> int:
-    """Record the server COMMAND while a client uses it.
+    """Record the server COMMAND, or the one at --url, while clients use it.
 
     Sits in for the server: give `mcpmock record -o FILE -- COMMAND` to any client as the server's
-    command. Every byte goes through unchanged, and the exit status is the server's. A file that
-    exists gets one more take.
+    command. Every byte goes through unchanged, and the exit status is the server's. With --url
+    clients reach the server by the URL that is printed (a reverse proxy, for Streamable HTTP and
+    HTTP+SSE). A file that exists gets one more take.
     """
     import trio
 
-    from mcpmock import modes
+    from mcpmock.modes.taking import Recording
 
+    if (url is None) is not bool(command):
+        raise click.UsageError("say either -- COMMAND or --url URL, to name the server")
+    if url is None and (options["listen"] or options["transport"]):
+        raise click.UsageError("--listen and --transport go with --url; `mcpmock proxy` translates")
     if overwrite and new:
         raise click.UsageError("--overwrite and --new exclude each other")
     if options["no_redact"]:
         say("--no-redact: secrets will be in the cassette as they are")
-    recording = modes.Recording.to(
+    recording = Recording.to(
         output,
         overwrite=overwrite,
         new=new,
         strict=options["strict"],
         redact=not options["no_redact"],
     )
-    return trio.run(modes.record, command, recording, say)
+    if url is None:
+        from mcpmock.modes.stdio import record as record_command
+
+        return trio.run(record_command, command, recording, say)
+    from mcpmock.modes.http import record_url
+
+    server = url_of(url, options["transport"])
+    listening = listening_of(options, json=options["json"], default="127.0.0.1:0")
+    assert listening is not None
+    return trio.run(record_url, server, recording, listening, say)

@@ -1,4 +1,6 @@
-"""`mcpmock replay`: the face of `modes.replay`, and the words for what it missed."""
+"""`mcpmock replay`: the face of `modes.stdio.replay` and `modes.http.replay_listening`, and the
+words for what it missed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
+from .listening import listening_of, listening_options
 from .terminal import CASSETTE, common, emit, printable, say
 
 if TYPE_CHECKING:
@@ -71,35 +74,48 @@ if TYPE_CHECKING:
 @click.option(
     "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
 )
+@listening_options
 @common
 def replay(
     file: Path, record: str | None, quiet: bool, verbose: bool, json: bool, **how: Any
 ) -> int:
     """Stand in for the recorded server of a cassette.
 
-    Give `mcpmock replay FILE` to any client as the server's command. Exit status: that of the
-    recorded server where it ended before its client, else 0, and 1 if a request was not in the
-    recording.
+    Give `mcpmock replay FILE` to any client as the server's command, or, with --listen, the URL
+    that is printed; the transport need not be the recorded one. Exit status: that of the recorded
+    server where it ended before its client, else 0, and 1 if a request was not in the recording.
     """
     import gc
 
     import trio
 
-    from mcpmock import modes
     from mcpmock.cassette.file import load
+    from mcpmock.modes.taking import Recording
 
     # A cassette is many small objects that live as long as we do; to look for garbage among them
     # again and again doubles the time to start.
     gc.set_threshold(200_000)
     playing = _playing(how, mute=quiet)
+    listening = listening_of(how, json=json)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
-    recording = None if record is None else modes.Recording.to(record)
-    status, player = trio.run(
-        lambda: modes.replay(cassette, playing, told.tell, recording=recording, say=say)
-    )
-    told.leftovers(player)
-    return status or int(player.missed > 0)
+    recording = None if record is None else Recording.to(record)
+    if listening is not None:
+        from mcpmock.modes.http import replay_listening
+
+        status = trio.run(
+            lambda: replay_listening(
+                cassette, playing, told.tell, listening, recording=recording, say=say
+            )
+        )
+    else:
+        from mcpmock.modes.stdio import replay as replay_on_stdio
+
+        status, player = trio.run(
+            lambda: replay_on_stdio(cassette, playing, told.tell, recording=recording, say=say)
+        )
+        told.leftovers(player)
+    return status or int(told.missed > 0)
 
 
 def _playing(how: dict[str, Any], *, mute: bool) -> Any:
@@ -130,6 +146,7 @@ class _Telling:
 
     def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
         self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
+        self.missed = 0
 
     def tell(self, what: Miss | Note) -> None:
         from mcpmock.pipeline.answers import near_misses
@@ -138,7 +155,9 @@ class _Telling:
         if isinstance(what, Note):
             if self._verbose:
                 self._say("note", f"{what.method}: {what.text}", method=what.method)
-        elif self._json:
+            return
+        self.missed += 1
+        if self._json:
             self._say("miss", "", method=what.method, near=near_misses(what))
         else:
             for line in _miss_lines(what, self._file):

@@ -36,6 +36,7 @@ _STEPS = {
     "opaque": "->>",
 }
 _MEANING = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
+_HEADS = ("http", "sse")
 _METHOD_WIDTH = 30
 _MIN_WIDTH = 80
 _LABEL = 60
@@ -50,7 +51,7 @@ _LABEL = 60
     default="",
     metavar="EXPR",
     help="Only events for which all terms hold: method=tools/* tool=get_* kind=error dir=c2s id=7"
-    " take=2 text=needle; ! before a term negates it, values are globs.",
+    " take=2 s=2 x=7 status=404 text=needle; ! before a term negates it, values are globs.",
 )
 @click.option(
     "--id",
@@ -76,7 +77,8 @@ def show(
 
     Each line is an event: its number, when it came, who sent it, what it is and says, and, in
     brackets, what is odd about it. Times count from the start of the take; a time in parentheses is
-    how long the request took.
+    how long the request took. `s2` is the second session of the take, `x7` the seventh HTTP
+    exchange.
     """
     from mcpmock.cassette.file import load
     from mcpmock.cassette.timeline import exchange, timeline
@@ -124,6 +126,7 @@ def _annotations(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
         "method": row.method,
         "id": row.id,
         "tool": row.tool,
+        "status": row.status,
         "latency": row.latency,
         "call": None if row.call is None else everything[row.call].event.n,
         "summary": row.summary,
@@ -156,8 +159,8 @@ def _timeline(cassette: Cassette, rows: Sequence[Row], *, whole: bool) -> Iterat
         yield from _heading(number, cassette.takes[number - 1])
         for row, line in zip(inside, _lines(inside), strict=True):
             yield line
-            if whole and not row.item:
-                yield indent(_pretty(row.event), "      ")
+            if whole and not row.item and (payload := _pretty(row.event)):
+                yield indent(payload, "      ")
 
 
 def _heading(number: int, take: Take) -> Iterator[str]:
@@ -176,18 +179,47 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
 
     timed = any(row.event.t for row in rows)
     times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
+    carriers = _carriers(rows)
     methods = [_method(row) for row in rows]
     n_width, time_width = max(len(str(row.event.n)) for row in rows), max(map(len, times))
-    method_width = min(max(map(cell_len, methods)), _METHOD_WIDTH)
-    rest_width = _width() - n_width - time_width - method_width - 15
-    for row, time, method in zip(rows, times, methods, strict=True):
-        remarks, rest = _remarks(row), _safe(f"{_remarks(row)}{row.summary}")
-        if cell_len(rest) > rest_width:
-            rest = set_cell_size(rest, rest_width - 3) + "..."
-        place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}"
-        kind = _styled(f"{_KINDS.get(row.kind, row.kind):<8}", _COLORS.get(row.kind))
+    aside = n_width + time_width + len(carriers[0])
+    method_width = min(max(map(cell_len, methods)), _METHOD_WIDTH - len(carriers[0]))
+    for row, time, carrier, method in zip(rows, times, carriers, methods, strict=True):
+        kind, remarks = _kind(row), _remarks(row)
+        rest = _safe(f"{remarks}{'' if row.kind in _HEADS else row.summary}")
+        if rest or cell_len(method) <= method_width:
+            method = set_cell_size(method, method_width) + "  "
+        method = _fitted(method, _width() - aside - 13)
+        rest = _fitted(rest, _width() - aside - 13 - cell_len(method))
+        place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}{carrier}"
         told = _styled(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
-        yield f"{place} {kind} {set_cell_size(method, method_width)}  {told}".rstrip()
+        what = _styled(kind, _color(row)) + " " * (8 - len(kind))
+        yield f"{place} {what} {method}{told}".rstrip()
+
+
+def _fitted(text: str, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else set_cell_size(text, width - 3) + "..."
+
+
+def _carriers(rows: Sequence[Row]) -> list[str]:
+    """The session and the exchange of each row, all equally wide: nothing where there are none."""
+    sessions = [f" s{row.event.s}" if row.event.s != 1 else "" for row in rows]
+    exchanges = ["" if row.event.x is None else f" x{row.event.x}" for row in rows]
+    s_width, x_width = max(map(len, sessions)), max(map(len, exchanges))
+    return [f"{s:{s_width}}{x:{x_width}}" for s, x in zip(sessions, exchanges, strict=True)]
+
+
+def _kind(row: Row) -> str:
+    """Of HTTP what comes first: the method, the status, `event`."""
+    word, _, _ = _safe(row.summary).partition(" ")
+    return word if row.kind in _HEADS else _KINDS.get(row.kind, row.kind)
+
+
+def _color(row: Row) -> str | None:
+    failed = row.kind == "http" and row.event.d == "s2c" and (row.status or 0) >= 400
+    return "red" if failed else _COLORS.get(row.kind)
 
 
 def _styled(text: str, color: str | None) -> str:
@@ -199,6 +231,9 @@ def _width() -> int:
 
 
 def _method(row: Row) -> str:
+    """The method and the id; of HTTP what is said behind the first word."""
+    if row.kind in _HEADS:
+        return _safe(row.summary).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
     return _safe(f"{row.method or ''} {id_}")
 
@@ -223,9 +258,11 @@ def _pretty(event: Event) -> str:
     """The payload indented; what is no JSON, or none that a formatter takes, as it is."""
     import msgspec
 
+    from mcpmock.cassette.summary import head_text
     from mcpmock.protocol.spans import UNREADABLE
 
-    payload = event.payload or b""
+    frame = event.frame
+    payload = b"" if frame is None else frame.raw or head_text(frame).encode()
     try:
         payload = msgspec.json.format(payload, indent=2)
     except UNREADABLE:
@@ -253,8 +290,9 @@ def _step(row: Row) -> str:
 
 def _label(row: Row) -> str:
     """Its words with everything spelled out that Mermaid or HTML could take for more than text."""
-    kind = row.kind if row.method is None else ""
-    text = _safe(f"{kind} {_method(row)} {_remarks(row)}{row.summary[:_LABEL]}")
+    named = row.method is not None or row.kind in _HEADS
+    head = "" if row.kind in _HEADS else _method(row)
+    text = _safe(f"{'' if named else row.kind} {head} {_remarks(row)}{row.summary[:_LABEL]}")
     return _MEANING.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)
 
 

@@ -51,6 +51,14 @@ def say(text: str) -> None:
     _tell(f"mcpmock: {printable(text)}")
 
 
+def announce(url: str, *, json: bool) -> None:
+    """Where we listen: the first line on standard error, for programs to read as well."""
+    if json:
+        emit({"type": "listening", "url": url}, err=True)
+    else:
+        _tell(f"listening on {url}")
+
+
 def _tell(line: str) -> None:
     """Never waits: a client that does not read our standard error must not freeze its session.
 

@@ -82,6 +82,9 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
         What is sent after that cannot come in one read with what was sent before.
         """
 
+    def interrupt(self, signum: int) -> None:
+        """We were told to end, by this signal: a process is told the same."""
+
     async def run(self) -> None:
         """Moves what is held. The runner keeps it going for the life of the session."""
 

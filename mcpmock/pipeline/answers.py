@@ -1,18 +1,21 @@
-"""The few messages that mcpmock says in its own name, where the recording has none. Used by
-`player`.
+"""What mcpmock says in its own name, where the recording has nothing: a few messages, and over HTTP
+the whole exchanges that carry them. Used by `player`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 from mcpmock.cassette.match import Miss, NearMiss
-from mcpmock.protocol.messages import S2C, Frame, encode
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpResponse, encode
 
 MISS_CODE = -32099
 METHOD_NOT_FOUND = -32601
 INVALID_REQUEST = -32600
+PARSE_ERROR = -32700
+SESSION_NOT_FOUND = -32001
 
 
 def empty_result(id_: bytes) -> Frame:
@@ -30,6 +33,16 @@ def too_long(size: int) -> Frame:
     return _error(b"null", INVALID_REQUEST, f"mcpmock: a message of {size} bytes is too long")
 
 
+def parse_error() -> Frame:
+    """A message that nobody can read."""
+    return _error(b"null", PARSE_ERROR, "Parse error")
+
+
+def session_not_found(ids: Sequence[bytes]) -> Frame:
+    """What belongs to a session that is over, or that never was."""
+    return _error(ids[0] if len(ids) == 1 else b"null", SESSION_NOT_FOUND, "Session not found")
+
+
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The error for each request of a live message that nothing recorded fits."""
     message = f"mcpmock: nothing recorded answers this {miss.method}"
@@ -41,6 +54,24 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
     """The nearest recorded requests as JSON: `event`, `why`, and up to ten `differences`."""
     return [_near(near) for near in miss.near]
+
+
+def exchange(number: int | None, status: int, message: Frame | None = None) -> list[Frame]:
+    """The response of a live exchange, from its head to its end; the message alone where nothing
+    carries it. A server that refuses a method says which one it takes.
+    """
+    if number is None:
+        return [] if message is None else [message]
+    headers = [] if message is None else [("Content-Type", "application/json")]
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers.append(("Allow", "POST"))
+    head = HttpResponse(status, HTTPStatus(status).phrase, headers)
+    body = [] if message is None else [Frame(S2C, message.raw, exchange=number)]
+    return [
+        Frame(S2C, fact=head, exchange=number),
+        *body,
+        Frame(S2C, fact=ExchangeEnd(), exchange=number),
+    ]
 
 
 def _near(near: NearMiss) -> dict[str, Any]:

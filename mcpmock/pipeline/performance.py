@@ -1,38 +1,35 @@
 """`Performance`: one score being played to one live session.
 
-It keeps what has happened of what the recorded client did, which cues are due when, and which live
-ids and tokens stand for the recorded ones. Matching is `cassette.match`'s, the order
-`cassette.score`'s; which performances are candidates, misses and the end of a session are
-`player`'s. Pure: `now` comes in, and `next_due` says when to come again.
+It keeps what has happened of what the recorded client did, and which cues are due when. Matching is
+`cassette.match`'s, the order `cassette.compose`'s, the live ids `rendering`'s; which performances
+are candidates, misses and the end of a session are `player`'s. Pure: `now` comes in, and `next_due`
+says when to come again.
 """
 
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 import attrs
 
-from mcpmock.cassette.match import Bindings, Match, Matcher
-from mcpmock.cassette.redact import HOLE, PLACEHOLDER
-from mcpmock.cassette.score import ClientEvent, Cue, Score, Tie
+from mcpmock.cassette.match import Match, Matcher
+from mcpmock.cassette.score import ClientEvent, Cue, Score
 from mcpmock.protocol.messages import (
-    Batch,
+    ExchangeEnd,
     Frame,
+    HttpResponse,
     Notification,
     ProcessExit,
-    Request,
     Response,
     StreamEnd,
-    encode,
     member,
-    parse_items,
     same_id,
 )
-from mcpmock.protocol.session import PROGRESS, TOKEN_PATH
-from mcpmock.protocol.spans import Span, elements, locate, splice
+from mcpmock.protocol.session import PROGRESS
 
+from .rendering import Identities
 from .timing import Timing
 
 
@@ -52,16 +49,6 @@ class Pace:
     after_progress: float = 0.002
 
 
-@attrs.frozen
-class LiveCall:
-    """What stands for a recorded request: the id and the progress token as the live client spelled
-    them.
-    """
-
-    id: bytes
-    token: bytes | None
-
-
 @attrs.define
 class Performance:
     """The state of one score in one session."""
@@ -69,27 +56,34 @@ class Performance:
     score: Score
     pace: Pace
     matcher: Matcher
+    session: Callable[[], str] = lambda: "mcpmock"
+    """Gives the id of the live session."""
+    stateless: bool = False
+    """The exchanges belong to no session: only those that overlap wait for each other."""
     answered: int = 0
     """How many answers were played."""
     answered_ids: set[bytes] = attrs.field(factory=set)
     """The live ids of the calls whose answer was played."""
     said: list[bytes] = attrs.field(factory=list)
     """What was played for no call in particular."""
-    _calls: dict[int, LiveCall] = attrs.field(factory=dict)
-    _numbers: dict[bytes, int] = attrs.field(factory=dict)
-    """The numbers of the recorded calls by the ids that the live client gave them, the latest of
-    each id.
-    """
+    sent: Counter[tuple[int, object]] = attrs.field(factory=Counter)
+    """What was played on each live exchange besides messages, by its kind."""
+    live: Identities = attrs.field(init=False)
     _waiting: list[int] = attrs.field(init=False)
     _due: list[tuple[float, int]] = attrs.field(factory=list)
     _held: dict[int, float] = attrs.field(factory=dict)
     """Answers that wait for overlapping requests only, and since when."""
     _chain_due: dict[int | None, float] = attrs.field(factory=dict)
     _progress_due: dict[int | None, float] = attrs.field(factory=dict)
+    _head_due: dict[int | None, float] = attrs.field(factory=dict)
+    """When the head of each recorded exchange is due: nothing on it comes sooner."""
     _last_heard: float = 0.0
+    _heard_of: dict[int, float] = attrs.field(factory=dict)
+    """When each client event happened."""
     _played: set[int] = attrs.field(factory=set)
 
     def __attrs_post_init__(self) -> None:
+        self.live = Identities(self.session, self.score.session_ids)
         self._waiting = [len(cue.causes) for cue in self.score.cues]
 
     def begin(self, now: float) -> None:
@@ -97,10 +91,15 @@ class Performance:
         self._last_heard = now
         self._release((i for i, waits in enumerate(self._waiting) if not waits), now)
 
+    def join(self, other: Performance) -> None:
+        """Plays beside another one: to the same client, with the same values, on its streams."""
+        self.matcher.bindings = dict(other.matcher.bindings)
+        self.live.exchanges = dict(other.live.exchanges)
+
     def hear(self, match: Match, live: Frame, now: float) -> None:
         """The live client did what `match` says: what waited for it is released."""
         self.matcher.take(match)
-        self._bind_calls(match.event, live)
+        self.live.bind(match.event, live)
         self._happened(match.event.index, now)
 
     def reply(self, live: Frame, now: float) -> bool:
@@ -112,8 +111,7 @@ class Performance:
             return False
         for event in self._replies(content.id):
             if event in self.score.client and event not in self.matcher.used:
-                self.matcher.used.add(event)
-                self._happened(event, now)
+                self._hear_tied(event, live, now)
                 return True
         return False
 
@@ -125,18 +123,32 @@ class Performance:
         """
         content = live.content
         id_ = member(content.params, "requestId") if isinstance(content, Notification) else None
-        number = None if id_ is None else self._call_number(id_)
+        number = None if id_ is None else self.live.number(id_)
         if number is None:
             return False
         events = self.score.cancels.get(number, ())
         recorded = next((event for event in events if event not in self.matcher.used), None)
         for place in self.score.places.get(number, ()):
-            if recorded is None or self.score.cues[place].index < recorded:
+            cue = self.score.cues[place]
+            head = isinstance(cue.frame.fact, HttpResponse)  # what follows needs it
+            if recorded is None or (cue.index < recorded and not head):
                 self._drop(place)
         if recorded is not None:
-            self.matcher.used.add(recorded)
-            self._happened(recorded, now)
+            self._hear_tied(recorded, live, now)
         return True
+
+    def answers_on(self, exchange: int) -> bool:
+        """Whether the recording has something to say on this live exchange, now or later."""
+        recorded = self.live.recorded.get(exchange)
+        return recorded is not None and recorded in self.score.carried
+
+    def status_on(self, exchange: int) -> int | None:
+        """The recorded status of the response to this live exchange."""
+        recorded = self.live.recorded.get(exchange, -1)
+        facts = (
+            self.score.cues[place].frame.fact for place in self.score.carried.get(recorded, ())
+        )
+        return next((fact.status for fact in facts if isinstance(fact, HttpResponse)), None)
 
     def heard(self, now: float) -> None:
         """Anything came from the client: the session is not quiet."""
@@ -161,15 +173,8 @@ class Performance:
                 heapq.heappush(self._due, (later, place))
                 continue
             self._played.add(place)
-            self.answered += cue.answers
-            if cue.answers:
-                live = (self._calls[call].id for call in cue.calls if call in self._calls)
-                self.answered_ids.update(live)
-            if not cue.calls:
-                self.said.append(cue.frame.raw)
-            frame = self._render(cue)
-            if frame is not None:
-                frames.append(frame)
+            self._remember(cue)
+            frames += self.live.render(cue, self.matcher.bindings)
         return frames
 
     @property
@@ -180,12 +185,31 @@ class Performance:
             times.append(self._due[0][0])
         return min(times, default=None)
 
+    def _remember(self, cue: Cue) -> None:
+        """For whoever takes over the lead."""
+        self.answered += cue.answers
+        if cue.answers:
+            calls = self.live.calls
+            self.answered_ids.update(calls[call].id for call in cue.calls if call in calls)
+        live = None if cue.exchange is None else self.live.exchanges.get(cue.exchange)
+        if live is not None and (kind := _kind(cue)) is not None:
+            self.sent[live, kind] += 1
+        elif not cue.calls:
+            self.said.append(cue.frame.raw)
+
     def _still_to_come(self, place: int) -> float | None:
         """When the next of what was recorded before an ending is played: the ending comes behind
-        it.
+        it. The end of an exchange is one for what it carries only.
         """
-        times = [self._patience_ends(held) for held in self._held if held < place]
-        times += [due for due, other in self._due if other < place and other not in self._played]
+        cues, exchange = self.score.cues, self.score.cues[place].exchange
+        before = [
+            other
+            for other in (*self._held, *(due for _, due in self._due))
+            if other < place and exchange in (None, cues[other].exchange)
+        ]
+        times = [self._patience_ends(other) for other in before if other in self._held]
+        waiting = set(before) - self._played
+        times += [due for due, other in self._due if other in waiting]
         return min(times, default=None)
 
     def take_over(self, leader: Performance, now: float) -> None:
@@ -193,14 +217,25 @@ class Performance:
         for no call in particular not said again, the same or in other words (a greeting with its
         pid).
         """
+        cues = self.score.cues
         for id_ in leader.answered_ids:
-            for place in self.score.places.get(self._numbers.get(id_, -1), ()):
+            number = self.live.number(id_)
+            for place in () if number is None else self.score.places.get(number, ()):
+                if cues[place].exchange is None or cues[place].frame.fact is None:
+                    self._drop(place)
+        for (exchange, kind), count in leader.sent.items():
+            carried = self.score.carried.get(self.live.recorded.get(exchange, -1), ())
+            for place in [p for p in carried if _kind(cues[p]) == kind][:count]:
                 self._drop(place)
+        self._say_once(leader.said, now)
         self.answered_ids |= leader.answered_ids
         self.said += leader.said
-        due = sorted(place for at, place in self._due if at <= now)
-        mine = [p for p in due if not self.score.cues[p].calls and p not in self._played]
-        other = list(leader.said)
+        self.sent += leader.sent
+
+    def _say_once(self, said: list[bytes], now: float) -> None:
+        due = sorted(place for at, place in self._due if at <= now and place not in self._played)
+        mine = [p for p in due if not self.score.cues[p].calls and not _kind(self.score.cues[p])]
+        other = list(said)
         for place in list(mine):
             raw = self.score.cues[place].frame.raw
             if raw in other:
@@ -228,12 +263,26 @@ class Performance:
     @property
     def unplayed(self) -> list[Cue]:
         """The cues that were never played and belong to no request that never came."""
-        bound = self._calls.keys()
-        cues = enumerate(self.score.cues)
-        return [c for place, c in cues if place not in self._played and bound >= set(c.calls)]
+        calls, exchanges = self.live.calls.keys(), {None, *self.live.exchanges}
+        return [
+            cue
+            for place, cue in enumerate(self.score.cues)
+            if place not in self._played
+            and calls >= set(cue.calls)
+            and cue.exchange in exchanges
+            and not _kind(cue)
+        ]
+
+    def _hear_tied(self, index: int, live: Frame, now: float) -> None:
+        """A client event that is known by the id in it."""
+        self.matcher.used.add(index)
+        event = self.score.client.get(index)
+        if event is not None:
+            self.live.bind(event, live)
+        self._happened(index, now)
 
     def _happened(self, event: int, now: float) -> None:
-        self._last_heard = now
+        self._last_heard = self._heard_of[event] = now
         released = []
         for place in self.score.dependents.get(event, ()):
             self._waiting[place] -= 1
@@ -265,94 +314,34 @@ class Performance:
                 due = round(due, 6)  # recorded times are in us: what came together stays together
             else:
                 due = floor = max(due, floor)
+            if cue.exchange is not None:
+                due = max(due, self._head_due.get(cue.exchange, due))
+                if isinstance(cue.frame.fact, HttpResponse):
+                    self._head_due[cue.exchange] = due
             self._chain_due[cue.chain] = due
             if _is_progress(cue.frame):
                 self._progress_due[cue.chain] = due
-            heapq.heappush(self._due, (due, place))
+            patience = self.pace.overlap_grace if cue.made_up else 0
+            heapq.heappush(self._due, (due + patience, place))
 
     def _missing(self, place: int) -> bool:
         overlaps = self.score.cues[place].overlaps
         return any(event not in self.matcher.used for event in reversed(overlaps))
 
     def _patience_ends(self, place: int) -> float:
-        quiet = self._last_heard + self.pace.overlap_grace
-        return min(quiet, self._held[place] + self.pace.overlap_limit)
-
-    def _bind_calls(self, event: ClientEvent, live: Frame) -> None:
-        """Live ids for recorded ones; a batch in the order of its requests (equal keys mean equal
-        order).
-        """
-        batch = isinstance(live.content, Batch)
-        items = parse_items(live.raw) if batch else [live.content]
-        requests = [item for item in items if isinstance(item, Request)]
-        for number, request in zip(event.calls, requests, strict=False):
-            self._calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
-            self._numbers[request.id] = number
-
-    def _call_number(self, id_: bytes) -> int | None:
-        if id_ in self._numbers:
-            return self._numbers[id_]
-        return next((self._numbers[live] for live in self._numbers if same_id(live, id_)), None)
+        since = self._held[place]
+        heard = self._last_heard
+        if self.stateless:
+            overlaps = self.score.cues[place].overlaps
+            heard = max((self._heard_of.get(event, since) for event in overlaps), default=since)
+        quiet = max(heard, since) + self.pace.overlap_grace
+        return min(quiet, since + self.pace.overlap_limit)
 
     def _replies(self, id_: bytes) -> tuple[int, ...]:
         replies = self.score.replies
         if id_ in replies:
             return replies[id_]
         return next((replies[known] for known in replies if same_id(known, id_)), ())
-
-    def _render(self, cue: Cue) -> Frame | None:
-        """The recorded frame with live ids, tokens and values; None for progress that nobody asked
-        for.
-        """
-        if not cue.ties and PLACEHOLDER not in cue.frame.raw:
-            return cue.frame
-        raw = cue.frame.raw
-        if not isinstance(cue.frame.content, Batch):
-            new = self._render_item(raw, cue.ties)
-        else:
-            new = self._render_batch(raw, cue.ties)
-        if new is None:
-            return None
-        new = _fill(new, self.matcher.bindings)
-        return Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)
-
-    def _render_batch(self, raw: bytes, ties: tuple[Tie, ...]) -> bytes | None:
-        """Each member by itself; one that nobody asked for is left out."""
-        spans = elements(raw) or []
-        rendered = [
-            (span, self._render_item(raw[span.start : span.end], [t for t in ties if t.item == i]))
-            for i, span in enumerate(spans)
-        ]
-        kept = [(span, new) for span, new in rendered if new is not None]
-        if len(kept) < len(rendered):
-            return b"[" + b",".join(new for _, new in kept) + b"]" if kept else None
-        return splice(raw, kept)
-
-    def _render_item(self, raw: bytes, ties: Iterable[Tie]) -> bytes | None:
-        replacements: list[tuple[Span, bytes]] = []
-        for tie in ties:
-            live = self._calls.get(tie.call)
-            if live is None:
-                continue
-            value = live.token if tie.token else live.id
-            if value is None:
-                return None
-            span = locate(raw, tie.path)
-            if span is not None:
-                replacements.append((span, value))
-        return splice(raw, replacements)
-
-
-def _fill(raw: bytes, bindings: Bindings) -> bytes:
-    """The live values of the placeholders in a message; one that nothing bound is sent as it
-    stands.
-    """
-
-    def value(placeholder: re.Match[bytes]) -> bytes:
-        live = bindings.get(placeholder[0].decode())
-        return placeholder[0] if live is None else encode(live)[1:-1]
-
-    return HOLE.sub(value, raw)
 
 
 def _is_progress(frame: Frame) -> bool:
@@ -361,4 +350,15 @@ def _is_progress(frame: Frame) -> bool:
 
 
 def _ends_it(frame: Frame) -> bool:
-    return isinstance(frame.fact, StreamEnd | ProcessExit)
+    return isinstance(frame.fact, StreamEnd | ProcessExit | ExchangeEnd)
+
+
+def _kind(cue: Cue) -> object:
+    """What is counted for each exchange: all that is no message, and the empty events that streams
+    begin with; None for the rest.
+    """
+    if cue.exchange is None:
+        return None
+    if cue.frame.fact is not None:
+        return type(cue.frame.fact)
+    return None if cue.frame.raw else "empty"

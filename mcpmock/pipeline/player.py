@@ -1,10 +1,12 @@
 """`Player`: a stage that answers from a cassette, as the server. It stands at the end of the row
-and only sends back.
+and only sends back: exchange for exchange where the live frames carry exchanges, else bare
+messages.
 
 Which recorded session a live one is, is left open as long as it can be: a live session begins with
 all episodes that could be meant as candidates, each request keeps those that know it, and the first
-of the rest leads: only its cues go out. What no candidate knows is a miss, which explains itself.
-`performance` plays one score, `cassette.match` finds, `modes` reports.
+of the rest leads: only its cues go out. Exchanges that belong to no session have one candidate, all
+that was recorded of such. What no candidate knows is a miss, which explains itself. `casting` deals
+the candidates, `performance` plays one score, `cassette.match` finds, `modes` reports.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
+from mcpmock.cassette.fingerprint import SESSION
 from mcpmock.cassette.keys import TIERS, Asked, asked_of
-from mcpmock.cassette.match import ELSEWHERE, Match, Matcher, Miss, NearMiss
-from mcpmock.cassette.model import Cassette, Episode
-from mcpmock.cassette.score import Score, compose
+from mcpmock.cassette.match import ELSEWHERE, Match, Miss
+from mcpmock.cassette.verdicts import REFUSED
 from mcpmock.protocol.messages import (
     Batch,
-    Content,
-    Fragment,
+    ExchangeEnd,
     Frame,
+    HttpRequest,
+    HttpResponse,
     Notification,
     Opaque,
     ProcessExit,
@@ -29,75 +32,25 @@ from mcpmock.protocol.messages import (
     Response,
     Stderr,
     StreamEnd,
-    parse_items,
 )
 from mcpmock.protocol.session import CANCELLED
 from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 
-from .answers import empty_result, method_not_found, miss_error, too_long
-from .performance import Pace, Performance
-from .whole import Assembler
+from .answers import exchange, miss_error
+from .casting import Casting, Playing
+from .hearing import Heard, Hearing
+from .performance import Performance
+from .strays import (
+    OK,
+    answer_lost,
+    answer_request,
+    answer_too_long,
+    answer_unasked,
+    ends_session,
+    ids_of,
+)
 
-
-@attrs.frozen(kw_only=True)
-class Playing:
-    """How a cassette is played: the options of `mcpmock replay`, with their names and defaults
-    (`replay --help`).
-    """
-
-    order: str = "causal"
-    pace: Pace = attrs.field(factory=Pace)
-    repeats: str = "error"
-    sessions: str = "reuse"
-    exact: bool = False
-    on_miss: str = "error"
-    mute: bool = False
-
-
-@attrs.define
-class Casting:
-    """The episodes of a cassette, shared by all sessions that are played from it."""
-
-    cassette: Cassette
-    playing: Playing
-    _episodes: list[Episode] = attrs.field(init=False)
-    _scores: dict[int, Score] = attrs.field(factory=dict)
-    _played: set[int] = attrs.field(factory=set)
-
-    def __attrs_post_init__(self) -> None:
-        self._episodes = self.cassette.episodes()
-
-    def candidates(self) -> list[Performance]:
-        """A performance of every episode that may be played, those not played yet first, in
-        recorded order.
-        """
-        fresh = [number for number in range(len(self._episodes)) if number not in self._played]
-        again = sorted(self._played) if self.playing.sessions == "reuse" else []
-        return [self.perform(self.score(number)) for number in (*fresh, *again)]
-
-    def perform(self, score: Score) -> Performance:
-        """A new performance of a score."""
-        strict = self.playing.order == "strict"
-        tiers = 1 if self.playing.exact else len(TIERS)
-        return Performance(score, self.playing.pace, Matcher(score, strict, tiers))
-
-    def score(self, number: int) -> Score:
-        if number not in self._scores:
-            strict = self.playing.order == "strict"
-            self._scores[number] = compose(self._episodes[number], strict=strict)
-        return self._scores[number]
-
-    def elsewhere(self, live: Asked, cast: Sequence[Performance]) -> list[NearMiss]:
-        """The near misses of the episodes that a session is not."""
-        mine = {id(performance.score) for performance in cast}
-        others = (score for score in self._scores.values() if id(score) not in mine)
-        found = (near for score in others for near in Matcher(score).near(live))
-        return [attrs.evolve(near, why=ELSEWHERE) for near in found]
-
-    def played(self, performance: Performance) -> None:
-        """An answer was taken from this episode alone."""
-        scores = self._scores.items()
-        self._played |= {n for n, score in scores if score.episode is performance.score.episode}
+__all__ = ["Casting", "Note", "Player", "Playing", "Report"]
 
 
 @attrs.frozen
@@ -115,31 +68,42 @@ Report = Callable[[Miss | Note], None]
 
 @attrs.define
 class Player(Stage):
-    """Plays the server to one live session."""
+    """Plays the server to one live session, or (`stateless`) to all exchanges that belong to none.
+
+    `mint` makes ids for live sessions, never the same twice.
+    """
 
     casting: Casting
     report: Report = lambda _what: None
+    stateless: bool = attrs.field(default=False, kw_only=True)
+    mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
     missed: int = 0
+    _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: list[Performance] = attrs.field(factory=list)
     _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
     _ready: list[Frame] = attrs.field(factory=list)
-    _assembler: Assembler = attrs.field(factory=Assembler)
+    _hearing: Hearing = attrs.field(factory=Hearing)
+    _over: bool = False
+    """The client ended the session."""
     _armed: float | None = None
     _closing: str | None = None
 
     def begin(self, now: float) -> Iterable[Action]:
-        self._cast = self.casting.candidates()
-        if self.casting.playing.order != "any":
+        if self.stateless:
+            self._cast = [self.casting.stateless(self._session_id)]
+            return ()  # nobody is there yet
+        self._cast = self.casting.candidates(self._session_id)
+        if not self._stubs:
             for performance in self._cast:
                 performance.begin(now)
         return self._play(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         for frame in seen:
-            whole = self._whole(frame)
-            if whole is not None:
-                self._hear(whole, now)
+            heard = self._hearing.add(frame)
+            if heard is not None:
+                self._hear(heard, now)
         return self._play(now)
 
     def wake(self, now: float) -> Iterable[Action]:
@@ -167,78 +131,143 @@ class Player(Stage):
         )
         return [f"{number} {words}" for number, words in told if number]
 
-    def _whole(self, frame: Frame) -> Frame | None:
-        if not isinstance(frame.fact, Fragment):
-            return frame
-        whole = self._assembler.add(frame)
-        if whole is not None and whole.digest is not None:
-            self._ready.append(too_long(whole.size))
-            return None
-        return None if whole is None else whole.frame
+    @property
+    def _stubs(self) -> bool:
+        """Every request is answered by its key alone, as often as it comes."""
+        return self.casting.playing.order == "any"
 
-    def _hear(self, frame: Frame, now: float) -> None:
+    @property
+    def _strict(self) -> bool:
+        return self.casting.playing.order == "strict"
+
+    def _session_id(self) -> str:
+        """The id of the live session. Exchanges that belong to none get a new one each."""
+        if self._session is None or self.stateless:
+            self._session = self.mint()
+        return self._session
+
+    def _hear(self, heard: Heard, now: float) -> None:
         for performance in self._cast:
             performance.heard(now)
+        frame = heard.frame
         match frame.content:
+            case _ if heard.size:
+                self._ready += answer_too_long(heard)
             case Request():
-                self._hear_request(frame, now)
-            case Batch() if _ids(frame):
-                self._hear_request(frame, now)
-            case Notification(method) if method == CANCELLED:
-                self._hear_tied(lambda performance: performance.cancel(frame, now), frame, now)
-            case Response():
-                self._hear_tied(lambda performance: performance.reply(frame, now), frame, now)
-            case Notification() | Opaque() | Batch():
-                self._hear_other(frame, now)
+                self._hear_request(heard, now)
+            case Batch() if ids_of(frame):
+                self._hear_request(heard, now)
             case StreamEnd():
-                self._hear_other(frame, now)
-                self._all(lambda performance: performance.stop_waiting(now))
-                if self.leading is not None and self.leading.answered:
-                    self.casting.played(self.leading)
-                self._closing = self._closing or "the client closed"
+                self._hear_end(heard, now)
+            case ExchangeEnd():  # what it still had to say is said to nobody
+                left = heard.exchange or 0
+                self._encores = [e for e in self._encores if left not in e.live.recorded]
+            case Notification() | Response() | Opaque() | Batch() | HttpRequest():
+                self._hear_unasked(heard, now)
             case _:
                 pass
+
+    def _hear_end(self, heard: Heard, now: float) -> None:
+        """The client is done."""
+        self._hear_other(heard, now)
+        self._all(lambda performance: performance.stop_waiting(now))
+        if self.leading is not None and self.leading.answered:
+            self.casting.played(self.leading)
+        self._closing = self._closing or "the client closed"
 
     def _all(self, act: Callable[[Performance], object]) -> list[object]:
         return [act(performance) for performance in (*self._cast, *self._encores)]
 
-    def _hear_tied(self, act: Callable[[Performance], bool], frame: Frame, now: float) -> None:
+    def _hear_unasked(self, heard: Heard, now: float) -> None:
+        """What wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
+        frame, content = heard.frame, heard.frame.content
+        if self.stateless:
+            if not self._deal(heard, now):
+                self._hear_other(heard, now)
+        elif heard.exchange is not None and self._stubs and self._repeat(heard, now):
+            pass
+        elif isinstance(content, Response):
+            self._hear_tied(lambda performance: performance.reply(frame, now), heard, now)
+        elif isinstance(content, Notification) and content.method == CANCELLED:
+            self._hear_tied(lambda performance: performance.cancel(frame, now), heard, now)
+        else:
+            self._hear_other(heard, now)
+        if heard.exchange is not None and not self._answers_on(heard.exchange):
+            self._ready += self._settle(heard)
+        if ends_session(heard) and not self.stateless:
+            self._over = self._over or not self._refuses(heard.exchange)
+
+    def _answers_on(self, live: int) -> bool:
+        return any(performance.answers_on(live) for performance in self._performing())
+
+    def _refuses(self, live: int | None) -> bool:
+        told = [p.status_on(live) for p in self._performing()] if live is not None else []
+        heads = (frame for frame in self._ready if frame.exchange == live)
+        told += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
+        return any(status is not None and status >= REFUSED for status in told)
+
+    def _settle(self, heard: Heard) -> list[Frame]:
+        """The response to what the recording has none for."""
+        if self._is_lost(heard):
+            return answer_lost(heard)
+        paths = self.casting.paths | self._hearing.paths
+        is_path = heard.head is not None and heard.head.path in paths
+        return answer_unasked(heard, is_path=is_path, in_session=not self.stateless)
+
+    def _is_lost(self, heard: Heard) -> bool:
+        """Whether it names a session that is over, or that never was."""
+        named = heard.head is not None and heard.head.header(SESSION) is not None
+        return self._over or (self.stateless and named)
+
+    def _hear_tied(self, act: Callable[[Performance], bool], heard: Heard, now: float) -> None:
         """What belongs to a request by an id: a cancel, an answer. One that belongs to none is as
         good as noise.
         """
         lead = self.leading
-        expected = lead.matcher.next() if lead and self.casting.playing.order == "strict" else None
+        expected = lead.matcher.next() if lead and self._strict else None
         if not any(self._all(act)):
-            self._hear_other(frame, now)
+            self._hear_other(heard, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.used:
-            self._miss(Asked(_method(frame), None))
+            self._miss(Asked(_method(heard.frame), None))
 
-    def _hear_other(self, frame: Frame, now: float) -> None:
-        """What wants no answer: it only lets things happen that waited for it."""
-        matches = [(cast, cast.matcher.find(frame)) for cast in self._cast]
+    def _hear_other(self, heard: Heard, now: float) -> None:
+        """What wants no answer: it only lets things happen that waited for it. A candidate that
+        knows what a request without a message (GET, DELETE) opens or ends goes before one that does
+        not.
+        """
+        frame = heard.frame
+        matches = [(cast, cast.matcher.find(frame, heard.head)) for cast in self._cast]
+        alone = isinstance(frame.fact, HttpRequest)
+        if alone and matches and matches[0][1] is None:
+            matches.sort(key=lambda found: found[1] is None)
+            self._lead([performance for performance, _ in matches], now)
         for performance, match in matches:
             if match is not None:
                 performance.hear(match, frame, now)
         unknown = self._cast and all(match is None for _, match in matches)
         if unknown and not isinstance(frame.fact, StreamEnd):
-            if self.casting.playing.order == "strict":
+            if self._strict and not alone:
                 self._miss(Asked(_method(frame), None))
             else:
                 self.report(Note(_method(frame), "not in the recording; nothing waited for it"))
 
-    def _hear_request(self, frame: Frame, now: float) -> None:
-        live = asked_of(frame)
+    def _hear_request(self, heard: Heard, now: float) -> None:
+        live = asked_of(heard.frame, heard.head)
         if live is None:
             return
-        if self.casting.playing.order == "any":
+        if self.stateless:
+            if not self._deal(heard, now):
+                self._answer_unknown(heard, live)
+            return
+        if self._stubs:
             matches: list[tuple[Performance, Match]] = []
         else:
-            found = [(performance, performance.matcher.find(frame)) for performance in self._cast]
+            found = [(cast, cast.matcher.find(heard.frame, heard.head)) for cast in self._cast]
             matches = [(performance, match) for performance, match in found if match is not None]
         if matches:
-            self._narrow(matches, live, frame, now)
-        elif not self._repeat(frame, now):
-            self._answer_unknown(frame, live)
+            self._narrow(matches, live, heard.frame, now)
+        elif self._over or not self._repeat(heard, now):
+            self._answer_unknown(heard, live)
 
     def _narrow(
         self, matches: list[tuple[Performance, Match]], live: Asked, frame: Frame, now: float
@@ -248,48 +277,75 @@ class Player(Stage):
         """
         tier = min(match.tier for _, match in matches)
         kept = [(performance, match) for performance, match in matches if match.tier == tier]
-        leader = self.leading
-        self._cast = [performance for performance, _ in kept]
-        if leader is not None and self._cast[0] is not leader:
-            self._cast[0].take_over(leader, now)
+        self._lead([performance for performance, _ in kept], now)
         for performance, match in kept:
             performance.hear(match, frame, now)
-        if tier:
-            self.report(Note(live.method, f"matched in spite of {TIERS[tier]}"))
+        self._tell_tier(live.method, tier)
         if len(self._cast) == 1:
             self.casting.played(self._cast[0])
 
-    def _repeat(self, frame: Frame, now: float) -> bool:
-        """Answers once more with an answer that was given before, where that was asked for."""
-        stub = self.casting.playing.order == "any"
-        repeats = self.casting.playing.repeats
-        if repeats == "error" and not stub:
-            return False
+    def _lead(self, cast: list[Performance], now: float) -> None:
+        """These are the candidates from now on, the first of them leads."""
+        leader = self.leading
+        self._cast = cast
+        if leader is not None and cast[0] is not leader:
+            cast[0].take_over(leader, now)
+
+    def _tell_tier(self, method: str, tier: int) -> None:
+        if tier:
+            self.report(Note(method, f"matched in spite of {TIERS[tier]}"))
+
+    def _deal(self, heard: Heard, now: float) -> bool:
+        """Exchanges without a session are dealt in recorded order, and the last of those that are
+        alike stays.
+        """
+        frame, head = heard.frame, heard.head
         for performance in self._cast:
-            matches = performance.matcher.repeats(frame)
-            if not matches:
-                continue
-            what = (id(performance.score), matches[0].event.index)
-            times = self._times_asked.get(what, 0)
-            self._times_asked[what] = times + 1
-            match = matches[-1] if repeats == "last" else matches[times % len(matches)]
-            encore = self.casting.perform(performance.score.excerpt(match.event.index))
-            encore.matcher.bindings = dict(performance.matcher.bindings)
-            encore.hear(match, frame, now)
-            self._encores.append(encore)
-            return True
+            for tier in performance.matcher.tiers_for(frame, head):
+                match = None if self._stubs else performance.matcher.find(frame, head, tier)
+                if match is not None:
+                    performance.hear(match, frame, now)
+                elif self._strict or not self._encore(performance, heard, tier, now):
+                    continue
+                self._tell_tier(_method(frame), tier)
+                return True
         return False
 
-    def _answer_unknown(self, frame: Frame, live: Asked) -> None:
-        content = frame.content
-        if live.method == "ping" and isinstance(content, Request):
-            self._ready.append(empty_result(content.id))
-        elif live.method == "server/discover" and isinstance(content, Request):
-            self._ready.append(method_not_found(content.id, live.method))
-        else:
-            miss = self._miss(live)
-            if self.casting.playing.on_miss == "error":
-                self._ready.append(miss_error(_ids(frame), miss, isinstance(content, Batch)))
+    def _repeat(self, heard: Heard, now: float) -> bool:
+        """Answers once more with an answer that was given before, where that was asked for."""
+        if self.casting.playing.repeats == "error" and not self._stubs:
+            return False
+        return any(self._encore(performance, heard, None, now) for performance in self._cast)
+
+    def _encore(self, performance: Performance, heard: Heard, tier: int | None, now: float) -> bool:
+        matches = performance.matcher.repeats(heard.frame, heard.head, tier)
+        if not matches:
+            return False
+        what = (id(performance.score), matches[0].event.index)
+        times = self._times_asked.get(what, 0)
+        self._times_asked[what] = times + 1
+        repeats = self.casting.playing.repeats
+        last = repeats == "last" or (repeats == "error" and not self._stubs)
+        match = matches[-1] if last else matches[times % len(matches)]
+        score = performance.score.excerpt(match.event.index)
+        encore = self.casting.perform(score, self._session_id, stateless=self.stateless)
+        encore.join(performance)
+        encore.hear(match, heard.frame, now)
+        if isinstance(heard.frame.fact, HttpRequest) and self._stubs:
+            performance.live.bind(match.event, heard.frame)  # answers to others come on its stream
+        self._encores.append(encore)
+        return True
+
+    def _answer_unknown(self, heard: Heard, live: Asked) -> None:
+        answer = answer_lost(heard) if self._is_lost(heard) else answer_request(heard)
+        if answer is not None:
+            self._ready += answer
+            return
+        miss = self._miss(live)
+        if self.casting.playing.on_miss == "error":
+            batch = isinstance(heard.frame.content, Batch)
+            error = miss_error(ids_of(heard.frame), miss, batch)
+            self._ready += exchange(heard.exchange, OK, error)
 
     def _miss(self, live: Asked) -> Miss:
         self.missed += 1
@@ -312,7 +368,7 @@ class Player(Stage):
         self._ready = []
         if self.casting.playing.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
-        yield Send(frames)
+        yield Send(self._hearing.leaving(frames))
         due = min((p.next_due for p in self._performing() if p.next_due is not None), default=None)
         if any(isinstance(frame.fact, ProcessExit) for frame in frames):
             yield Hangup("the recorded server ended here")
@@ -326,14 +382,10 @@ class Player(Stage):
         return [*self._cast[:1], *self._encores]
 
 
-def _ids(frame: Frame) -> list[bytes]:
-    content: Content = frame.content
-    items = parse_items(frame.raw) if isinstance(content, Batch) else [content]
-    return [item.id for item in items if isinstance(item, Request)]
-
-
 def _method(frame: Frame) -> str:
     content = frame.content
-    if isinstance(content, Notification):
+    if isinstance(content, Notification | Request):
         return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
     return "response" if isinstance(content, Response) else "noise"

@@ -1,9 +1,12 @@
-"""`Recorder`: a stage that notes what passes, before it passes.
+"""`Recorder`: a stage that notes what passes, before it passes; and the `Ledger` it notes it in.
 
-Its `feed` returns the frames only after `append` has returned, so nothing leaves that is not in the
-cassette; that order is the whole of "written before forwarded". It sends on exactly what it was
-given: redaction is applied to what is noted, never to the wire. Whatever goes wrong with the noting
-(a full disk, a bug of ours) becomes a counted gap, not a broken session.
+Its `feed` returns the frames only after the ledger has written them, so nothing leaves that is not
+in the cassette; that order is the whole of "written before forwarded". It sends on exactly what it
+was given: redaction is applied to what is noted, never to the wire. Whatever goes wrong with the
+noting (a full disk, a bug of ours) becomes a counted gap, not a broken session.
+
+A ledger is one take. Over stdio one recorder writes it; over HTTP every conversation has a recorder
+of its own, and all of them write one ledger, whose numbers give the order in which things happened.
 """
 
 from __future__ import annotations
@@ -13,12 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import Event, Gap, Oversize, embeddable, event_line, event_lines
+from mcpmock.cassette.model import Event, Gap, Oversize, event_line, event_lines
 from mcpmock.cassette.redact import Redactor
-from mcpmock.protocol.messages import Direction, Fragment, Frame
+from mcpmock.protocol.messages import ExchangeEnd, Fragment, Frame, HttpBody
 from mcpmock.protocol.stage import PASS, Action, Hangup, Stage
 
-from .whole import Assembler, Whole
+from .whole import Pieces, Whole
 
 _JSON = (b"{", b"[")
 Append = Callable[[list[bytes]], None]
@@ -26,8 +29,8 @@ Append = Callable[[list[bytes]], None]
 
 
 @attrs.define
-class Recorder(Stage):
-    """Notes frames as event lines.
+class Ledger:
+    """One take being written: what its recorders have in common.
 
     `redactor` is None where redaction was switched off. `on_gap` is told the reason each time that
     something could not be noted, the first time included; it decides whether anybody hears of it.
@@ -42,124 +45,168 @@ class Recorder(Stage):
     """How many events were given a number, noted or not."""
     lost: int = 0
     """How many of them could not be noted."""
-    _began: float = 0.0
-    _pending: Gap | None = None
-    _passed: int = 0
-    """Bytes that passed, in pieces, of the long line that is being noted."""
-    _assemblers: dict[Direction, Assembler] = attrs.field(factory=dict)
+    gaps: dict[int, Gap] = attrs.field(factory=dict)
+    """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
+    pieces: Pieces = attrs.field(factory=Pieces)
+    """The long messages under way, by session, direction and exchange."""
+    _began: float | None = None
 
-    def begin(self, now: float) -> Iterable[Action]:
-        self._began = now
-        return ()
+    def begin(self, now: float) -> None:
+        """A recorder begins; with the first of them the take does."""
+        if self._began is None:
+            self._began = now
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        try:
-            self._note(seen, self._t(now))
-        except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
-            self._count_gap(seen, error)
-            if self.strict:
-                return (Hangup("what cannot be recorded does not pass"),)
-        return PASS
+    def time(self, now: float) -> int:
+        """`now` in microseconds since the take began."""
+        return round((now - (self._began or 0.0)) * 1_000_000)
 
-    def finish(self, now: float) -> None:
-        """Writes down what no later event gave the chance to write down."""
-        cut_off = sum(assembler.size for assembler in self._assemblers.values())
-        if cut_off:
-            self._lose(1, cut_off, "the session ended in the middle of a long line")
-        if self._pending is not None:
-            try:
-                self.append(self._gap_line(self._t(now)))
-            except OSError:
-                pass  # it stays counted, in `lost`
+    def gap_lines(self, t: int) -> list[bytes]:
+        """Lines for what was lost before, numbered from the next number on."""
+        return [
+            msgspec.json.encode(Event(n=n, t=t, s=session, gap=gap)) + b"\n"
+            for n, (session, gap) in enumerate(self.gaps.items(), self.events + 1)
+        ]
 
-    def _t(self, now: float) -> int:
-        return round((now - self._began) * 1_000_000)
-
-    def _note(self, frames: Sequence[Frame], t: int) -> None:
-        """One batch, one append. The look for secrets is quickest over all of it, and mostly ends
-        there.
+    def write(self, lines: list[bytes]) -> None:
+        """All at once: the gaps, and behind them what is new. Numbers given are never given
+        again.
         """
-        lines = self._gap_line(t) if self._pending is not None else []
-        if type(frames[0].fact) is Fragment or type(frames[-1].fact) is Fragment:
-            lines += self._lines_with_pieces(self.events + len(lines) + 1, t, frames)
-        elif self._suspicious(frames):
-            numbered = enumerate(frames, self.events + len(lines) + 1)
-            lines += [self._redacted_line(n, t, frame) for n, frame in numbered]
-        else:
-            lines += event_lines(self.events + len(lines) + 1, t, frames)
         self.events += len(lines)
         if lines:
             self.append(lines)
-            self._pending, self._passed = None, 0
+            if self.gaps:
+                self.gaps.clear()
 
-    def _lines_with_pieces(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Of a line that comes in pieces one event, once its last piece is here; they pass unnoted
-        before.
-        """
-        lines: list[bytes] = []
-        for frame in frames:
-            n = first + len(lines)
-            if type(frame.fact) is not Fragment:
-                lines.append(self._redacted_line(n, t, frame))
-                continue
-            whole = self._assemblers.setdefault(frame.direction, Assembler()).add(frame)
-            if whole is not None:
-                self._passed = whole.size - len(frame.raw)
-                line = self._redacted_line(n, t, whole.frame)
-                lines.append(line if whole.digest is None else _oversize_line(line, whole))
-        return lines
-
-    def _gap_line(self, t: int) -> list[bytes]:
-        """What was lost before, to be noted ahead of what comes now."""
-        gap = Event(n=self.events + 1, t=t, gap=self._pending or Gap())
-        return [msgspec.json.encode(gap) + b"\n"]
-
-    def _suspicious(self, frames: Sequence[Frame]) -> bool:
-        """Whether any of them needs a closer look; what is no JSON always does."""
-        if self.redactor is None:
-            return False
-        if frames[0].fact is not None:
-            return True
-        raws = [frame.raw for frame in frames]
-        if len(raws) == 1:
-            return not raws[0].startswith(_JSON) or self.redactor.suspicious(raws[0])
-        no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
-        return no_json or self.redactor.suspicious(b"\n".join(raws))
-
-    def _redacted_line(self, n: int, t: int, frame: Frame) -> bytes:
-        """A frame that may hold secrets. What is not JSON is treated as text."""
-        redactor = self.redactor
-        if redactor is None or not frame.raw:
-            return event_line(n, t, frame)
-        clean = frame.raw
-        if frame.fact is None and redactor.suspicious(frame.raw):
-            clean = redactor.json(frame.raw)
-        if frame.fact is not None or not embeddable(frame.raw):
-            clean = redactor.text(clean)
-        if clean is frame.raw:
-            return event_line(n, t, frame)
-        shown = Frame(frame.direction, clean, frame.eol, frame.fact, frame.exchange)
-        return event_line(n, t, shown, redacted=True)
-
-    def _count_gap(self, frames: Sequence[Frame], error: Exception) -> None:
-        reason = (
-            error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        )
-        whole = [f for f in frames if not isinstance(f.fact, Fragment) or f.fact.last]
-        size = sum(frame.size for frame in whole) + self._passed
-        self._passed = 0
-        self._lose(len(whole), size, reason or "unknown")
-
-    def _lose(self, events: int, size: int, reason: str) -> None:
-        gap = self._pending or Gap(reason=reason)
+    def lose(self, session: int, events: int, size: int, reason: str) -> None:
+        """Counts what could not be noted."""
+        gap = self.gaps.setdefault(session, Gap(reason=reason))
         gap.events += events
         gap.bytes += size
-        self._pending = gap
         self.lost += events
         try:
             self.on_gap(gap.reason)
         except Exception:  # noqa: BLE001 (law 6: nor may whoever hears of it)
             pass
+
+    def finish(self, now: float) -> None:
+        """Writes down what no later event gave the chance to write down."""
+        for (session, *_), size in self.pieces.sizes():
+            self.lose(session, 1, size, "the session ended in the middle of a long line")
+        try:
+            self.write(self.gap_lines(self.time(now)))
+        except OSError:
+            pass  # it stays counted, in `lost`
+
+
+@attrs.define
+class Recorder(Stage):
+    """Notes the frames of one conversation as events of a take."""
+
+    ledger: Ledger
+    session: int = 1
+
+    def begin(self, now: float) -> Iterable[Action]:
+        self.ledger.begin(now)
+        return ()
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        wholes: list[Whole] | None = None
+        ledger = self.ledger
+        try:
+            if not self._plain(seen):
+                wholes = self._gathered(seen)
+            t = ledger.time(now)
+            lines = ledger.gap_lines(t) if ledger.gaps else []
+            first = ledger.events + len(lines) + 1
+            lines += self._lines(first, t, seen) if wholes is None else self._each(first, t, wholes)
+            ledger.write(lines)
+        except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
+            self._lose(seen, wholes, error)
+            if ledger.strict:
+                return (Hangup("what cannot be recorded does not pass"),)
+        return PASS
+
+    def _plain(self, frames: Sequence[Frame]) -> bool:
+        """Whether these are lines of stdio, each of them whole: then all are looked at in one go.
+
+        What comes in pieces comes with them at either end; HTTP has them anywhere.
+        """
+        first, last = frames[0], frames[-1]
+        return (
+            self.session == 1
+            and first.exchange is None
+            and last.exchange is None
+            and type(first.fact) is not Fragment
+            and type(last.fact) is not Fragment
+        )
+
+    def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
+        """The look for secrets is quickest over a whole batch, and mostly ends there."""
+        if self._suspicious(frames):
+            return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
+        return event_lines(first, t, frames)
+
+    def _each(self, first: int, t: int, wholes: Sequence[Whole]) -> list[bytes]:
+        lines = []
+        for n, whole in enumerate(wholes, first):
+            line = self._line(n, t, whole.frame)
+            lines.append(line if whole.digest is None else _oversize_line(line, whole))
+        return lines
+
+    def _gathered(self, frames: Sequence[Frame]) -> list[Whole]:
+        """What is to be noted of these. Of a message in pieces it is one event, once its last piece
+        is here; they pass unnoted before. What cuts it off is noted behind what had come of it.
+        """
+        pieces, found = self.ledger.pieces, list[Whole]()
+        for frame in frames:
+            key = (self.session, frame.direction, frame.exchange)
+            if type(frame.fact) is Fragment:
+                whole = pieces.add(key, frame)
+                found += [] if whole is None else [whole]
+                continue
+            if pieces and frame.exchange is not None:
+                found += self._cut_off(frame)
+            if type(frame.fact) is not HttpBody or (frame.raw and not frame.fact.unkept):
+                found.append(Whole(frame, len(frame.raw)))
+        return found
+
+    def _cut_off(self, frame: Frame) -> list[Whole]:
+        """What came of a message before this frame, which is no piece, came in its place."""
+        over = type(frame.fact) is ExchangeEnd
+        ways = (frame.direction, frame.direction.back) if over else (frame.direction,)
+        cut = (self.ledger.pieces.cut((self.session, way, frame.exchange)) for way in ways)
+        return [whole for whole in cut if whole is not None]
+
+    def _suspicious(self, frames: Sequence[Frame]) -> bool:
+        """Whether any of them needs a closer look; what is no JSON always does."""
+        redactor = self.ledger.redactor
+        if redactor is None:
+            return False
+        if frames[0].fact is not None:
+            return True
+        raws = [frame.raw for frame in frames]
+        if len(raws) == 1:
+            return not raws[0].startswith(_JSON) or redactor.suspicious(raws[0])
+        no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
+        return no_json or redactor.suspicious(b"\n".join(raws))
+
+    def _line(self, n: int, t: int, frame: Frame) -> bytes:
+        """A frame that may hold secrets."""
+        redactor = self.ledger.redactor
+        kept = frame if redactor is None else redactor.frame(frame)
+        return event_line(n, t, kept, session=self.session, redacted=kept is not frame)
+
+    def _lose(
+        self, seen: Sequence[Frame], wholes: Sequence[Whole] | None, error: Exception
+    ) -> None:
+        reason = (
+            error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        )
+        sizes = [frame.size for frame in seen]
+        if wholes is not None:
+            sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
+        if sizes:
+            self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
 
 
 def _oversize_line(line: bytes, whole: Whole) -> bytes:

@@ -92,6 +92,38 @@ def test_the_very_bytes_of_values_and_unknown_keys_survive() -> None:
     assert data.startswith(CANONICAL_HEADER[:-2] + b',"future":{"a": 1}}\n')
 
 
+def test_sessions_and_exchanges_are_numbered_by_first_appearance() -> None:
+    """However many came between, the same conversation has the same numbers; session 1 stays."""
+    lines = (
+        b'{"n":1,"x":31,"d":"c2s","end":"eof"}\n{"n":2,"s":9,"x":40,"d":"c2s","end":"eof"}\n'
+        b'{"n":3,"s":4,"x":32,"d":"c2s","end":"eof"}\n{"n":4,"s":9,"stderr":"a"}\n'
+        b'{"n":5,"s":9,"x":31,"d":"c2s","end":"eof"}\n'
+    )
+    expected = (
+        b'{"n":1,"x":1,"d":"c2s","end":"eof"}\n{"n":2,"s":2,"x":2,"d":"c2s","end":"eof"}\n'
+        b'{"n":3,"s":3,"x":3,"d":"c2s","end":"eof"}\n{"n":4,"s":2,"stderr":"a"}\n'
+        b'{"n":5,"s":2,"x":1,"d":"c2s","end":"eof"}\n'
+    )
+    assert expected == formed(lines)
+    assert expected == formed(expected)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (b'[["A", "1"],["Date","x"],["date","y"],["B","2"]]', b'[["A", "1"],["B","2"]]'),
+        (b'[["DATE","x"]]', b"[]"),
+        (b'[["A", "Date"], ["Dated","x"]]', b'[["A", "Date"], ["Dated","x"]]'),
+        (b"[]", b"[]"),
+    ],
+)
+def test_the_date_of_a_head_goes(headers: bytes, expected: bytes) -> None:
+    """`Date` differs each time; every other field stays as it is written."""
+    line = b'{"n":1,"x":1,"d":"s2c","http":{"status":200,"new": 1,"reason":"","headers":%b}}\n'
+
+    assert line % expected == formed(line % headers)
+
+
 def test_a_deep_message_is_no_obstacle() -> None:
     """Nesting that no decoder takes is kept like any other message."""
     deep = b"[" * 50_000 + b"]" * 50_000

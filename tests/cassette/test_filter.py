@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.filter import Filter
+from mcpmock.cassette.read import read
 from mcpmock.cassette.timeline import timeline
-from tests.helpers import cassette, error, request, response
+from tests.helpers import HEADER, cassette, error, request, response
 
 ROWS = timeline(
     cassette(
@@ -81,3 +82,43 @@ def test_a_pattern_cannot_take_for_ever() -> None:
     (row,) = timeline(cassette(("s2c", b"a" * 100_000)))
 
     assert not wanted.keeps(row)
+
+
+HTTP = timeline(
+    read(
+        "http",
+        b"".join(
+            (
+                HEADER,
+                b'{"n":1,"s":2,"x":7,"d":"c2s","http":{"method":"GET","target":"/",'
+                b'"headers":[["A","needle"]]}}\n',
+                b'{"n":2,"s":2,"x":7,"d":"s2c","http":{"status":404,"reason":"","headers":[]}}\n',
+                b'{"n":3,"s":2,"x":7,"d":"s2c","body":"<html>"}\n',
+                b'{"n":4,"x":17,"d":"s2c","http":{"status":200,"reason":"","headers":[]}}\n',
+                b'{"n":5,"stderr":"up"}\n',
+            )
+        ),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "kept"),
+    [
+        ("status=404", [1, 2, 3]),
+        ("status=4?? kind=http", [1, 2]),
+        ("x=7", [1, 2, 3]),
+        ("x=17", [4]),
+        ("!x=*", [5]),
+        ("s=2", [1, 2, 3]),
+        ("s=1", [4, 5]),
+        ("kind=body", [3]),
+        ("text=A:?needle", [1]),
+        ("text=html", [3]),
+    ],
+)
+def test_terms_for_http(expression: str, kept: list[int]) -> None:
+    """Exchanges are chosen by number and status, sessions by number; heads are text too."""
+    wanted = Filter.parse(expression)
+
+    assert kept == [row.event.n for row in HTTP if wanted.keeps(row)]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.keys import asked_of
-from mcpmock.cassette.match import Difference, Matcher, NearMiss, compare, same, unify
+from mcpmock.cassette.match import Matcher, NearMiss
+from mcpmock.cassette.variables import Difference, compare, same, unify
 from tests.helpers import Line, batch, c2s, hangs_up, notification, request, response, score
 
 HOLE, OTHER_HOLE = "mcpmock:secret:token:1", "mcpmock:secret:token:2"

@@ -9,104 +9,14 @@ from time import process_time
 
 import pytest
 
-from mcpmock.cassette.redact import HOLE, Redactor, kind_of_name
+from mcpmock.cassette.redact import HOLE, Redactor
+from tests.cassette.test_secret_names import ORDINARY_NAMES, SECRET_NAMES
 
 GITHUB = "ghp_" + "a1B2" * 9
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 PEM = (
     "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3\\n-----END RSA PRIVATE KEY-----"
 )
-
-SECRET_NAMES = [
-    "password",
-    "Password",
-    "userPassword",
-    "user_password",
-    "user-password",
-    "PASSWORD",
-    "DB_PASSWORD",
-    "passwd",
-    "pwd",
-    "passphrase",
-    "secret",
-    "client_secret",
-    "clientSecret",
-    "apiKey",
-    "api_key",
-    "api-key",
-    "X-Api-Key",
-    "APIKey",
-    "apikey",
-    "accessToken",
-    "access_token",
-    "githubToken",
-    "GITHUB_TOKEN",
-    "token",
-    "refresh_token",
-    "id_token",
-    "authorization",
-    "Authorization",
-    "Proxy-Authorization",
-    "cookie",
-    "Set-Cookie",
-    "privateKey",
-    "aws_secret_access_key",
-    "secretKey",
-    "credentials",
-    "connectionString",
-    "connection string",
-    "connection.string",
-    "code_verifier",
-    "client_assertion",
-    "jwt",
-    "otp",
-    "bearer",
-    "passcode",
-]
-ORDINARY_NAMES = [
-    "progressToken",
-    "cursor",
-    "nextCursor",
-    "nextPageToken",
-    "pageToken",
-    "requestState",
-    "subscriptionId",
-    "maxTokens",
-    "max_tokens",
-    "token_count",
-    "tokenCount",
-    "password_policy",
-    "passwordPolicy",
-    "secretary",
-    "tokens",
-    "key",
-    "keys",
-    "name",
-    "text",
-    "author",
-    "keyboard",
-    "monkey",
-    "tokenizer",
-    "cookies_enabled",
-    "id",
-    "",
-    "é",
-    "sessionToken_type",
-    "cancellationToken",
-    "primaryKeyColumn",
-]
-
-
-@pytest.mark.parametrize("name", SECRET_NAMES)
-def test_names_of_secrets(name: str) -> None:
-    """A name whose words end in a secret's is a secret's, however it is spelled."""
-    assert None is not kind_of_name(name)
-
-
-@pytest.mark.parametrize("name", ORDINARY_NAMES)
-def test_ordinary_names(name: str) -> None:
-    """What the protocol calls a token, and what only talks about secrets, is ordinary."""
-    assert None is kind_of_name(name)
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)

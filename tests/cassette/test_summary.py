@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.cassette.summary import LIMIT, brief, message_summary, text_member
-from mcpmock.protocol.messages import parse
+from mcpmock.cassette.summary import LIMIT, brief, head_text, message_summary, text_member
+from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, HttpResponse, parse
 from tests.helpers import dump, error, notification, progress, request, response
 
 
@@ -96,3 +96,12 @@ def test_a_member_that_is_no_string_is_no_text() -> None:
     assert "x" == text_member(dump({"a": {"b": "x"}}), "a", "b")
     assert text_member(dump({"a": 1}), "a") is None
     assert text_member(None, "a") is None
+
+
+def test_a_head_is_told_as_http_spells_it() -> None:
+    """A line for what comes first and one for each field; a message is no head."""
+    asked = Frame(C2S, fact=HttpRequest("GET", "/mcp", [("A", "1"), ("a", "2")]))
+    answered = Frame(S2C, fact=HttpResponse(404, "Not Found", []))
+
+    assert "GET /mcp\nA: 1\na: 2" == head_text(asked)
+    assert ("404 Not Found", "") == (head_text(answered), head_text(Frame(C2S, b"{}")))

@@ -110,7 +110,7 @@ def test_takes_and_sessions_know_nothing_of_each_other() -> None:
 
     asked = {"n": 1, "d": "c2s", "m": {"jsonrpc": "2.0", "id": 1, "method": "a"}}
     answer = {"n": 2, "s": 2, "d": "s2c", "m": {"jsonrpc": "2.0", "id": 1, "result": {}}}
-    assert ("answers no request", "session 2") == lines(asked, answer)[1].notes
+    assert ("answers no request",) == lines(asked, answer)[1].notes
 
 
 def test_each_member_of_a_batch_is_a_row() -> None:
@@ -143,7 +143,7 @@ def test_what_is_no_message_has_its_kind_and_words() -> None:
         ("end", "eof"),
         ("end", "exit 3"),
         ("http", "200 OK"),
-        ("sse", "id=7 retry=5"),
+        ("sse", "event id=7 retry=5"),
         ("body", "<html>"),
         ("gap", "2 events, 9 bytes: disk full"),
         ("fault", "{'drop': 1}"),

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock import modes, runner
+from mcpmock import runner
 from mcpmock.cli import main
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.modes import stdio as stdio_mode
 from tests.helpers import cassette_bytes, dump, error, request, response
 
 Run = Callable[..., tuple[int, str, str]]
@@ -49,7 +50,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryChannel]:
     taken = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(signum) for signum in taken]
     outer, stdio = memory_pair()
-    monkeypatch.setattr(modes, "take_stdio", lambda: stdio)
+    monkeypatch.setattr(stdio_mode, "take_stdio", lambda: stdio)
     monkeypatch.setattr(runner, "LAST_WORDS", 0)  # they are read when all is over
     yield outer
     for signum, handler in zip(taken, before, strict=True):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock import modes
 from mcpmock.cassette.file import TakeFile, load
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
+from mcpmock.modes import stdio as stdio_mode
 from mcpmock.protocol.messages import S2C
 from tests.cli.conftest import Run
 from tests.helpers import WELCOME, exits, hangs_up, s2c
@@ -30,8 +30,8 @@ def commands(monkeypatch: pytest.MonkeyPatch, client: MemoryChannel) -> Commands
         server.send_nowait([s2c(WELCOME), hangs_up(S2C), exits(7)])
         return process
 
-    monkeypatch.setattr(modes, "start_process", start)
-    monkeypatch.setattr(modes, "take_stdio", lambda: memory_pair()[0])  # one for each run
+    monkeypatch.setattr(stdio_mode, "start_process", start)
+    monkeypatch.setattr(stdio_mode, "take_stdio", lambda: memory_pair()[0])  # one for each run
     return found
 
 
@@ -161,7 +161,7 @@ def test_a_server_that_cannot_start(
     async def start(_command: Sequence[str]) -> MemoryChannel:
         raise CannotStart("\x1b[2J", "no", found=found)
 
-    monkeypatch.setattr(modes, "start_process", start)
+    monkeypatch.setattr(stdio_mode, "start_process", start)
 
     assert (code, "", "mcpmock: cannot start \\u001b[2J: no\n") == run(
         "record", "-o", tmp_path / "a", "server"

@@ -132,7 +132,7 @@ def test_an_unknown_filter_key_is_a_usage_error(run: Run, file: Path) -> None:
     status, out, err = run("show", file, "--filter", "bogus=1")
 
     assert (2, "") == (status, out)
-    assert "there are method=, tool=, kind=, dir=, id=, take=, text=" in err
+    assert "there are method=, tool=, kind=, dir=, id=, take=, s=, x=, status=, text=" in err
 
 
 def test_raw_gives_the_very_bytes_of_the_frames(

@@ -22,10 +22,23 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 PARTS = Path(os.environ.get("MCPMOCK_E2E_PARTS") or _CACHE / "mcpmock-e2e")
 
 _SCRIPTS = Path(__file__).parent / "clients"
+_SERVERS = Path(__file__).parent / "servers"
 _NODE_SERVERS = PARTS / "npm" / "node_modules" / "@modelcontextprotocol"
 
 SERVERS = {"everything": "npm", "filesystem": "npm", "memory": "npm", "time": "py2", "git": "py2"}
 """Server name -> the part it is in."""
+
+WORKSHOPS = {"workshop-py2": "py2", "workshop-py1": "py1", "workshop-ts2": "npm"}
+"""The tests' own servers (servers/workshop.py says what they are) -> the part they run in."""
+
+HTTP, SSE = "streamable-http", "sse"
+HTTP_SERVERS = {
+    "everything": (HTTP, SSE),
+    "workshop-py2": (HTTP, SSE),
+    "workshop-py1": (HTTP, SSE),
+    "workshop-ts2": (HTTP,),
+}
+"""Server name -> the transports with a URL that it serves; each is a process with a port."""
 
 CLIENTS = {
     "py2-auto": ("py2", "py2.py", "--mode", "auto"),
@@ -69,7 +82,7 @@ _MODIFIED = 1_767_323_045  # 2026-01-02T03:04:05Z, as the commits
 
 def missing(name: str) -> str | None:
     """Say why the client or server of this name cannot run here, or None if it can."""
-    part = SERVERS[name] if name in SERVERS else CLIENTS[name][0]
+    part = {**SERVERS, **WORKSHOPS}.get(name) or CLIENTS[name][0]
     if part == "npm" and shutil.which("node") is None:
         return f"{name} needs Node"
     if name == "git" and shutil.which("git") is None:
@@ -79,12 +92,18 @@ def missing(name: str) -> str | None:
     return None
 
 
-def server(name: str, workdir: Path) -> list[str]:
+def server(name: str, workdir: Path, transport: str = "stdio") -> list[str]:
     """The command of a server; `prepare` makes the folders that it names."""
     python = str(PARTS / "py2" / "bin" / "python")
     match name:
         case "everything":
-            return ["node", str(_NODE_SERVERS / "server-everything" / "dist" / "index.js"), "stdio"]
+            spoken = "streamableHttp" if transport == HTTP else transport
+            return ["node", str(_NODE_SERVERS / "server-everything" / "dist" / "index.js"), spoken]
+        case "workshop-py1" | "workshop-py2":
+            script = _SERVERS / f"{name.replace('-', '_')}.py"
+            return [str(PARTS / WORKSHOPS[name] / "bin" / "python"), str(script), transport]
+        case "workshop-ts2":
+            return ["node", str(_SERVERS / "workshop_ts2.mjs"), transport]
         case "filesystem":
             script = _NODE_SERVERS / "server-filesystem" / "dist" / "index.js"
             return ["node", str(script), str(workdir / "files")]
@@ -103,6 +122,17 @@ def client(name: str) -> list[str]:
     part, script, *options = CLIENTS[name]
     program = "node" if part == "npm" else str(PARTS / part / "bin" / "python")
     return [program, str(_SCRIPTS / script), *options]
+
+
+def scenario(server_name: str) -> str:
+    """What the clients do with a server: its entry in scenarios.json."""
+    return "workshop" if server_name in WORKSHOPS else server_name
+
+
+def reach(client_name: str, scenario: str, workdir: Path, transport: str, url: str) -> list[str]:
+    """As `drive`, with the server at a URL."""
+    where = ["--scenario", scenario, "--workdir", str(workdir)]
+    return [*client(client_name), *where, "--transport", transport, "--url", url]
 
 
 def drive(client_name: str, scenario: str, workdir: Path, server_argv: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from mcpmock.cassette.read import read
 from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.pipeline.recorder import Recorder
+from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.pipeline.timing import Timing
 from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 
@@ -43,7 +43,7 @@ def record_replay_of(episode: Episode, playing: Playing) -> Episode:
     """
     lines: list[bytes] = []
     cassette = Cassette(name="one", takes=[Take(header=Header(mcpmock=1), events=episode.events)])
-    pipeline = Pipeline([Recorder(lines.extend, None), Player(Casting(cassette, playing))])
+    pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), Player(Casting(cassette, playing))])
     now = 0.0
     came = _to_client(pipeline.begin(now))
     awaited = 0

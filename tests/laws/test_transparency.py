@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.cassette.read import read
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.recorder import Recorder
+from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.protocol.messages import C2S, S2C, Direction
 from mcpmock.transports.lines import LineSplitter, join_lines
 
@@ -56,7 +56,7 @@ def test_nothing_is_changed_and_nothing_is_missing(seed: int, direction: Directi
     dice = random.Random(seed)
     data = noise(dice)
     lines: list[bytes] = [b'{"mcpmock":1}\n']
-    pipeline = Pipeline([Recorder(lines.extend, None)])
+    pipeline = Pipeline([Recorder(Ledger(lines.extend, None))])
     splitter = LineSplitter(direction, limit=dice.choice([1, 100, 100_000]))
     frames = [splitter.feed(piece) for piece in pieces(data, dice)]
     came = [

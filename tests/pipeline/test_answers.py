@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cassette.match import Difference, Miss, NearMiss
+from mcpmock.cassette.match import Miss, NearMiss
+from mcpmock.cassette.variables import Difference
 from mcpmock.pipeline.answers import empty_result, method_not_found, miss_error, too_long
 
 MISS = Miss(

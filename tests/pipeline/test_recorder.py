@@ -12,7 +12,7 @@ from mcpmock.cassette.model import Event
 from mcpmock.cassette.read import read
 from mcpmock.cassette.redact import Redactor
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.recorder import Recorder
+from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.pipeline.whole import HEAD
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from mcpmock.protocol.stage import PASS, Hangup, Send
@@ -82,7 +82,7 @@ ALL: Sequence[Frame] = [
 def test_all_that_passes_is_noted(redactor: Redactor | None) -> None:
     """Every frame is noted in order and comes back as it was, and the same objects pass on."""
     tape = Tape()
-    recorder = Recorder(tape.append, redactor)
+    recorder = Recorder(Ledger(tape.append, redactor))
     for frame in ALL:
         [passed] = fed(recorder, frame)
         assert passed is frame
@@ -91,14 +91,17 @@ def test_all_that_passes_is_noted(redactor: Redactor | None) -> None:
         seen(event.frame) for event in tape.events() if event.frame
     ]
     assert list(range(1, len(ALL) + 1)) == [event.n for event in tape.events()]
-    assert (len(ALL), 0) == (recorder.events, recorder.lost)
+    assert (len(ALL), 0) == (recorder.ledger.events, recorder.ledger.lost)
 
 
 def test_one_write_for_a_batch() -> None:
     """Frames that came together are noted in one write."""
     writes: list[int] = []
     fed(
-        Recorder(lambda lines: writes.append(len(lines))), c2s(b"a"), c2s(b"{}"), c2s(b"b", b"\r\n")
+        Recorder(Ledger(lambda lines: writes.append(len(lines)))),
+        c2s(b"a"),
+        c2s(b"{}"),
+        c2s(b"b", b"\r\n"),
     )
 
     assert [3] == writes
@@ -107,7 +110,7 @@ def test_one_write_for_a_batch() -> None:
 def test_written_before_forwarded() -> None:
     """Nothing leaves the pipeline before it is on the tape."""
     tape = Tape()
-    pipeline = Pipeline([Recorder(tape.append)])
+    pipeline = Pipeline([Recorder(Ledger(tape.append))])
     pipeline.begin(0)
     for number, frame in enumerate(ALL, 1):
         out = pipeline.enter([frame], 0)
@@ -120,7 +123,7 @@ def test_written_before_forwarded() -> None:
 def test_times_are_microseconds_since_the_beginning(began: float) -> None:
     """Times count from the beginning of the take, exact to the microsecond."""
     tape = Tape()
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     list(recorder.begin(began))
     times = [0, 1, 249, 251, 41_210, 999_999, 60_000_489]
     for t in times:
@@ -133,7 +136,7 @@ def test_secrets_are_noted_as_placeholders_and_pass_as_they_are() -> None:
     """The tape has no secret, the wire has it."""
     tape = Tape()
     raw = b'{"id":1,"method":"x","params":{"password":"hunter2"}}'
-    [passed] = fed(Recorder(tape.append), c2s(raw))
+    [passed] = fed(Recorder(Ledger(tape.append)), c2s(raw))
 
     assert raw == passed.raw
     [event] = tape.events()
@@ -159,7 +162,7 @@ def test_secrets_are_noted_as_placeholders_and_pass_as_they_are() -> None:
 def test_no_kind_of_frame_keeps_its_secret(frame: Frame) -> None:
     """Banners, torn lines, odd JSON and standard error lose their secrets too."""
     tape = Tape()
-    fed(Recorder(tape.append), frame)
+    fed(Recorder(Ledger(tape.append)), frame)
 
     assert b"hunter2" not in b"".join(tape.lines)
 
@@ -168,7 +171,7 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
     """A value has one placeholder, in a message, in odd JSON and in text."""
     tape = Tape()
     frames = [b' {"token":"abc"}', b'{"token":"abc"}', b'token="abc"', b'{"token":"abc","a":NaN}']
-    fed(Recorder(tape.append), *(s2c(raw) for raw in frames))
+    fed(Recorder(Ledger(tape.append)), *(s2c(raw) for raw in frames))
 
     assert [raw.replace(b"abc", b"mcpmock:secret:token:1") for raw in frames] == tape.payloads()
 
@@ -176,7 +179,7 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
 def test_redaction_switched_off() -> None:
     """Without a redactor the tape has the bytes."""
     tape = Tape()
-    fed(Recorder(tape.append, None), c2s(b'{"password":"hunter2"}'))
+    fed(Recorder(Ledger(tape.append, None)), c2s(b'{"password":"hunter2"}'))
 
     assert [b'{"password":"hunter2"}'] == tape.payloads()
 
@@ -184,7 +187,7 @@ def test_redaction_switched_off() -> None:
 def test_a_full_disk_is_a_counted_gap() -> None:
     """What could not be written is counted, in events and bytes, and noted ahead of the next."""
     tape, told = Tape(), list[str]()
-    recorder = Recorder(tape.append, on_gap=told.append)
+    recorder = Recorder(Ledger(tape.append, on_gap=told.append))
     fed(recorder, c2s(b"{}"))
     tape.full = True
     for frame in (c2s(b"123", b"\r\n"), s2c(b"1234")):
@@ -195,7 +198,7 @@ def test_a_full_disk_is_a_counted_gap() -> None:
 
     assert [b"{}", None, b"[]", b"[]"] == tape.payloads()
     assert [(2, 10)] == tape.gaps()
-    assert (2, ["No space left on device"] * 2) == (recorder.lost, told)
+    assert (2, ["No space left on device"] * 2) == (recorder.ledger.lost, told)
     numbers = [event.n for event in tape.events()]
     assert sorted(set(numbers)) == numbers
 
@@ -203,36 +206,36 @@ def test_a_full_disk_is_a_counted_gap() -> None:
 def test_a_gap_that_nothing_follows() -> None:
     """A gap at the end is noted when the session is over."""
     tape = Tape(full=True)
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     fed(recorder, c2s(b"123"))
     tape.full = False
-    recorder.finish(1.0)
+    recorder.ledger.finish(1.0)
 
     assert [(1, 4)] == tape.gaps()
 
 
 def test_a_disk_that_stays_full() -> None:
     """If the gap cannot be written either, it stays counted and nothing else happens."""
-    recorder = Recorder(Tape(full=True).append)
+    recorder = Recorder(Ledger(Tape(full=True).append))
     fed(recorder, c2s(b"123"))
-    recorder.finish(1.0)
+    recorder.ledger.finish(1.0)
 
-    assert 1 == recorder.lost
+    assert 1 == recorder.ledger.lost
 
 
 def test_a_bug_in_the_redactor() -> None:
     """A bug of ours is a gap; the wire does not notice and nothing unredacted is kept."""
     tape, told = Tape(), list[str]()
-    recorder = Recorder(tape.append, Broken(), on_gap=told.append)
+    recorder = Recorder(Ledger(tape.append, Broken(), on_gap=told.append))
     frame = c2s(b"{}")
 
     assert [frame] == fed(recorder, frame)
-    assert ([], 1, ["ZeroDivisionError: a bug"]) == (tape.lines, recorder.lost, told)
+    assert ([], 1, ["ZeroDivisionError: a bug"]) == (tape.lines, recorder.ledger.lost, told)
 
 
 def test_strict_hangs_up() -> None:
     """With `strict` what cannot be noted does not pass, and the session ends."""
-    recorder = Recorder(Tape(full=True).append, strict=True)
+    recorder = Recorder(Ledger(Tape(full=True).append, strict=True))
     actions = list(recorder.feed([c2s(b"{}")], 0))
 
     assert [Hangup] == [type(action) for action in actions]
@@ -241,19 +244,19 @@ def test_strict_hangs_up() -> None:
 def test_pieces_pass_at_once_and_are_noted_whole() -> None:
     """The pieces of a long line pass as they come; the line is noted before the last passes."""
     tape = Tape()
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     pieces = [piece(b'{"a":'), piece(b'"b"'), piece(b"}", last=True)]
     for one in pieces:
         assert [one] == fed(recorder, one)
 
     assert [b'{"a":"b"}'] == tape.payloads()
-    assert 1 == recorder.events
+    assert 1 == recorder.ledger.events
 
 
 def test_pieces_of_both_directions_do_not_mix() -> None:
     """Two long lines at once, one each way, are two lines."""
     tape = Tape()
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     for one in (
         piece(b"[1"),
         Frame(C2S, b"[2", b"", Fragment()),
@@ -268,7 +271,7 @@ def test_pieces_of_both_directions_do_not_mix() -> None:
 def test_oversize() -> None:
     """Of a line beyond 64 MiB the head is noted with length and digest, and all of it passes."""
     tape = Tape()
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     data, digest = b"x" * (1 << 20), hashlib.sha256()
     for number in range(66):
         digest.update(data)
@@ -283,11 +286,11 @@ def test_oversize() -> None:
 def test_a_lost_long_line_is_counted_whole() -> None:
     """Bytes of pieces that passed before the line could not be noted are in the gap too."""
     tape = Tape(full=True)
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     for one in (piece(b"12345"), piece(b"678"), piece(b"9", last=True)):
         fed(recorder, one)
     tape.full = False
-    recorder.finish(1.0)
+    recorder.ledger.finish(1.0)
 
     assert [(1, 10)] == tape.gaps()
 
@@ -295,9 +298,9 @@ def test_a_lost_long_line_is_counted_whole() -> None:
 def test_a_long_line_that_the_session_cut_off() -> None:
     """Pieces that passed and whose last one never came are not lost in silence."""
     tape = Tape()
-    recorder = Recorder(tape.append)
+    recorder = Recorder(Ledger(tape.append))
     fed(recorder, piece(b"12345"))
-    recorder.finish(1.0)
+    recorder.ledger.finish(1.0)
 
     noted = sum(len(payload or b"") for payload in tape.payloads()) + sum(
         size for _, size in tape.gaps()

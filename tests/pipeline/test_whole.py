@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from mcpmock.pipeline.whole import HEAD, Assembler, Whole
-from mcpmock.protocol.messages import C2S, Fragment, Frame
+from mcpmock.pipeline.whole import HEAD, Assembler, Pieces, Whole
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from tests.helpers import seen
 
 
@@ -56,3 +56,31 @@ def test_exactly_the_limit_is_whole() -> None:
     """A line of exactly the limit is kept whole, one byte more is not."""
     assert None is add(Assembler(limit=4), b"12", b"34").digest
     assert None is not add(Assembler(limit=4), b"12", b"345").digest
+
+
+def test_pieces_of_several_messages_side_by_side() -> None:
+    """Each message has its own pieces, and is forgotten when it is whole."""
+    pieces = Pieces()
+    one, other = (1, C2S, 7), (1, S2C, 7)
+    assert None is pieces.add(one, Frame(C2S, b"a", fact=Fragment()))
+    assert None is pieces.add(other, Frame(S2C, b"xyz", fact=Fragment()))
+    whole = pieces.add(one, Frame(C2S, b"b", fact=Fragment(last=True)))
+
+    assert whole is not None
+    assert b"ab" == whole.frame.raw
+    assert [(other, 3)] == list(pieces.sizes())
+
+
+def test_what_came_of_a_message_that_was_cut_off() -> None:
+    """Of a message whose last piece never came there is a body, once."""
+    pieces = Pieces()
+    pieces.add((1, S2C, 7), Frame(S2C, b"abc", fact=Fragment(), exchange=7))
+    cut = pieces.cut((1, S2C, 7))
+
+    assert cut is not None
+    assert ((S2C, b"abc", b"\n", HttpBody()), 7, 3) == (
+        seen(cut.frame),
+        cut.frame.exchange,
+        cut.size,
+    )
+    assert (None, False) == (pieces.cut((1, S2C, 7)), bool(pieces))

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_parts.client import Session, limited
+from bench_parts.client import limited
 from bench_parts.rows import ROOT, Row, Workshop
 from bench_parts.traffic import Traffic
 
@@ -55,7 +55,7 @@ def endure(shop: Workshop, record: Row, replay: Row, traffic: Traffic, exchanges
     command = [sys.executable, "-c", _LOAD, str(part), str(ROOT)]
     printed = subprocess.run(command, env=shop.env, check=True, stdout=subprocess.PIPE).stdout
     load, events = json.loads(printed)
-    with limited(_LIMIT), Session(replay.command(part), shop.env, shop.log) as opened:
+    with limited(_LIMIT), replay.open(part, shop) as opened:
         start = opened.initialize()
         opened.finish()
     return Endurance(
@@ -67,7 +67,7 @@ def _record(
     shop: Workshop, row: Row, traffic: Traffic, exchanges: int, file: Path
 ) -> tuple[int, int]:
     tenth = exchanges // 10
-    with limited(_LIMIT), Session(row.command(file), shop.env, shop.log) as opened:
+    with limited(_LIMIT), row.open(file, shop) as opened:
         opened.initialize()
         opened.flood(traffic.grouped(1, tenth))
         early = _peak(opened.pid)

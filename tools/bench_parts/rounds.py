@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bench_parts.client import Flood, Session, limited
@@ -22,7 +22,6 @@ from bench_parts.rows import Row, Workshop
 from bench_parts.traffic import Traffic
 
 _LIMIT = 20
-_BURST = 120
 _WARM_UP = 20
 """Round trips at the head of a burst that do not count: the row's processes come from the cold."""
 _FIRST_ID = 1_000_000
@@ -41,6 +40,7 @@ class Effort:
     starts: int = 3
     bursts: int = 12
     """In each round, as are `starts` and `floods`."""
+    burst: int = 120
     floods: int = 8
     flood_requests: int = 700
     exchanges: int = 100_000
@@ -48,6 +48,9 @@ class Effort:
 
 
 QUICK = Effort(rounds=2, starts=2, bursts=8, floods=4, exchanges=20_000)
+HTTP = Effort(rounds=3, starts=0, bursts=8, burst=60, floods=4, flood_requests=200)
+"""Less of it: a peer takes milliseconds for a round trip, and a second to start."""
+HTTP_QUICK = replace(HTTP, rounds=1, bursts=4, floods=1)
 
 
 @dataclass
@@ -56,18 +59,33 @@ class Figures:
 
     starts: dict[Turn, float] = field(default_factory=dict)
     pings: dict[Turn, list[float]] = field(default_factory=dict)
+    follows: dict[Turn, list[float]] = field(default_factory=dict)
+    """Round trips as well, that bring a stream of events."""
     floods: dict[Turn, Flood] = field(default_factory=dict)
     failed: str | None = None
 
     @property
     def trips(self) -> dict[Turn, float]:
         """The median of each burst."""
-        return {turn: statistics.median(times) for turn, times in self.pings.items()}
+        return _medians(self.pings)
+
+    @property
+    def streams(self) -> dict[Turn, float]:
+        return _medians(self.follows)
+
+    @property
+    def speeds(self) -> dict[Turn, float]:
+        """Requests a second."""
+        return {turn: flood.requests / flood.seconds for turn, flood in self.floods.items()}
 
     @property
     def rates(self) -> dict[Turn, float]:
         """Bytes a second, both ways together."""
         return {turn: flood.bytes / flood.seconds for turn, flood in self.floods.items()}
+
+
+def _medians(bursts: dict[Turn, list[float]]) -> dict[Turn, float]:
+    return {turn: statistics.median(times) for turn, times in bursts.items()}
 
 
 class Rounds:
@@ -79,8 +97,10 @@ class Rounds:
         self.figures = {row.name: Figures() for row in rows}
         self.imports: dict[Turn, float] = {}
         self._shop, self._rows, self._effort = shop, rows, effort
-        self._pings = traffic.small(_FIRST_ID, effort.bursts * _BURST)
+        self._pings = traffic.small(_FIRST_ID, effort.bursts * effort.burst)
         first = _FIRST_ID + len(self._pings)
+        self._follows = traffic.follows(first, len(self._pings))
+        first += len(self._follows)
         self._floods = [
             traffic.mixed(first + i * effort.flood_requests, effort.flood_requests)
             for i in range(effort.floods)
@@ -88,17 +108,18 @@ class Rounds:
         self._recorded: dict[str, set[Turn]] = {}
 
     def warm_up(self) -> None:
-        """One start of each, which compiles what it imports, and what the players are to play."""
-        self._import()
-        for row in self._rows:
-            self._guarded(row, lambda row: self._start(row, "warm"))
+        """What the players are to play; where starts count, one of each, which compiles."""
+        if self._effort.starts:
+            self._import()
+            for row in self._rows:
+                self._guarded(row, lambda row: self._start(row, "warm"))
         played = {row.plays for row in self._rows}
         recorders = [row for row in self._rows if row.name in played]
         self._converse(recorders, "reference", -1)
         for row in recorders:
             figures = self.figures[row.name]
             self._recorded[row.name] = {(0, number) for _, number in figures.floods}
-            figures.pings, figures.floods = {}, {}
+            figures.pings, figures.follows, figures.floods = {}, {}, {}
 
     def run(self) -> None:
         for number in range(self._effort.rounds):
@@ -142,14 +163,21 @@ class Rounds:
                 self._guarded(row, begin)
             gc.disable()
             each(self._ping, self._effort.bursts)
+            each(self._follow, self._effort.bursts)
             each(self._flood, self._effort.floods)
             gc.enable()
             each(self._finish, 1)
 
     def _ping(self, row: Row, session: Session, at: Turn) -> None:
-        first = at[1] * _BURST
-        times = session.ping_pong(self._pings[first : first + _BURST], _FIRST_ID + first)
-        self.figures[row.name].pings[at] = times[_WARM_UP:]
+        self.figures[row.name].pings[at] = self._burst(session, self._pings, at)
+
+    def _follow(self, row: Row, session: Session, at: Turn) -> None:
+        if row.streams:
+            self.figures[row.name].follows[at] = self._burst(session, self._follows, at)
+
+    def _burst(self, session: Session, requests: Sequence[bytes], at: Turn) -> list[float]:
+        first = at[1] * self._effort.burst
+        return session.ping_pong(requests[first : first + self._effort.burst])[_WARM_UP:]
 
     def _flood(self, row: Row, session: Session, at: Turn) -> None:
         number, turn = at
@@ -177,7 +205,7 @@ class Rounds:
 
     def _open(self, row: Row, label: str) -> Session:
         file = self._shop.folder / f"{row.plays or row.name}-{label}.json"
-        session = Session(row.command(file), self._shop.env, self._shop.log)
+        session = row.open(file, self._shop)
         session.exact = not (row.peer and row.plays)
         return session
 

@@ -10,11 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench_parts.client import Session
+from bench_parts.over_http import HttpSession
+from bench_parts.over_pipes import PipeSession
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 _PARTS = Path(os.environ.get("MCPMOCK_E2E_PARTS") or _CACHE / "mcpmock-e2e")
-_PEERS = _PARTS / "peers" / "bin"
+PEERS = _PARTS / "peers" / "bin"
+CASSETTE_SERVE = ["serve", "--ignore-param", "/params/_meta"]
+"""As it comes it does not know a call again that has a progress token."""
+NO_COMPILER = "there is no C compiler"
 _LAUNCHER = """#!{python}
 import sys
 sys.path[0] = {root!r}
@@ -37,6 +44,15 @@ class Row:
     plays: str | None = None
     peer: bool = False
     missing: str | None = None
+    http: bool = False
+    streams: bool = False
+    """Whether it can be asked for streams of events."""
+
+    def open(self, file: Path, shop: Workshop) -> Session:
+        command = self.command(file)
+        if self.http:
+            return HttpSession(command, shop.env)
+        return PipeSession(command, shop.env, shop.log)
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,7 @@ class Workshop:
 
     folder: Path
     server: list[str]
+    http_server: list[str] | None
     relay: Path | None
     mcpmock: list[str]
 
@@ -61,13 +78,14 @@ class Workshop:
 
 def set_up(folder: Path, bodies: Path) -> Workshop:
     """Compiles the C programs where there is a compiler, and our own modules."""
-    echo = _compile("echo", folder)
+    echo, http_echo = _compile("echo", folder), _compile("http_echo", folder)
     launcher = folder / "mcpmock"
     launcher.write_text(_LAUNCHER.format(python=sys.executable, root=str(ROOT)))
     server = [str(echo)] if echo else [sys.executable, str(HERE / "echo_server.py")]
     workshop = Workshop(
         folder=folder,
         server=[*server, str(bodies)],
+        http_server=[str(http_echo), str(bodies)] if http_echo else None,
         relay=_compile("relay", folder),
         mcpmock=[sys.executable, str(launcher)],
     )
@@ -84,12 +102,11 @@ def _compile(name: str, folder: Path) -> Path | None:
     return folder / name if built.returncode == 0 else None
 
 
-def all_rows(shop: Workshop) -> list[Row]:
+def stdio_rows(shop: Workshop) -> list[Row]:
     """In the order in which they are run and shown."""
     relay = str(shop.relay)
     trio_relay = [sys.executable, str(HERE / "trio_relay.py")]
-    rec, cassette = str(_PEERS / "mcp-rec"), str(_PEERS / "mcp-cassette")
-    no_relay = None if shop.relay else "there is no C compiler"
+    no_relay = None if shop.relay else NO_COMPILER
     return [
         Row("direct", lambda _: shop.server),
         Row("relay", lambda _: [relay, *shop.server], missing=no_relay),
@@ -100,24 +117,21 @@ def all_rows(shop: Workshop) -> list[Row]:
             records=True,
         ),
         Row("replay", lambda file: [*shop.mcpmock, "replay", str(file)], plays="record"),
-        _peer(rec, lambda file: [rec, "record", "-o", str(file), "--", *shop.server]),
-        _peer(
-            cassette,
-            lambda file: [cassette, "record", "--cassette", str(file), "--", *shop.server],
-        ),
-        _peer(rec, lambda file: [rec, "replay", str(file)], plays="mcp-rec"),
-        _peer(cassette, lambda file: [cassette, "serve", str(file)], plays="mcp-cassette"),
+        peer("mcp-rec", lambda file: ["record", "-o", str(file), "--", *shop.server]),
+        peer("mcp-cassette", lambda file: ["record", "--cassette", str(file), "--", *shop.server]),
+        peer("mcp-rec", lambda file: ["replay", str(file)], plays="mcp-rec"),
+        peer("mcp-cassette", lambda file: [*CASSETTE_SERVE, str(file)], plays="mcp-cassette"),
     ]
 
 
-def _peer(program: str, command: Command, *, plays: str | None = None) -> Row:
-    name = Path(program).name
-    there = Path(program).exists()
+def peer(name: str, arguments: Command, *, plays: str | None = None) -> Row:
+    """A program of that name that others made."""
+    program = PEERS / name
     return Row(
-        name if plays is None else f"{name}-replay",
-        command,
+        name if plays is None else f"{plays}-replay",
+        lambda file: [str(program), *arguments(file)],
         records=plays is None,
         plays=plays,
         peer=True,
-        missing=None if there else "not installed; tools/e2e_parts.sh peers",
+        missing=None if program.exists() else "not installed; tools/e2e_parts.sh peers",
     )

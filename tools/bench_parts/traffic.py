@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ INITIALIZE = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
     b'"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}\n'
 )
+FOLLOW = "follow"
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 _SIZES = (80, 80, 250, 250, 600, 1500, 3000, 8000)
 """Bytes in the results of calls, each as likely as the others: 1.7 KB on average."""
@@ -45,13 +48,16 @@ class Traffic:
 
     def __init__(self, bodies: Path) -> None:
         self._random = random.Random(20261120)
-        results = [_result(i, size) for i, size in enumerate(_SIZES)]
-        self._bodies = [_compact(value) for value in (_INITIALIZED_RESULT, *results)]
+        self._bodies = [_compact(value) for value in _results()]
         bodies.write_bytes(b"".join(body + b"\n" for body in self._bodies))
 
     def small(self, first: int, count: int) -> list[bytes]:
         """Calls of about 200 bytes, no two alike, whose answers are as small."""
         return [self._call(i, 1 + i % 2, 40) for i in range(first, first + count)]
+
+    def follows(self, first: int, count: int) -> list[bytes]:
+        """As `small`, of the tool that a server over HTTP answers with a stream of events."""
+        return [self._call(i, 1 + i % 2, 40, FOLLOW) for i in range(first, first + count)]
 
     def mixed(self, first: int, count: int) -> list[Group]:
         """Calls of all sizes, no two alike, in groups to be written together."""
@@ -83,20 +89,40 @@ class Traffic:
     def _answer_size(self, id_: int, pick: int) -> int:
         return len(b'{"jsonrpc":"2.0","id":%d,"result":}\n' % id_) + len(self._bodies[pick])
 
-    def _call(self, id_: int, pick: int, size: int) -> bytes:
+    def _call(self, id_: int, pick: int, size: int, name: str = "edit_file") -> bytes:
         path = f"src/package_{id_ % 977}/module_{id_}.py"
         arguments: dict[str, Any] = {"path": path, "pick": pick, "offset": id_ * 7}
         if size > 500:
             arguments["content"] = (_CODE * (size // len(_CODE) + 1))[:size]
         else:
             arguments["query"] = ("find all the callers of handle and " * 6)[:size]
-        params: dict[str, Any] = {"name": "edit_file", "arguments": arguments}
-        if id_ % 8 == 0:
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        if id_ % 8 == 0 or name == FOLLOW:
             params["_meta"] = {"progressToken": id_}
         return (
             _compact({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
             + b"\n"
         )
+
+
+def check(request: bytes, answer: Sequence[bytes]) -> None:
+    """Raises unless these messages, all that came back, say what they should."""
+    asked = json.loads(request)
+    params = asked["params"]
+    result = _results()[params.get("arguments", {}).get("pick", 0)]
+    expected = [{"jsonrpc": "2.0", "id": asked["id"], "result": result}]
+    if params.get("name") == FOLLOW:
+        progress = {"progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 2}
+        method = "notifications/progress"
+        expected.insert(0, {"jsonrpc": "2.0", "method": method, "params": progress})
+    if [json.loads(message) for message in answer] != expected:
+        raise RuntimeError(f"{request[:300]!r} was answered {b' '.join(answer)[:300]!r}")
+
+
+@cache
+def _results() -> list[dict[str, Any]]:
+    """What the server knows, as its requests pick it."""
+    return [_INITIALIZED_RESULT, *(_result(i, size) for i, size in enumerate(_SIZES))]
 
 
 _INITIALIZED_RESULT = {

@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 const LIMIT = 60_000; // milliseconds for everything
 const PATIENCE = 10_000; // milliseconds for one `wait`
 const LONGEST = 2000; // characters of a string that the document shows in full
+const FIRST_MODERN = '2026-07-28';
 
 /** Import from the folder that tools/e2e_parts.sh installed: Node has no path of its own for it. */
 export function part(name) {
@@ -173,15 +174,28 @@ async function run(peer, heard, step) {
   return outcome;
 }
 
-/** Read the command line: [--mode M] --scenario NAME --workdir DIR -- SERVER ARG.. */
+/** Whether a step is for the era of this connection; most are for both. */
+function isFor(step, server) {
+  const modern = (server.protocolVersion ?? '') >= FIRST_MODERN;
+  return [undefined, modern ? 'modern' : 'legacy'].includes(step.era);
+}
+
+/**
+ * Read the command line:
+ *
+ *     [--mode M] --scenario NAME --workdir DIR -- SERVER ARG..
+ *     [--mode M] --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
+ */
 function readJob(modes) {
-  const end = process.argv.indexOf('--');
+  const end = process.argv.includes('--') ? process.argv.indexOf('--') : process.argv.length;
   const { values } = parseArgs({
     args: process.argv.slice(2, end),
     options: {
       mode: { type: 'string', default: modes[0] },
       scenario: { type: 'string' },
       workdir: { type: 'string' },
+      transport: { type: 'string', default: 'stdio' },
+      url: { type: 'string' },
     },
   });
   const scenarios = JSON.parse(readFileSync(new URL('scenarios.json', import.meta.url), 'utf8'));
@@ -192,6 +206,8 @@ function readJob(modes) {
     scenario: scenarios[values.scenario],
     heard: new Heard(filled(scenarios.answers, values.workdir)),
     server: { command, args, env: process.env },
+    transport: values.transport,
+    url: values.url,
     steps: [],
   };
 }
@@ -200,14 +216,30 @@ function readJob(modes) {
 function documentOf({ steps, heard, workdir, scenario }) {
   const notifications = Object.fromEntries(Object.entries(heard.notifications).sort());
   const document = { steps, asked: heard.asked, logs: heard.logs, notifications };
-  return JSON.stringify(masked(document, workdir, scenario.mask), null, 1);
+  const masks = [...scenario.mask, ['(127\\.0\\.0\\.1|localhost):[0-9]+', 'HOST:PORT']];
+  return JSON.stringify(masked(document, workdir, masks), null, 1);
+}
+
+/** The client's end of the transport that the command line names. */
+export function transportOf(job, { Stdio, StreamableHttp, Sse }) {
+  if (job.transport === 'stdio') return new Stdio(job.server);
+  const Transport = job.transport === 'sse' ? Sse : StreamableHttp;
+  return new Transport(new URL(job.url));
+}
+
+/** End the session where the transport has one, as clients should, and close. */
+export async function goodbye(client, transport) {
+  await transport.terminateSession?.();
+  await client.close();
 }
 
 /** Run the job over a connected client. */
 export async function play(job, peer) {
   job.steps.push({ step: 'connect', result: peer.server });
   for (const step of job.scenario.steps) {
-    job.steps.push(await run(peer, job.heard, filled(step, job.workdir)));
+    if (isFor(step, peer.server)) {
+      job.steps.push(await run(peer, job.heard, filled(step, job.workdir)));
+    }
   }
 }
 

@@ -30,6 +30,7 @@ LIMIT = 50.0  # seconds for a whole scenario; closing the client then has until 
 WATCHDOG = 60.0
 PATIENCE = 10.0  # seconds for one `wait`
 LONGEST = 2000  # characters of a string that the document shows in full
+FIRST_MODERN = "2026-07-28"
 
 Params = dict[str, Any]
 OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
@@ -147,6 +148,12 @@ def masked(document: Params, workdir: str, masks: list[list[str]]) -> Params:
     return folded(json.loads(text))
 
 
+def is_for(step: Params, server: Params) -> bool:
+    """Whether a step is for the era of this connection; most are for both."""
+    modern = server.get("protocolVersion", "") >= FIRST_MODERN
+    return step.get("era") in (None, "modern" if modern else "legacy")
+
+
 def described(error: Exception) -> Params:
     """The code and message of a JSON-RPC error, or the name and text of any other exception."""
     data = getattr(error, "error", None)
@@ -216,12 +223,18 @@ class Runner:
 
 @dataclass
 class Job:
-    """What the command line asks for: `[--mode M] --scenario NAME --workdir DIR -- SERVER ARG..`"""
+    """What the command line asks for.
+
+    [--mode M] --scenario NAME --workdir DIR -- SERVER ARG..
+    [--mode M] --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
+    """
 
     mode: str
     scenario: Params
     workdir: str
     server: list[str]
+    transport: str
+    url: str
     heard: Heard
     steps: list[Params] = field(default_factory=list)
 
@@ -233,9 +246,11 @@ class Job:
     async def play(self, peer: Peer) -> None:
         """Run the scenario over a connected client."""
         runner = Runner(peer, self.heard)
-        self.steps.append({"step": "connect", "result": plain(peer.server)})
+        server = plain(peer.server)
+        self.steps.append({"step": "connect", "result": server})
         for step in self.scenario["steps"]:
-            self.steps.append(await runner.run(filled(step, self.workdir)))
+            if is_for(step, server):
+                self.steps.append(await runner.run(filled(step, self.workdir)))
 
     def document(self) -> str:
         """All that happened, as JSON."""
@@ -245,15 +260,18 @@ class Job:
             "logs": self.heard.logs,
             "notifications": dict(sorted(self.heard.notifications.items())),
         }
-        shown = masked(document, self.workdir, self.scenario["mask"])
+        masks = [*self.scenario["mask"], [r"(127\.0\.0\.1|localhost):[0-9]+", "HOST:PORT"]]
+        shown = masked(document, self.workdir, masks)
         return json.dumps(shown, ensure_ascii=False, indent=1)
 
 
 def read_job(argv: list[str], modes: tuple[str, ...]) -> Job:
     """Read the command line and scenarios.json."""
-    end = argv.index("--")
+    end = argv.index("--") if "--" in argv else len(argv)
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=modes, default=modes[0])
+    parser.add_argument("--transport", choices=("stdio", "streamable-http", "sse"), default="stdio")
+    parser.add_argument("--url", default="")
     parser.add_argument("--scenario", required=True)
     parser.add_argument("--workdir", required=True)
     args = parser.parse_args(argv[:end])
@@ -263,6 +281,8 @@ def read_job(argv: list[str], modes: tuple[str, ...]) -> Job:
         scenario=scenarios[args.scenario],
         workdir=args.workdir,
         server=argv[end + 1 :],
+        transport=args.transport,
+        url=args.url,
         heard=Heard(filled(scenarios["answers"], args.workdir)),
     )
 

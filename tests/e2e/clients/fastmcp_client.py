@@ -1,6 +1,7 @@
 """The client of PyPI fastmcp 4, as its users write it.
 
     fastmcp_client.py --scenario NAME --workdir DIR -- SERVER ARG..
+    fastmcp_client.py --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 
 The name is not fastmcp.py, which would hide the library.
 """
@@ -14,7 +15,12 @@ import mcp_types
 from driver import Heard, Job, OnProgress, Params, Peer, main
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import (
+    ClientTransport,
+    SSETransport,
+    StdioTransport,
+    StreamableHttpTransport,
+)
 from mcp import MCPDeprecationWarning
 from sdk import calls, reference
 
@@ -81,11 +87,19 @@ def peer_of(client: Client[Any]) -> Peer:
     )
 
 
+def transport_of(job: Job) -> ClientTransport:
+    """The client's end of the transport that the command line names."""
+    if job.transport == "streamable-http":
+        return StreamableHttpTransport(job.url)
+    if job.transport == "sse":
+        return SSETransport(job.url)
+    command, *args = job.server
+    return StdioTransport(command, args, env=job.environment, keep_alive=False)
+
+
 async def play(job: Job) -> None:
     """Connect, play the scenario, close."""
-    command, *args = job.server
-    transport = StdioTransport(command, args, env=job.environment, keep_alive=False)
-    async with Client(transport, **handlers(job.heard)) as client:
+    async with Client(transport_of(job), **handlers(job.heard)) as client:
         await job.play(peer_of(client))
 
 

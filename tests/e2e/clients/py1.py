@@ -1,15 +1,19 @@
 """The client of PyPI mcp 1.x, as its users write it.
 
 py1.py --scenario NAME --workdir DIR -- SERVER ARG..
+py1.py --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from driver import Job, OnProgress, Params, Peer, main
 from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 from sdk import callbacks, calls
 
@@ -34,12 +38,20 @@ def peer_of(session: ClientSession, server: types.InitializeResult) -> Peer:
     )
 
 
+def connected(job: Job) -> AbstractAsyncContextManager[tuple[Any, ...]]:
+    """The streams of the transport that the command line names."""
+    if job.transport == "streamable-http":
+        return streamable_http_client(job.url)
+    if job.transport == "sse":
+        return sse_client(job.url)
+    command, *args = job.server
+    return stdio_client(StdioServerParameters(command=command, args=args, env=job.environment))
+
+
 async def play(job: Job) -> None:
     """Connect, play the scenario, close."""
-    command, *args = job.server
-    server = StdioServerParameters(command=command, args=args, env=job.environment)
     async with (
-        stdio_client(server) as (reading, writing),
+        connected(job) as (reading, writing, *_),
         ClientSession(reading, writing, **callbacks(job.heard, types)) as session,
     ):
         await job.play(peer_of(session, await session.initialize()))

@@ -1,6 +1,7 @@
 """The client of PyPI mcp 2.x, as its users write it.
 
     py2.py [--mode auto|legacy] --scenario NAME --workdir DIR -- SERVER ARG..
+    py2.py [--mode M] --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 
 `auto`, the library's default, sends `server/discover` first and speaks the modern era with a
 server that knows it; `legacy` is the initialize handshake.
@@ -14,6 +15,7 @@ from typing import Any
 import mcp_types
 from driver import Job, OnProgress, Params, Peer, main
 from mcp import Client, MCPDeprecationWarning, StdioServerParameters
+from mcp.client.sse import sse_client
 from sdk import callbacks, calls
 
 
@@ -37,12 +39,20 @@ def peer_of(client: Client) -> Peer:
     )
 
 
+def server_of(job: Job) -> Any:
+    """What the command line names, in the form that the library takes."""
+    if job.transport == "streamable-http":
+        return job.url
+    if job.transport == "sse":
+        return sse_client(job.url)
+    command, *args = job.server
+    return StdioServerParameters(command=command, args=args, env=job.environment)
+
+
 async def play(job: Job) -> None:
     """Connect, play the scenario, close."""
-    command, *args = job.server
-    server = StdioServerParameters(command=command, args=args, env=job.environment)
     listening = callbacks(job.heard, mcp_types)
-    async with Client(server, mode=job.mode, **listening) as client:
+    async with Client(server_of(job), mode=job.mode, **listening) as client:
         await job.play(peer_of(client))
 
 

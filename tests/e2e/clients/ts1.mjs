@@ -1,11 +1,16 @@
 // The client of npm @modelcontextprotocol/sdk 1.x, as its users write it.
 //
 //     node ts1.mjs --scenario NAME --workdir DIR -- SERVER ARG..
+//     node ts1.mjs --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 
-import { callsOf, main, part, play } from './driver.mjs';
+import { callsOf, goodbye, main, part, play, transportOf } from './driver.mjs';
 
 const { Client } = await part('@modelcontextprotocol/sdk/client/index.js');
-const { StdioClientTransport } = await part('@modelcontextprotocol/sdk/client/stdio.js');
+const { SSEClientTransport: Sse } = await part('@modelcontextprotocol/sdk/client/sse.js');
+const { StdioClientTransport: Stdio } = await part('@modelcontextprotocol/sdk/client/stdio.js');
+const { StreamableHTTPClientTransport: StreamableHttp } = await part(
+  '@modelcontextprotocol/sdk/client/streamableHttp.js',
+);
 const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } = await part(
   '@modelcontextprotocol/sdk/types.js',
 );
@@ -38,7 +43,8 @@ await main(async (job) => {
     client.setRequestHandler(schema, (request) => job.heard.ask(request));
   }
   client.fallbackNotificationHandler = async (message) => job.heard.notification(message);
-  await client.connect(new StdioClientTransport(job.server));
+  const transport = transportOf(job, { Stdio, StreamableHttp, Sse });
+  await client.connect(transport);
   await play(job, peerOf(client));
-  await client.close();
+  await goodbye(client, transport);
 });

@@ -1,14 +1,19 @@
 // The client of npm @modelcontextprotocol/client 2.x, as its users write it.
 //
 //     node ts2.mjs [--mode auto|legacy] --scenario NAME --workdir DIR -- SERVER ARG..
+//     node ts2.mjs [--mode M] --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 //
 // `legacy`, the initialize handshake, is the library's default; `auto` probes with
-// `server/discover` first, in a process of its own: it starts the server command twice.
+// `server/discover` first, on stdio in a process of its own: it starts the server command twice.
 
-import { callsOf, main, part, play } from './driver.mjs';
+import { callsOf, goodbye, main, part, play, transportOf } from './driver.mjs';
 
-const { Client } = await part('@modelcontextprotocol/client');
-const { StdioClientTransport } = await part('@modelcontextprotocol/client/stdio');
+const {
+  Client,
+  SSEClientTransport: Sse,
+  StreamableHTTPClientTransport: StreamableHttp,
+} = await part('@modelcontextprotocol/client');
+const { StdioClientTransport: Stdio } = await part('@modelcontextprotocol/client/stdio');
 
 /** Describe the connected client to the runner. */
 function peerOf(client) {
@@ -41,9 +46,10 @@ await main(
       client.setRequestHandler(method, (request) => job.heard.ask(request));
     }
     client.fallbackNotificationHandler = async (message) => job.heard.notification(message);
-    await client.connect(new StdioClientTransport(job.server));
+    const transport = transportOf(job, { Stdio, StreamableHttp, Sse });
+    await client.connect(transport);
     await play(job, peerOf(client));
-    await client.close();
+    await goodbye(client, transport);
   },
   ['auto', 'legacy'],
 );

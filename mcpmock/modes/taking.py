@@ -1,45 +1,32 @@
-"""What each command is put together from: two ends, some stages, and how it ends.
+"""`Taking`: a take that is being recorded: the file it goes to, its header and footer, and what is
+done when something cannot be recorded.
 
-Every mode is a composition: it fills three slots (client end, stages, server end) and hands them to
-the runner. Nothing below this file asks which mode it is in. The faces (`cli/`, later the pytest
-plugin) call these and turn the outcome into words. Signals are taken here, because what they mean
-depends on what was put together.
+How many conversations there are, and between which ends, is the business of the modes that stand
+above: each conversation gets a `recorder` of its own, and all write one take.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 import trio
 
 from mcpmock.cassette.file import TakeFile, open_take
-from mcpmock.cassette.model import FORMAT, Cassette, Header
+from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.cassette.redact import RULES, Redactor
-from mcpmock.endpoints.channel import MessageChannel
-from mcpmock.endpoints.process import ProcessChannel, start_process
-from mcpmock.endpoints.stdio import take_stdio
 from mcpmock.errors import CassetteError, RecordingIncomplete
-from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.recorder import Recorder
-from mcpmock.protocol.stage import Stage
-from mcpmock.runner import Session, run
+from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.version import VERSION
-
-if TYPE_CHECKING:
-    from mcpmock.pipeline.player import Player, Playing, Report
 
 LOCK_WAIT = 2.0
 """Seconds that a recorder waits for another one to be done with its file."""
 _LOCK_POLL = 0.01
 _SYNC_EVERY = 1.0
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Say = Callable[[str], None]
 """Tells the user one line, on standard error."""
@@ -63,91 +50,12 @@ class Recording:
         return cls(output=Path(output), folder=output.endswith(os.sep), **how)
 
 
-async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
-    """Records `command`, a server over stdio, for the client on our own stdio. Gives the exit
-    status to end with.
-
-    Raises CassetteError before anything is started, CannotStart, and RecordingIncomplete at the end
-    of a session that was not recorded whole.
-    """
-    with _taking_signals() as signals:
-        take = await _open(recording, say)
-        try:
-            server = await start_process(command)
-        except BaseException:
-            take.file.discard()
-            raise
-        async with take.recorded("stdio", command):
-            return await _run([take.recorder], signals, client=take_stdio(), server=server)
-
-
-async def replay(
-    cassette: Cassette, playing: Playing, report: Report, *, recording: Recording | None, say: Say
-) -> tuple[int, Player]:
-    """Plays the server of a cassette to the client on our own stdio, recording it once more where
-    asked to.
-
-    Gives the recorded exit status (0 where the client left first) and the player, which knows what
-    it missed.
-    """
-    from mcpmock.pipeline.player import Casting, Player  # a recorder starts without it
-
-    player = Player(Casting(cassette, playing), report)
-    with _taking_signals() as signals:
-        if recording is None:
-            return await _run([player], signals, client=take_stdio()), player
-        take = await _open(recording, say)
-        async with take.recorded("stdio", ["mcpmock", "replay", cassette.name]):
-            return await _run([take.recorder, player], signals, client=take_stdio()), player
-
-
-@contextmanager
-def _taking_signals() -> Iterator[AsyncIterator[int]]:
-    """The signals that tell us to stop. They are taken for good: behind the session the exit status
-    is settled, and a late one must neither change it nor print anything.
-    """
-    for signum in _SIGNALS:
-        signal.signal(signum, signal.SIG_IGN)
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
-        yield signals
-
-
-async def _run(
-    stages: Sequence[Stage],
-    signals: AsyncIterator[int],
-    *,
-    client: MessageChannel,
-    server: ProcessChannel | None = None,
-) -> int:
-    """Runs the pipeline until it is over or we are told to stop, and gives the exit status."""
-    interrupted = 0
-
-    async def obey() -> None:
-        nonlocal interrupted
-        async for signum in signals:
-            interrupted = signum
-            if server is not None:
-                server.interrupt(signum)
-                session.client_left()
-            else:
-                session.end()
-
-    session = Session(Pipeline(stages), client, server)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(obey)
-        exit_ = await run(session)
-        nursery.cancel_scope.cancel()
-    if exit_ is None:
-        return 128 + interrupted if interrupted else 0
-    return exit_.status
-
-
 @attrs.define
-class _Take:
-    """A take being recorded: the recorder, the file it goes to, and what is done when it cannot."""
+class Taking:
+    """A take being recorded: the ledger, the file it goes to, and what is done when it cannot."""
 
     file: TakeFile
-    recorder: Recorder
+    ledger: Ledger
     recording: Recording
     say: Say
     packed: Path | None = None
@@ -156,7 +64,7 @@ class _Take:
     _said: bool = False
 
     @asynccontextmanager
-    async def recorded(self, transport: str, target: Sequence[str]) -> AsyncIterator[None]:
+    async def recorded(self, transport: str, target: Sequence[str] | str) -> AsyncIterator[None]:
         """Header, the session inside, footer. Raises RecordingIncomplete at the end if something is
         missing.
         """
@@ -178,14 +86,18 @@ class _Take:
             goes_on = "the session ends here" if self.recording.strict else "the session goes on"
             self.say(f"{self.file.path}: cannot record: {reason}; {goes_on}")
 
-    def _begin(self, transport: str, target: Sequence[str]) -> None:
-        redactor = self.recorder.redactor
+    def recorder(self, session: int = 1) -> Recorder:
+        """A stage that notes one conversation."""
+        return Recorder(self.ledger, session)
+
+    def _begin(self, transport: str, target: Sequence[str] | str) -> None:
+        redactor = self.ledger.redactor
         header = Header(
             mcpmock=FORMAT,
             recorded_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             tool=f"mcpmock {VERSION}",
             transport=transport,
-            target=redactor.argv(target) if redactor else _readable(target),
+            target=_shown(target, redactor),
             redaction={"rules": RULES} if redactor else "off",
         )
         try:
@@ -198,9 +110,9 @@ class _Take:
         synced = 0
         while True:
             await trio.sleep(_SYNC_EVERY)
-            if self.recorder.events == synced:
+            if self.ledger.events == synced:
                 continue
-            synced = self.recorder.events
+            synced = self.ledger.events
             try:
                 await trio.to_thread.run_sync(self.file.sync, abandon_on_cancel=True)
             except OSError as error:  # never tried again: the kernel may have dropped the pages
@@ -208,12 +120,12 @@ class _Take:
                 return
 
     def _close(self) -> None:
-        redacted = self.recorder.redactor.count if self.recorder.redactor else 0
+        redacted = self.ledger.redactor.count if self.ledger.redactor else 0
         try:
-            self.recorder.finish(trio.current_time())
+            self.ledger.finish(trio.current_time())
             self.file.close(
                 redacted=redacted,
-                gaps=self.recorder.lost,
+                gaps=self.ledger.lost,
                 packed=self.packed,
                 overwrite=self.recording.overwrite,
             )
@@ -221,7 +133,7 @@ class _Take:
             self.on_gap(os.strerror(error.errno or 0))
 
 
-async def _open(recording: Recording, say: Say) -> _Take:
+async def open_taking(recording: Recording, say: Say) -> Taking:
     """Opens the file to record to; one that another recorder holds for long is left to it, and a
     sibling taken.
     """
@@ -241,10 +153,10 @@ async def _open(recording: Recording, say: Say) -> _Take:
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
-    recorder = Recorder(file.append, redactor, strict=recording.strict)
-    take = _Take(file, recorder, recording, say, packed)
-    take.recorder.on_gap = take.on_gap
-    return take
+    ledger = Ledger(file.append, redactor, strict=recording.strict)
+    taking = Taking(file, ledger, recording, say, packed)
+    ledger.on_gap = taking.on_gap
+    return taking
 
 
 def _paths(recording: Recording, output: Path) -> tuple[Path, Path | None]:
@@ -264,6 +176,10 @@ def _sibling(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix(suffix)}.{os.getpid()}{suffix}")
 
 
-def _readable(words: Sequence[str]) -> list[str]:
-    """A command line for a header: arguments may be any bytes."""
-    return [os.fsencode(word).decode("utf-8", "replace") for word in words]
+def _shown(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
+    """A command line or a URL for a header, without its secrets."""
+    if isinstance(target, str):
+        return redactor.text(target.encode()).decode() if redactor else target
+    if redactor:
+        return redactor.argv(target)
+    return [os.fsencode(word).decode("utf-8", "replace") for word in target]

@@ -12,14 +12,14 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mcpmock import modes
 from mcpmock.cassette.file import TakeFile, load, open_take
 from mcpmock.endpoints.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
-from mcpmock.modes import LOCK_WAIT, Recording
+from mcpmock.modes import stdio
+from mcpmock.modes.taking import LOCK_WAIT, Recording
 from mcpmock.protocol.messages import C2S
 from tests.helpers import INITIALIZE, WELCOME, c2s, hangs_up
-from tests.test_modes import COMMAND, Stage, cassette_file, files_in, signals_as_before, stage
+from tests.modes.test_stdio import COMMAND, Stage, cassette_file, files_in, signals_as_before, stage
 
 __all__ = ["signals_as_before", "stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -70,7 +70,7 @@ async def test_no_file_and_no_sibling_to_record_to(
     holder = open_take(file)
     assert holder is not None
     with pytest.raises(CassetteError, match="exists"):
-        await modes.record(COMMAND, Recording(output=file), stage.said.append)
+        await stdio.record(COMMAND, Recording(output=file), stage.said.append)
     holder.close()
 
 
@@ -104,9 +104,9 @@ async def test_a_server_that_cannot_start(
     async def start(_command: Sequence[str]) -> MemoryChannel:
         raise CannotStart("server", "no such file", found=False)
 
-    monkeypatch.setattr(modes, "start_process", start)
+    monkeypatch.setattr(stdio, "start_process", start)
     with pytest.raises(CannotStart):
-        await modes.record(COMMAND, Recording(output=file, overwrite=overwrite), print)
+        await stdio.record(COMMAND, Recording(output=file, overwrite=overwrite), print)
 
     assert ([] if before is None else [file]) == files_in(tmp_path)
     assert before is None or before == file.read_bytes()
@@ -172,7 +172,7 @@ async def test_syncing_fails_once(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
             nursery.start_soon(stage.answer)
-            await modes.record(
+            await stdio.record(
                 COMMAND, Recording(output=tmp_path / "a.jsonl"), lambda _line: told.set()
             )
 
@@ -198,7 +198,7 @@ async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> No
     recording = Recording(output=tmp_path / "a.jsonl.gz", new=True)
 
     with pytest.raises(CassetteError, match=r"a\.jsonl\.gz: exists; leave out --new"):
-        await modes.record(COMMAND, recording, stage.said.append)
+        await stdio.record(COMMAND, recording, stage.said.append)
 
 
 async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mcpmock import modes
 from mcpmock.cassette.file import load
 from mcpmock.cassette.redact import RULES
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
-from mcpmock.modes import Recording
+from mcpmock.modes import stdio
+from mcpmock.modes.taking import Recording
 from mcpmock.pipeline.player import Playing
 from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr
 from tests.helpers import (
@@ -56,7 +56,7 @@ class Stage:
             nursery.start_soon(self.ask)
             nursery.start_soon(self.answer)
             recording = Recording(output=output, **options)
-            return await modes.record(COMMAND, recording, self.said.append)
+            return await stdio.record(COMMAND, recording, self.said.append)
 
     async def ask(self) -> None:
         self.client.send_nowait([c2s(INITIALIZE), hangs_up(C2S)])
@@ -85,7 +85,7 @@ class Stage:
     async def replay(self, *, recording: Recording | None = None, **playing: Any) -> int:
         recorded = cassette(*OPENING, ("s2c", b"bye"), ("end", {"d": "s2c"}), ("end", {"exit": 4}))
         how = Playing(**playing)
-        status, _ = await modes.replay(recorded, how, print, recording=recording, say=print)
+        status, _ = await stdio.replay(recorded, how, print, recording=recording, say=print)
         return status
 
 
@@ -106,7 +106,7 @@ def signals_as_before() -> Iterator[None]:
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     """In the place of our stdio and of a process: two memory channels."""
-    client, stdio = memory_pair()
+    client, ours = memory_pair()
     process, server = memory_pair()
     made = Stage(client, server)
 
@@ -115,8 +115,8 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         return process
 
     monkeypatch.setattr(process, "interrupt", made.signals.append, raising=False)
-    monkeypatch.setattr(modes, "take_stdio", lambda: stdio)
-    monkeypatch.setattr(modes, "start_process", start)
+    monkeypatch.setattr(stdio, "take_stdio", lambda: ours)
+    monkeypatch.setattr(stdio, "start_process", start)
     return made
 
 
@@ -196,7 +196,7 @@ async def test_a_signal_while_recording(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask)
         nursery.start_soon(stage.answer)
-        status = await modes.record(COMMAND, Recording(output=tmp_path / "a.jsonl"), print)
+        status = await stdio.record(COMMAND, Recording(output=tmp_path / "a.jsonl"), print)
     signal.raise_signal(signum)
 
     assert (3, [signum]) == (status, stage.signals)

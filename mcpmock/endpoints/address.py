@@ -1,0 +1,172 @@
+"""From a word of the user's to connections: `listen` on a HOST:PORT, `connector` for a URL, and
+`Connections`, which uses them again.
+
+Says in one line what is wrong with an address. Nothing here speaks HTTP: `http_server` and
+`http_client` take what this gives, `modes` puts them together.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from mcpmock.errors import McpMockError
+from mcpmock.transports import heads
+from mcpmock.transports.heads import Upstream
+
+CONNECT_PATIENCE = 10.0
+"""Seconds that a server has to take a connection, with the TLS handshake."""
+IDLE = 1.0
+"""Seconds that an idle connection is kept: less than any server keeps its own, or we would meet in
+the middle and lose a request.
+"""
+Connect = Callable[[], Awaitable[trio.abc.Stream]]
+
+_LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[^\[\]:/\s]*):)?([0-9]{1,5})")
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """The host and port of `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`; port 0 is any that is
+    free. Raises McpMockError.
+    """
+    found = _LISTEN.fullmatch(text.strip())
+    if found is None or int(found[2]) > 65535:
+        raise McpMockError(f"{text}: not an address to listen on; write it like 127.0.0.1:8080")
+    return (found[1] or "127.0.0.1").strip("[]"), int(found[2])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on `host`."""
+    return heads.is_loopback(host.lower())
+
+
+async def listen(host: str, port: int) -> list[trio.SocketListener]:
+    """Sockets that listen there, all on one port. Raises McpMockError."""
+    if host == "localhost" and port == 0:
+        host = "127.0.0.1"  # its other address would get another port
+    try:
+        return await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        raise McpMockError(f"cannot listen on {host}:{port}: {_why(error)}") from error
+
+
+def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:
+    """What opens a connection to the server: it raises OSError, whose text says why it could not.
+
+    TLS trusts what the operating system does, unless a context is given.
+    """
+    if upstream.scheme == "https" and ssl_context is None:
+        import truststore  # only those who speak TLS wait for it
+
+        ssl_context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    async def connect() -> trio.abc.Stream:
+        try:
+            with trio.fail_after(CONNECT_PATIENCE):
+                stream = await trio.open_tcp_stream(upstream.host, upstream.port)
+                return stream if ssl_context is None else await _secure(stream)
+        except trio.TooSlowError:
+            raise OSError(f"no connection within {CONNECT_PATIENCE:g} s") from None
+        except OSError as error:
+            raise OSError(_why(error)) from error
+
+    async def _secure(stream: trio.SocketStream) -> trio.abc.Stream:
+        assert ssl_context is not None
+        secured = trio.SSLStream(
+            stream, ssl_context, server_hostname=upstream.host, https_compatible=True
+        )
+        try:
+            await secured.do_handshake()
+        except BaseException as error:
+            await trio.aclose_forcefully(stream)
+            if isinstance(error, trio.BrokenResourceError):
+                raise OSError(f"no TLS connection: {_why(error)}") from error
+            raise
+        return secured
+
+    return connect
+
+
+class Connections:
+    """Connections to one server: opened, used again, closed."""
+
+    def __init__(self, connect: Connect) -> None:
+        self.connect = connect
+        self._idle: deque[tuple[float, trio.abc.Stream]] = deque()
+        self._waiting: list[tuple[Callable[..., Awaitable[None]], trio.abc.AsyncResource]] = []
+        self._nursery: trio.Nursery | None = None
+        self._idled = trio.lowlevel.ParkingLot()
+
+    def take(self) -> trio.abc.Stream | None:
+        """An idle connection that is as good as new, if there is one."""
+        while self._idle:
+            since, stream = self._idle.pop()
+            if trio.current_time() - since < IDLE and not _readable(stream):
+                return stream
+            self.discard(stream)
+        return None
+
+    def give_back(self, stream: trio.abc.Stream) -> None:
+        self._idle.append((trio.current_time(), stream))
+        self._idled.unpark()
+
+    def discard(self, stream: trio.abc.Stream) -> None:
+        """Closes a connection at once."""
+        self.start(trio.aclose_forcefully, stream)
+
+    def start(self, work: Callable[..., Awaitable[None]], stream: trio.abc.AsyncResource) -> None:
+        """Something to do with a connection, that nobody waits for."""
+        if self._nursery is None:
+            self._waiting.append((work, stream))
+        else:
+            self._nursery.start_soon(work, stream)
+
+    async def run(self) -> None:
+        try:
+            async with trio.open_nursery() as self._nursery:
+                for work, stream in self._waiting:
+                    self._nursery.start_soon(work, stream)
+                self._waiting.clear()
+                await self._tidy()
+        finally:
+            self._nursery = None
+
+    async def _tidy(self) -> None:
+        """What is idle for too long is closed; servers count their connections."""
+        while True:
+            while not self._idle:
+                await self._idled.park()
+            await trio.sleep_until(self._idle[0][0] + IDLE)
+            while self._idle and self._idle[0][0] + IDLE <= trio.current_time():
+                self.discard(self._idle.popleft()[1])
+
+    async def aclose(self) -> None:
+        with trio.CancelScope(shield=True):
+            for _, stream in [*self._idle, *self._waiting]:
+                await trio.aclose_forcefully(stream)
+        self._idle.clear()
+        self._waiting.clear()
+
+
+def _readable(stream: trio.abc.Stream) -> bool:
+    """Whether something waits to be read where nothing should: an end, mostly."""
+    while isinstance(stream, trio.SSLStream):
+        stream = stream.transport_stream
+    return isinstance(stream, trio.SocketStream) and stream.socket.is_readable()
+
+
+def _why(error: BaseException) -> str:
+    """The innermost reason, in the system's words."""
+    while (cause := error.__cause__) is not None:
+        error = cause
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"certificate not trusted: {error.verify_message}"
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

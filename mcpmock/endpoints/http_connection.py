@@ -1,0 +1,385 @@
+"""One client's HTTP connection: requests read from it one after another, and the answers written.
+
+`Connection` has the stream, `Exchange` is one request and its answer. What is asked of a request
+before it is one (who may come in, how long it may be, which conversation it belongs to), the `Desk`
+answers. `http_server` stands above, `http_wire` below.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import attrs
+import h11
+import trio
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+)
+from mcpmock.transports.body import BodyReader
+from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
+from mcpmock.transports.heads import MAX_FIELDS, lint
+from mcpmock.transports.reception import Reception
+
+from .channel import ROOM
+from .http_wire import HEAD_LIMIT, READ_SIZE, Inbox, Outflow, ResponseWriter, fields
+
+HEAD_PATIENCE = 30.0
+"""Seconds that a client has for the head of a request, from its connecting or its first byte."""
+IDLE_PATIENCE = 75.0
+"""Seconds that a connection is kept for another request."""
+BODY_PATIENCE = 60.0
+"""Seconds without a byte of a body that is not whole."""
+LINGER = 1.0
+"""Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
+reset may take the last word with it.
+"""
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+def refusal(status: int, reason: str, why: str) -> Refusal:
+    return Refusal(status, reason, f"mcpmock: {why}\n", [("Content-Type", "text/plain")])
+
+
+NOT_HTTP = refusal(400, "Bad Request", "this is not HTTP, or it is https:// where http:// is meant")
+LONG_HEAD = refusal(
+    431,
+    "Request Header Fields Too Large",
+    f"a head has at most {HEAD_LIMIT} bytes and {MAX_FIELDS} fields",
+)
+LATE = refusal(408, "Request Timeout", "the rest of the request did not come")
+GIVEN_UP = refusal(503, "Service Unavailable", "the conversation ended without an answer")
+
+
+class Exchange:
+    """One request and its answer. `inbox` is what the client says; `whole`, whether it has said all
+    of it.
+    """
+
+    def __init__(self, number: int, request: HttpRequest, connection: Connection) -> None:
+        self.number = number
+        self.request = request
+        self.inbox = Inbox()
+        self.answer = ResponseWriter(request.method)
+        self.whole = False
+        self.opened = False
+        self.leave: Callable[[int], object] = lambda _: None
+        """Called with the number when the exchange is over."""
+        self._connection = connection
+
+    @property
+    def held(self) -> int:
+        """Bytes of the answer that the client has not taken yet."""
+        return self._connection.out.held
+
+    async def below(self, bound: int) -> None:
+        await self._connection.out.below(bound)
+
+    def send(self, frames: Sequence[Frame]) -> None:
+        """Frames of the answer; what comes behind its end goes nowhere."""
+        if not self.answer.ended:
+            self._connection.send(self, frames)
+
+    def give_up(self) -> None:
+        """There will be no more of an answer: 503 where it has not begun, else it is cut off."""
+        if self.answer.begun:
+            self.send([Frame(S2C, fact=ExchangeEnd("closed"), exchange=self.number)])
+        else:
+            self.answer.closing = True
+            self.send(_frames_of(GIVEN_UP))
+
+    def over(self) -> None:
+        self.inbox.end()
+        self.leave(self.number)
+
+
+@attrs.frozen
+class Desk:
+    """What is asked of every request. `admit` opens an exchange in its conversation (by its request
+    and the first of its body), or says why it cannot.
+    """
+
+    reception: Reception
+    doorkeeper: Doorkeeper
+    admit: Callable[[Exchange, bytes], Refusal | None]
+    tell: Callable[[BaseException], None]
+    body_limit: int | None = None
+    numbers: count[int] = attrs.field(factory=lambda: count(1))
+
+    def too_long(self, size: int) -> Refusal | None:
+        if self.body_limit is None or size <= self.body_limit:
+            return None
+        return refusal(413, "Content Too Large", f"a body has at most {self.body_limit} bytes")
+
+
+class _Refused(Exception):
+    """The request goes no further, and the connection closes behind the refusal."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class Connection:
+    """The connection of one client. While an answer is on its way we read on, to see the client
+    leave; what it has to say already waits until the answer is written.
+    """
+
+    def __init__(self, stream: trio.abc.Stream, desk: Desk) -> None:
+        self.out = Outflow(self._written)
+        self._stream = stream
+        self._desk = desk
+        self._input = bytearray()
+        self._used = False
+        self._method = ""
+        self._exchange: Exchange | None = None
+        self._gone = "closed"
+        self._scope = trio.CancelScope()
+        self._reading = trio.CancelScope()
+        self._turn = trio.lowlevel.ParkingLot()
+
+    async def run(self) -> None:
+        """Until either side has had enough. Nothing of it is open after that."""
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._write)
+                    await self._converse()
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._leave()
+            await trio.aclose_forcefully(self._stream)
+
+    def close(self) -> None:
+        """Ends `run` at once."""
+        self._scope.cancel()
+
+    def send(self, exchange: Exchange, frames: Sequence[Frame]) -> None:
+        """Frames of the answer to the request that is open."""
+        answer = exchange.answer
+        try:
+            self.out.put(answer.write(frames))
+        except ValueError as error:
+            self._desk.tell(error)
+            answer.ended = "closed"
+        if answer.ended:
+            exchange.inbox.end()
+            if not self.out.held:
+                self._written()
+
+    async def _write(self) -> None:
+        await self.out.run(self._stream)
+        self._gone = "reset"
+        self._scope.cancel()
+
+    def _written(self) -> None:
+        """All that was handed over is with the client: behind the end, the next may come."""
+        exchange = self._exchange
+        if exchange is None or exchange.answer.ended is None:
+            return
+        self._exchange = None
+        exchange.over()
+        self._turn.unpark_all()
+        answer = exchange.answer
+        if answer.ended != "eof" or not answer.begun:
+            self._cut(reset=answer.ended == "reset")
+        elif answer.closing or not exchange.whole or self._input:
+            self._reading.cancel()
+        else:
+            self._reading.deadline = trio.current_time() + IDLE_PATIENCE
+
+    def _leave(self) -> None:
+        """The client is gone: its exchange is told, and nothing more is sent to it."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            gone = ExchangeEnd(self._gone)
+            exchange.inbox.put([Frame(C2S, fact=gone, exchange=exchange.number)])
+            exchange.answer.ended = exchange.answer.ended or self._gone
+            exchange.over()
+
+    def _cut(self, *, reset: bool) -> None:
+        if reset and isinstance(self._stream, trio.SocketStream):
+            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self._scope.cancel()
+
+    async def _read(self, deadline: float = float("inf")) -> bytes | bytearray | None:
+        """What comes next: nothing if the client is gone, None if the deadline has come or the
+        answer is written.
+        """
+        with trio.CancelScope(deadline=deadline) as self._reading:
+            try:
+                return await self._stream.receive_some(READ_SIZE)
+            except trio.BrokenResourceError:
+                self._gone = "reset"
+                return b""
+        return None
+
+    async def _converse(self) -> None:
+        try:
+            while (length := await self._head()) and await self._serve(length):
+                self._used, self._method = True, ""
+        except _Refused as refused:
+            if self._exchange is None:
+                await self._refuse(refused.refusal)
+        self._leave()
+
+    async def _refuse(self, refusal: Refusal) -> None:
+        answer = ResponseWriter(self._method, closing=True)
+        with trio.move_on_after(LINGER):
+            try:
+                await self._stream.send_all(answer.write(_frames_of(refusal)))
+            except trio.BrokenResourceError:
+                return
+        await self._linger()
+
+    async def _linger(self) -> None:
+        with trio.move_on_after(LINGER):
+            try:
+                if isinstance(self._stream, trio.abc.HalfCloseableStream):
+                    await self._stream.send_eof()
+                while await self._stream.receive_some(READ_SIZE):
+                    pass
+            except trio.BrokenResourceError:
+                pass
+
+    async def _head(self) -> int:
+        """Reads up to the end of the next request's head, and gives its length; 0 if there is
+        none.
+        """
+        patience = IDLE_PATIENCE if self._used and not self._input else HEAD_PATIENCE
+        deadline = trio.current_time() + patience
+        searched = 0
+        while True:
+            while self._input and self._input[0] in b"\r\n":
+                del self._input[0]  # old clients end a body so (RFC 9112, 2.2)
+            if found := _END_OF_HEAD.search(self._input, max(0, searched - 3)):
+                return self._fitting(found.end())
+            if self._input and self._input[0] <= 0x20:
+                raise _Refused(NOT_HTTP)
+            searched = self._fitting(len(self._input))
+            data = await self._read(deadline)
+            if data is None and searched:
+                raise _Refused(LATE)
+            if not data:
+                return 0
+            deadline = min(deadline, trio.current_time() + HEAD_PATIENCE)
+            self._input += data
+
+    def _fitting(self, length: int) -> int:
+        if length > HEAD_LIMIT or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
+            raise _Refused(LONG_HEAD)
+        return length
+
+    async def _serve(self, length: int) -> bool:
+        """One request, whose head is that long, and its answer; whether another may follow."""
+        if wrong := lint(bytes(self._input[:length])):
+            raise _Refused(refusal(400, "Bad Request", wrong))
+        parser = h11.Connection(h11.SERVER)
+        parser.receive_data(bytes(self._input))
+        self._input = bytearray()
+        head = _next(parser)
+        assert isinstance(head, h11.Request)
+        request = HttpRequest(head.method.decode(), head.target.decode("latin-1"), fields(head))
+        self._method = request.method
+        mcp = self._desk.reception.is_mcp(request)
+        size = int(request.header("content-length") or 0)
+        self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
+        self._stop(self._desk.too_long(size))
+        exchange = Exchange(next(self._desk.numbers), request, self)
+        exchange.answer.http_1_1 = head.http_version >= b"1.1"
+        body = BodyReader.of_request(exchange.number, request, mcp=mcp)
+        return await self._take(exchange, body, parser) and await self._attend(exchange)
+
+    async def _take(self, exchange: Exchange, body: BodyReader, parser: h11.Connection) -> bool:
+        """The request, handed over whole, or piece by piece where it is long; False if the client
+        leaves before all of it is there.
+        """
+        frames = [Frame(C2S, fact=exchange.request, exchange=exchange.number)]
+        size = 0
+        while True:
+            event = _next(parser)
+            if type(event) is h11.Data:
+                size += len(event.data)
+                self._stop(self._desk.too_long(size))
+                frames += body.feed(bytes(event.data))
+            elif type(event) is h11.EndOfMessage:
+                exchange.whole = True
+                exchange.answer.closing |= parser.their_state is h11.MUST_CLOSE
+                self._input += parser.trailing_data[0]
+                self._hand_over(exchange, frames + body.end())
+                return True
+            else:
+                if len(frames) > (not exchange.opened) and self._desk.body_limit is None:
+                    self._hand_over(exchange, frames)
+                    frames = []
+                    await exchange.inbox.below(ROOM)
+                if not await self._more(exchange, parser):
+                    exchange.inbox.put(body.cut())
+                    return exchange.answer.ended is not None
+
+    async def _more(self, exchange: Exchange, parser: h11.Connection) -> bool:
+        """Reads on in a body; False if the client has left, or has its answer already."""
+        if parser.they_are_waiting_for_100_continue:
+            go_on = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
+            await self._stream.send_all(parser.send(go_on))
+        data = await self._read(trio.current_time() + BODY_PATIENCE)
+        if not data:
+            if data is None and not exchange.answer.ended:
+                raise _Refused(LATE)
+            return False
+        parser.receive_data(bytes(data))
+        return True
+
+    def _hand_over(self, exchange: Exchange, frames: list[Frame]) -> None:
+        if not exchange.opened:
+            self._stop(self._desk.admit(exchange, frames[1].raw if len(frames) > 1 else b""))
+            exchange.opened = True
+            self._exchange = exchange
+        exchange.inbox.put(frames)
+
+    def _stop(self, refusal: Refusal | None) -> None:
+        if refusal is not None:
+            raise _Refused(refusal)
+
+    async def _attend(self, exchange: Exchange) -> bool:
+        """Until the answer is written, and as long as nothing comes behind it; whether another
+        request may follow.
+        """
+        while self._exchange is exchange:
+            if len(self._input) >= READ_SIZE:
+                await self._turn.park()
+                continue
+            data = await self._read()
+            if data:
+                self._input += data
+            elif data is not None or not (self._input or exchange.answer.closing):
+                return False  # it left, or was idle for too long
+        if exchange.answer.closing or not exchange.whole:
+            await self._linger()
+            return False
+        return True
+
+
+def _next(parser: h11.Connection) -> object:
+    try:
+        return parser.next_event()
+    except h11.RemoteProtocolError as error:
+        raise _Refused(refusal(400, "Bad Request", str(error))) from error
+
+
+def _frames_of(refusal: Refusal) -> list[Frame]:
+    return [
+        Frame(S2C, fact=HttpResponse(refusal.status, refusal.reason, refusal.headers)),
+        Frame(S2C, refusal.text.encode(), fact=HttpBody()),
+        Frame(S2C, fact=ExchangeEnd()),
+    ]

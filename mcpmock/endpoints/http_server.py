@@ -1,0 +1,219 @@
+"""The server side of HTTP: a listener that gives one channel for each conversation.
+
+Which exchange belongs to which conversation, `transports.reception` says; the bytes are
+`http_connection`'s. Every exchange is read and written on its own, so a client that does not read
+stops nobody but the source of its own answer. The runner stands above.
+
+Frames for an exchange that is over go nowhere, silently: clients leave all the time. Where a
+conversation has ended and its clients do not know, they hear 404 in a session (MCP's word for one
+that is gone: initialize again), 503 where there is none, and 503 to what still waits for an answer.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import trio
+
+from mcpmock.protocol.messages import Frame
+from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
+from mcpmock.transports.reception import NO_SESSION, Reception
+
+from .channel import ROOM, MessageChannel, Receive
+from .http_connection import Connection, Desk, Exchange, refusal
+
+_TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+_BACK_OFF = 0.05
+_NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
+_NO_SERVER_ANY_MORE = refusal(503, "Service Unavailable", "the server behind this has ended")
+
+
+def _tell(error: BaseException) -> None:
+    sys.stderr.write(f"mcpmock: a connection was dropped, by a mistake of ours: {error!r}\n")
+
+
+class HttpServerChannel(MessageChannel):
+    """One conversation: exchanges, each read and written on its own."""
+
+    def __init__(
+        self, conversation: int, reception: Reception, closing: Callable[[int], object]
+    ) -> None:
+        self.conversation = conversation
+        self._reception = reception
+        self._closing = closing
+        self._closed = False
+        self._exchanges: dict[int, Exchange] = {}
+        self._opened: deque[Receive] = deque()
+        self._changed = trio.lowlevel.ParkingLot()
+
+    @property
+    def receivers(self) -> Sequence[Receive]:
+        return ()
+
+    async def another_receiver(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._opened:
+            if self._closed:
+                raise trio.EndOfChannel
+            await self._changed.park()
+        return self._opened.popleft()
+
+    async def receive(self) -> list[Frame]:
+        """Never anything: all there is comes with an exchange."""
+        await trio.lowlevel.checkpoint()
+        raise trio.EndOfChannel
+
+    def send_nowait(self, frames: Sequence[Frame]) -> None:
+        """Never raises: a client that is gone is not the end of a conversation."""
+        self._reception.learn(self.conversation, frames)
+        batches: dict[int | None, list[Frame]] = {}
+        for frame in frames:
+            batches.setdefault(frame.exchange, []).append(frame)
+        for number, batch in batches.items():
+            if exchange := self._of(number):
+                exchange.send(batch)
+
+    def held(self, like: Frame) -> int:
+        exchange = self._of(like.exchange)
+        return 0 if exchange is None else exchange.held
+
+    async def room(self, like: Frame) -> None:
+        await trio.lowlevel.checkpoint()
+        if exchange := self._of(like.exchange):
+            await exchange.below(ROOM)
+
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+        for exchange in list(self._exchanges.values()):
+            await exchange.below(1)
+
+    async def aclose(self) -> None:
+        """Ends what is open, and with that the connections that carry it."""
+        self._closed = True
+        self._closing(self.conversation)
+        self._changed.unpark_all()
+        for exchange in list(self._exchanges.values()):
+            exchange.give_up()
+        await trio.lowlevel.checkpoint()
+
+    def open(self, exchange: Exchange) -> None:
+        """Takes up an exchange: it is the next that `another_receiver` gives."""
+        self._exchanges[exchange.number] = exchange
+        exchange.leave = self._leave
+        self._opened.append(exchange.inbox.receive)
+        self._changed.unpark()
+
+    def _leave(self, number: int) -> None:
+        self._exchanges.pop(number, None)
+
+    def _of(self, number: int | None) -> Exchange | None:
+        return None if number is None else self._exchanges.get(number)
+
+
+class HttpListener(trio.abc.Listener[HttpServerChannel]):
+    """Connections come in, conversations come out. `tell` hears of errors that are our own: they
+    cost a connection, never another one.
+    """
+
+    def __init__(
+        self,
+        reception: Reception,
+        doorkeeper: Doorkeeper,
+        listeners: Sequence[trio.abc.Listener[trio.abc.Stream]],
+        *,
+        body_limit: int | None = None,
+        tell: Callable[[BaseException], None] = _tell,
+    ) -> None:
+        self._desk = Desk(reception, doorkeeper, self._admit, tell, body_limit)
+        self._listeners = listeners
+        self._closed = False
+        self._connections: set[Connection] = set()
+        self._channels: dict[int, HttpServerChannel] = {}
+        self._alone_seen = False
+        self._newest = NO_SESSION
+        self._new: deque[HttpServerChannel] = deque()
+        self._changed = trio.lowlevel.ParkingLot()
+
+    async def run(self) -> None:
+        """Serves whoever connects, until it is closed."""
+        async with trio.open_nursery() as nursery:
+            for listener in self._listeners:
+                nursery.start_soon(self._listen, listener, nursery)
+
+    async def serve(self, stream: trio.abc.Stream) -> None:
+        """One connection, until it closes. Nothing that goes wrong in it gets out."""
+        connection = Connection(stream, self._desk)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # it left in the middle of something
+        except* Exception as group:  # noqa: BLE001 (whatever it is, the others go on)
+            for error in group.exceptions:
+                self._desk.tell(error)
+        finally:
+            self._connections.discard(connection)
+
+    async def accept(self) -> HttpServerChannel:
+        """The next conversation."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._new:
+            if self._closed:
+                raise trio.ClosedResourceError
+            await self._changed.park()
+        return self._new.popleft()
+
+    async def aclose(self) -> None:
+        """Ends everything at once: sockets, connections, conversations."""
+        self._closed = True
+        self._changed.unpark_all()
+        for connection in list(self._connections):
+            connection.close()
+        with trio.CancelScope(shield=True):
+            for channel in list(self._channels.values()):
+                await channel.aclose()
+            for listener in self._listeners:
+                await listener.aclose()
+        await trio.lowlevel.checkpoint()
+
+    async def _listen(
+        self, listener: trio.abc.Listener[trio.abc.Stream], nursery: trio.Nursery
+    ) -> None:
+        while True:
+            try:
+                nursery.start_soon(self.serve, await listener.accept())
+            except trio.ClosedResourceError:
+                return
+            except OSError as error:
+                if error.errno not in _TOO_MANY:
+                    raise
+                await trio.sleep(_BACK_OFF)
+
+    def _admit(self, exchange: Exchange, body: bytes) -> Refusal | None:
+        number = self._desk.reception.conversation(exchange.request, body)
+        channel = self._channels.get(number)
+        if channel is None:
+            if not self._is_new(number):
+                return _NO_SERVER_ANY_MORE if number == NO_SESSION else _NO_SESSION_ANY_MORE
+            channel = HttpServerChannel(number, self._desk.reception, self._leave)
+            self._channels[number] = channel
+            self._new.append(channel)
+            self._changed.unpark()
+        channel.open(exchange)
+        return None
+
+    def _is_new(self, number: int) -> bool:
+        """Whether a conversation that is not open begins; else it has ended. Sessions are numbered
+        in the order in which they open.
+        """
+        if number == NO_SESSION:
+            new, self._alone_seen = not self._alone_seen, True
+        else:
+            new, self._newest = number > self._newest, max(number, self._newest)
+        return new
+
+    def _leave(self, number: int) -> None:
+        self._channels.pop(number, None)

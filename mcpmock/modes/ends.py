@@ -1,0 +1,156 @@
+"""The ends of a composition: where clients come from, where the server is, and what translates
+between two that are not of one kind.
+
+Used by the modes beside it. An end is stdio or one of the two transports over HTTP; where both ends
+are of one kind, exchanges pass as they are, else rule sets make bare messages of them and back.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+
+import attrs
+import trio
+
+from mcpmock.endpoints.address import connector, is_loopback, listen
+from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.endpoints.http_client import HttpClientChannel
+from mcpmock.endpoints.http_server import HttpListener, HttpServerChannel
+from mcpmock.endpoints.process import start_process
+from mcpmock.errors import McpMockError
+from mcpmock.protocol.facts import Headers
+from mcpmock.protocol.stage import Stage
+from mcpmock.transports.doorkeeper import Doorkeeper
+from mcpmock.transports.heads import Upstream
+from mcpmock.transports.http_sse import SseClient, SseServer
+from mcpmock.transports.reception import Kind, Reception
+from mcpmock.transports.resumption import Resumption
+from mcpmock.transports.streamable_http_client import StreamableHttpClient
+from mcpmock.transports.streamable_http_server import StreamableHttpServer
+
+from .stopping import listener_status_of
+from .taking import Say
+
+PATHS = {Kind.STREAMABLE_HTTP: "/mcp", Kind.SSE: "/sse"}
+"""Where clients look for us if nothing else says so."""
+MESSAGES = "/messages"
+BODY_LIMIT = 4 << 20
+"""The longest request body that is taken where we are the server, in bytes (as the SDKs do)."""
+
+
+def mint() -> str:
+    """A session id: 128 bits that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+@attrs.frozen(kw_only=True)
+class Listening:
+    """Where to listen for clients over HTTP, and whom to let in: the options of `--listen`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    kind: Kind | None = None
+    """The transport to speak; None for what suits the other end."""
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    dangerously: bool = False
+    """Whether an address beyond loopback may be bound. It takes a bearer token then."""
+    announce: Callable[[str], None] = lambda _url: None
+    """Is told the URL, once clients can reach it."""
+
+    @asynccontextmanager
+    async def opened(
+        self, kind: Kind, target: str, say: Say, *, body_limit: int | None = None
+    ) -> AsyncIterator[HttpListener]:
+        """A listener that clients reach now; says where."""
+        token = None
+        if not is_loopback(self.host):
+            if not self.dangerously:
+                raise McpMockError(
+                    f"{self.host} can be reached by others: say --dangerously-bind if they may"
+                )
+            token = secrets.token_urlsafe(24)
+        sockets = await listen(self.host, self.port)
+        port = sockets[0].socket.getsockname()[1]
+        doorkeeper = Doorkeeper(port, self.hosts, self.origins, token)
+        reception = Reception(kind, target.partition("?")[0])
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        self.announce(f"http://{host}:{port}{target}")
+        if token is not None:
+            say(f"clients need the header Authorization: Bearer {token}")
+        async with HttpListener(reception, doorkeeper, sockets, body_limit=body_limit) as listener:
+            yield listener
+
+
+@attrs.frozen
+class Command:
+    """A server that is a process: one for each conversation."""
+
+    command: Sequence[str]
+    kind: Kind | None = None
+
+    async def open(self) -> MessageChannel:
+        return await start_process(self.command)
+
+    def rules(self, numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
+        """It takes bare messages as they are."""
+        return []
+
+
+@attrs.frozen
+class Url:
+    """A server that is reached over HTTP; `headers` are sent with every request we make up."""
+
+    upstream: Upstream
+    kind: Kind
+    headers: Headers = attrs.field(factory=list)
+
+    @classmethod
+    def parse(cls, url: str, kind: Kind | None = None, headers: Headers | None = None) -> Url:
+        """The transport is the one named, else what the path suggests."""
+        upstream = Upstream.parse(url)
+        path = upstream.target.partition("?")[0].rstrip("/")
+        guessed = Kind.SSE if path.endswith("/sse") else Kind.STREAMABLE_HTTP
+        return cls(upstream, kind or guessed, headers or [])
+
+    async def open(self) -> MessageChannel:
+        return HttpClientChannel(connector(self.upstream), self.upstream)
+
+    def rules(self, numbers: Iterator[int]) -> list[Stage]:
+        """From bare messages to its exchanges and back."""
+        rules = SseClient if self.kind is Kind.SSE else StreamableHttpClient
+        return [rules(self.upstream.target, self.headers, numbers)]
+
+
+Server = Command | Url
+
+
+def server_rules(kind: Kind, path: str, *, stateless: bool) -> list[Stage]:
+    """From the exchanges of clients over HTTP to bare messages and back."""
+    if kind is Kind.SSE:
+        return [SseServer(path, MESSAGES, mint)]
+    return [Resumption(), StreamableHttpServer(path, mint, stateless)]
+
+
+Converse = Callable[[HttpServerChannel], Awaitable[None]]
+
+
+async def serve(listener: HttpListener, converse: Converse, signals: AsyncIterator[int]) -> int:
+    """Hands every conversation to `converse` until we are told to stop; gives the exit status."""
+    stopped_by = 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listener.run)
+        nursery.start_soon(trio.serve_listeners, converse, [listener])
+        async for signum in signals:
+            stopped_by = signum
+            break
+        nursery.cancel_scope.cancel()
+    return listener_status_of(stopped_by)
+
+
+def numbers() -> Iterator[int]:
+    """Of exchanges that we make up ourselves, where no listener numbers them."""
+    return count(1)

@@ -1,0 +1,105 @@
+"""Modes with clients over HTTP: `record_url` in front of a server, `replay_listening` in its
+place.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from mcpmock.cassette.bare import bare
+from mcpmock.cassette.model import Cassette
+from mcpmock.endpoints.http_server import HttpServerChannel
+from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.protocol.stage import Stage
+from mcpmock.runner import Session, run
+from mcpmock.transports.reception import Kind
+from mcpmock.transports.resumption import Resumption
+
+from .ends import BODY_LIMIT, PATHS, Listening, Url, mint, serve, server_rules
+from .stopping import taking_signals
+from .taking import Recording, Say, Taking, open_taking
+
+ALONE = 1
+"""The conversation of all exchanges that belong to no session."""
+
+
+async def record_url(server: Url, recording: Recording, listening: Listening, say: Say) -> int:
+    """Records the server at a URL for clients over HTTP, as a reverse proxy, until we are told to
+    stop. Exchanges pass as they are. Raises as `stdio.record` does.
+    """
+    kind = listening.kind or server.kind
+    with taking_signals() as signals:
+        async with listening.opened(kind, server.upstream.target, say) as listener:
+            taking = await open_taking(recording, say)
+
+            async def converse(client: HttpServerChannel) -> None:
+                pipeline = Pipeline([taking.recorder(client.conversation)])
+                await run(Session(pipeline, client, await server.open()))
+
+            async with taking.recorded(kind.value, server.upstream.url):
+                return await serve(listener, converse, signals)
+
+
+async def replay_listening(
+    cassette: Cassette,
+    playing: Playing,
+    report: Report,
+    listening: Listening,
+    *,
+    recording: Recording | None,
+    say: Say,
+) -> int:
+    """Plays the server of a cassette to clients over HTTP until we are told to stop.
+
+    What was recorded over the transport that is spoken is played exchange for exchange; of anything
+    else the bare messages, by the transport's rules.
+    """
+    transports = {take.transport for take in cassette.takes}
+    kind = listening.kind or _kind_of(transports)
+    as_recorded = transports == {kind.value}
+    path = (_path_of(cassette) if as_recorded else None) or PATHS[kind]
+    casting = Casting(cassette if as_recorded else bare(cassette, one_session=False), playing)
+    with taking_signals() as signals:
+        async with listening.opened(kind, path, say, body_limit=BODY_LIMIT) as listener:
+            taking = None if recording is None else await open_taking(recording, say)
+
+            async def converse(client: HttpServerChannel) -> None:
+                stateless = client.conversation == ALONE
+                rules = (
+                    [Resumption()] if as_recorded else server_rules(kind, path, stateless=stateless)
+                )
+                player = Player(casting, report, stateless=stateless, mint=mint)
+                stages: list[Stage] = [*_recorders(taking, client), *rules, player]
+                await run(Session(Pipeline(stages), client, None))
+
+            if taking is None:
+                return await serve(listener, converse, signals)
+            async with taking.recorded(kind.value, ["mcpmock", "replay", cassette.name]):
+                return await serve(listener, converse, signals)
+
+
+def _recorders(taking: Taking | None, client: HttpServerChannel) -> list[Stage]:
+    return [] if taking is None else [taking.recorder(client.conversation)]
+
+
+def _path_of(cassette: Cassette) -> str | None:
+    """Where MCP was spoken: where the event stream with the endpoint was opened, or where messages
+    were posted to.
+    """
+    events = [event for take in cassette.takes for event in take.events]
+    heads = {
+        event.x: event.http for event in events if event.d == "c2s" and event.http is not UNSET
+    }
+    streams = [e.x for e in events if e.sse is not UNSET and e.sse.event == "endpoint"]
+    posts = [x for x, head in heads.items() if head.get("method") == "POST"]
+    opened = next((heads[x] for x in (*streams, *posts) if x in heads), None)
+    return None if opened is None else str(opened["target"]).partition("?")[0]
+
+
+def _kind_of(transports: set[str]) -> Kind:
+    """What was recorded; Streamable HTTP for what was recorded over stdio or over several."""
+    known = {kind.value: kind for kind in Kind}
+    found = {known[transport] for transport in transports if transport in known}
+    return found.pop() if len(found) == 1 else Kind.STREAMABLE_HTTP

@@ -1,0 +1,49 @@
+"""`proxy`: clients on our stdio or over HTTP, a server that is a process or at a URL, and nothing
+recorded. Two ends of one kind see each other's exchanges as they are; between others the rules of
+their transports translate.
+"""
+
+from __future__ import annotations
+
+from mcpmock.endpoints.http_server import HttpServerChannel
+from mcpmock.errors import McpMockError
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.stage import Stage
+from mcpmock.runner import Session, run
+from mcpmock.transports.reception import Kind
+
+from .ends import PATHS, Command, Listening, Server, numbers, serve, server_rules
+from .http import ALONE
+from .stdio import run_stdio
+from .stopping import taking_signals
+from .taking import Say
+
+
+async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
+    """Until the session is over (stdio in front) or we are told to stop. Gives the exit status.
+
+    Raises CannotStart where the one server of a client on stdio cannot be started.
+    """
+    if listening is None:
+        with taking_signals() as signals:
+            channel = await server.open()
+            return await run_stdio(server.rules(numbers()), signals, server=channel)
+    kind = listening.kind or server.kind or Kind.STREAMABLE_HTTP
+    target = PATHS[kind] if isinstance(server, Command) else server.upstream.target
+
+    async def converse(client: HttpServerChannel) -> None:
+        try:
+            channel = await server.open()
+        except McpMockError as error:
+            say(str(error))
+            await client.aclose()
+            return
+        rules: list[Stage] = []
+        if kind is not server.kind:
+            stateless = client.conversation == ALONE
+            rules = [*server_rules(kind, target, stateless=stateless), *server.rules(numbers())]
+        await run(Session(Pipeline(rules), client, channel))
+
+    with taking_signals() as signals:
+        async with listening.opened(kind, target, say) as listener:
+            return await serve(listener, converse, signals)

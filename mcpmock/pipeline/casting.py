@@ -1,0 +1,126 @@
+"""`Casting`: which recorded sessions a live one may be, for all sessions played from one cassette.
+
+`Playing` is how the user wants it. A `Player` asks for its candidates, and says which of them it
+took answers from; the others of its kind are dealt first then. Exchanges that belong to no session
+are played from one score of all such exchanges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+from msgspec import UNSET
+
+from mcpmock.cassette.compose import compose
+from mcpmock.cassette.keys import TIERS, Asked
+from mcpmock.cassette.match import ELSEWHERE, Matcher, NearMiss
+from mcpmock.cassette.model import Cassette, Episode, Event
+from mcpmock.cassette.score import Score
+from mcpmock.cassette.steps import is_message, merged
+from mcpmock.protocol.messages import HttpRequest
+
+from .performance import Pace, Performance
+
+Session = Callable[[], str]
+"""Gives the id of a live session."""
+
+
+@attrs.frozen(kw_only=True)
+class Playing:
+    """How a cassette is played: the options of `mcpmock replay`, with their names and defaults
+    (`replay --help`).
+    """
+
+    order: str = "causal"
+    pace: Pace = attrs.field(factory=Pace)
+    repeats: str = "error"
+    sessions: str = "reuse"
+    exact: bool = False
+    on_miss: str = "error"
+    mute: bool = False
+
+
+@attrs.define
+class Casting:
+    """The episodes of a cassette, shared by all sessions that are played from it."""
+
+    cassette: Cassette
+    playing: Playing
+    _episodes: list[Episode] = attrs.field(init=False)
+    """What a live session can be: all of stdio; over HTTP those with a session of their own."""
+    _alone: list[Episode] = attrs.field(init=False)
+    """What exchanges without a session can be."""
+    _scores: dict[int, Score] = attrs.field(factory=dict)
+    _merged: Score | None = None
+    _paths: set[str] | None = None
+    _played: set[int] = attrs.field(factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        takes = [list(take.episodes()) for take in self.cassette.takes]
+        self._alone = [
+            e for take in takes for e in take if e.events[0].s == 1 or not _on_http(take)
+        ]
+        own = [e for take in takes for e in take if e.events[0].s != 1 or not _on_http(take)]
+        self._episodes = own or self._alone
+
+    def candidates(self, session: Session) -> list[Performance]:
+        """A performance of every episode that may be played, those not played yet first, in
+        recorded order.
+        """
+        fresh = [number for number in range(len(self._episodes)) if number not in self._played]
+        again = sorted(self._played) if self.playing.sessions == "reuse" else []
+        return [self.perform(self.score(number), session) for number in (*fresh, *again)]
+
+    def stateless(self, session: Session) -> Performance:
+        """A performance of all that belongs to no session."""
+        if self._merged is None:
+            whole = merged(self._alone)
+            self._merged = compose(whole, strict=self.playing.order == "strict")
+        return self.perform(self._merged, session, stateless=True)
+
+    def perform(self, score: Score, session: Session, *, stateless: bool = False) -> Performance:
+        """A new performance of a score."""
+        strict = self.playing.order == "strict"
+        tiers = 1 if self.playing.exact else len(TIERS)
+        matcher = Matcher(score, strict, tiers, stateless)
+        return Performance(score, self.playing.pace, matcher, session, stateless)
+
+    def score(self, number: int) -> Score:
+        if number not in self._scores:
+            strict = self.playing.order == "strict"
+            self._scores[number] = compose(self._episodes[number], strict=strict)
+        return self._scores[number]
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths on which messages were recorded."""
+        if self._paths is None:
+            takes = self.cassette.takes
+            self._paths = {path for take in takes for path in _paths_of(take.events)}
+        return self._paths
+
+    def elsewhere(self, live: Asked, cast: Sequence[Performance]) -> list[NearMiss]:
+        """The near misses of the episodes that a session is not."""
+        mine = {id(performance.score) for performance in cast}
+        others = (score for score in self._scores.values() if id(score) not in mine)
+        found = (near for score in others for near in Matcher(score).near(live))
+        return [attrs.evolve(near, why=ELSEWHERE) for near in found]
+
+    def played(self, performance: Performance) -> None:
+        """An answer was taken from this episode alone."""
+        scores = self._scores.items()
+        self._played |= {n for n, score in scores if score.episode is performance.score.episode}
+
+
+def _paths_of(events: Sequence[Event]) -> set[str]:
+    heads: dict[int, str] = {}
+    found = set()
+    for event in events:
+        if event.x is None:
+            continue
+        if event.http is not UNSET and "method" in event.http:
+            heads[event.x] = HttpRequest(**event.http).path
+        elif event.x in heads and (event.sse is not UNSET or is_message(event)):
+            found.add(heads[event.x])
+    return found

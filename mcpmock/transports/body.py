@@ -1,0 +1,232 @@
+"""The body of one HTTP message: its bytes to frames and back.
+
+What a body becomes is said by its head: JSON is one message, an event stream is many, anything else
+is bytes that pass. A message longer than a piece is not held: it goes on in pieces (`Fragment`), as
+long lines do. `endpoints/` stands above and owns the connection; transfer coding is gone before the
+bytes come here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+)
+
+from .sse import KEPT, Excerpt, SseDecoder, encode_event
+
+PIECE = 1 << 20
+"""The longest message that is held until it is whole, and the longest piece of longer ones."""
+EVENT_STREAM = "text/event-stream"
+_PIECE, _LAST_PIECE = Fragment(), Fragment(last=True)
+_CARRIED = (type(None), Fragment, HttpBody)
+
+
+class BodyReader(ABC):
+    """The bytes of one body in, frames out."""
+
+    @classmethod
+    def of_request(cls, exchange: int, head: HttpRequest, *, mcp: bool) -> BodyReader:
+        """For a body to the server: exactly one body comes out, be it of zero bytes, unless the
+        head has none.
+        """
+        if mcp:
+            return _OneMessage(C2S, exchange, wanted=head.has_body)
+        return _OneBody(C2S, exchange, wanted=head.has_body)
+
+    @classmethod
+    def of_response(cls, exchange: int, head: HttpResponse, *, mcp: bool) -> BodyReader:
+        """For a body to the client, of which an empty one is nothing."""
+        media_type = head.media_type
+        if not mcp:
+            return _Bytes(S2C, exchange, kept=0)
+        if media_type == "application/json" or media_type.endswith("+json"):
+            return _OneMessage(S2C, exchange, wanted=False)
+        if media_type == EVENT_STREAM and not _is_encoded(head):
+            return _Events(S2C, exchange)
+        return _Bytes(S2C, exchange)
+
+    @abstractmethod
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that `data` completes, in order."""
+
+    @abstractmethod
+    def end(self) -> list[Frame]:
+        """The body is whole: what was held."""
+
+    @abstractmethod
+    def cut(self) -> list[Frame]:
+        """The connection died in the middle of the body: what was held, as HttpBody."""
+
+
+def _is_encoded(head: HttpResponse) -> bool:
+    """Whether there are no events to be seen because a server compresses unasked."""
+    return (head.header("content-encoding") or "identity").lower() != "identity"
+
+
+class _OneMessage(BodyReader):
+    """A body that is one message. `wanted`: also if it has no bytes."""
+
+    def __init__(self, direction: Direction, exchange: int, *, wanted: bool) -> None:
+        self._direction = direction
+        self._exchange = exchange
+        self._wanted = wanted
+        self._rest: list[bytes] = []
+        self._held = 0
+        self._in_pieces = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        self._rest.append(data)
+        self._held += len(data)
+        if not self._in_pieces and self._held <= PIECE:
+            return []
+        self._in_pieces = True
+        held = self._take()
+        cuts = range(0, len(held), PIECE)
+        return [self._frame(held[at : at + PIECE], b"", _PIECE) for at in cuts]
+
+    def end(self) -> list[Frame]:
+        if self._in_pieces:
+            return [self._frame(b"", b"\n", _LAST_PIECE)]
+        if not self._held and not self._wanted:
+            return []
+        return [self._frame(self._take(), b"\n", None)]
+
+    def cut(self) -> list[Frame]:
+        return Excerpt(self._direction, self._exchange).take(self._take())
+
+    def _take(self) -> bytes:
+        held = bytes(self._rest[0]) if len(self._rest) == 1 else b"".join(self._rest)
+        self._rest, self._held = [], 0
+        return held
+
+    def _frame(self, raw: bytes, eol: bytes, fact: Fragment | None) -> Frame:
+        return Frame(self._direction, raw, eol, fact, self._exchange)
+
+
+class _OneBody(BodyReader):
+    """A body to the server in an exchange that is none of MCP's: one frame."""
+
+    def __init__(self, direction: Direction, exchange: int, *, wanted: bool) -> None:
+        self._direction = direction
+        self._exchange = exchange
+        self._wanted = wanted
+        self._rest: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[Frame]:
+        self._rest.append(data)
+        return []
+
+    def end(self) -> list[Frame]:
+        return [self._frame()] if any(self._rest) or self._wanted else []
+
+    def cut(self) -> list[Frame]:
+        return [self._frame()] if any(self._rest) else []
+
+    def _frame(self) -> Frame:
+        raw, self._rest = b"".join(self._rest), []
+        fact = HttpBody(unkept=True)
+        return Frame(self._direction, raw, fact=fact, exchange=self._exchange)
+
+
+class _Events(BodyReader):
+    """An event stream."""
+
+    def __init__(self, direction: Direction, exchange: int) -> None:
+        self._decoder = SseDecoder(direction, exchange)
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return self._decoder.feed(bytes(data))
+
+    def end(self) -> list[Frame]:
+        return self._decoder.end()
+
+    def cut(self) -> list[Frame]:
+        return self._decoder.end()
+
+
+class _Bytes(BodyReader):
+    """A body that is not MCP: passed on as it comes."""
+
+    def __init__(self, direction: Direction, exchange: int, kept: int = KEPT) -> None:
+        self._excerpt = Excerpt(direction, exchange, kept)
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return self._excerpt.take(bytes(data))
+
+    def end(self) -> list[Frame]:
+        return []
+
+    def cut(self) -> list[Frame]:
+        return []
+
+
+class BodyWriter:
+    """Frames in, the bytes of one body out. Heads and ends have no bytes here, but an end lets go
+    of an SseMeta that waits for its message.
+    """
+
+    def __init__(self, media_type: str) -> None:
+        self._events = media_type == EVENT_STREAM
+        self._meta: SseMeta | None = None  # its message, if it has one, is the very next frame
+        self._eol = b"\n"
+        self._in_pieces = False
+
+    def write(self, frames: Sequence[Frame]) -> bytes:
+        """The bytes of these frames."""
+        if self._events:
+            return b"".join([self._event(frame) for frame in frames])
+        return b"".join([frame.raw for frame in frames if isinstance(frame.fact, _CARRIED)])
+
+    def _event(self, frame: Frame) -> bytes:
+        match frame.fact:
+            case None:
+                return self._message(frame)
+            case SseMeta() as meta:
+                before = self._lone_meta()
+                if frame.wire is not None:
+                    return before + frame.wire
+                self._meta = meta
+                return before
+            case Fragment(last):
+                return self._piece(frame.raw, last=last)
+            case HttpBody():
+                return self._lone_meta() + frame.raw
+            case _:
+                return self._lone_meta()
+
+    def _message(self, frame: Frame) -> bytes:
+        meta, self._meta = self._meta, None
+        self._eol = b"\r\n" if frame.eol == b"\r\n" else b"\n"
+        if frame.wire is not None:
+            return frame.wire
+        return encode_event(meta, frame.raw, self._eol)
+
+    def _lone_meta(self) -> bytes:
+        """The SseMeta that waited for a message, now that none came."""
+        meta, self._meta = self._meta, None
+        return b"" if meta is None else encode_event(meta, None, self._eol)
+
+    def _piece(self, raw: bytes, *, last: bool) -> bytes:
+        """A message that comes in pieces (a long line of stdio) is one event, written as it
+        comes.
+        """
+        begin = b"" if self._in_pieces else self._begin_pieces()
+        text = raw.replace(b"\r", b"\n").replace(b"\n", self._eol + b"data: ")
+        self._in_pieces = not last
+        return begin + text + (self._eol * 2 if last else b"")
+
+    def _begin_pieces(self) -> bytes:
+        meta, self._meta = self._meta, None
+        fields = b"" if meta is None else encode_event(meta, None, self._eol)
+        return fields.removesuffix(self._eol) + b"data: "

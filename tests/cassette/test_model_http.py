@@ -1,0 +1,119 @@
+"""What HTTP adds to the format: each kind of frame becomes a line and a frame again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcpmock.cassette.model import Header, Take, event_line, event_lines
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Fact,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+    Stderr,
+    StreamEnd,
+)
+from tests.cassette.test_model import ODD, loaded
+from tests.helpers import request, seen
+
+HEADERS = [("Content-Type", "application/json"), ("X-A", "1"), ("x-a", "\xe9 \u2028"), ("X-A", "")]
+
+
+@pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("direction", [C2S, S2C])
+@pytest.mark.parametrize("raw", ODD.values(), ids=ODD.keys())
+def test_a_message_of_an_exchange(raw: bytes, direction: Direction, eol: bytes) -> None:
+    """The message and its exchange come back; so does how an event stream broke its lines."""
+    frame = Frame(direction, raw, eol, exchange=7)
+    found = loaded(event_line(1, 5, frame, session=2)).frame
+    assert found is not None
+
+    assert (seen(frame), 7) == (seen(found), found.exchange)
+
+
+FACTS: list[tuple[Fact, bytes, str]] = [
+    (
+        HttpRequest("POST", "/mcp?a=1", HEADERS[:2]),
+        b"",
+        '"http":{"method":"POST","target":"/mcp?a=1",'
+        '"headers":[["Content-Type","application/json"],["X-A","1"]]}',
+    ),
+    (
+        HttpResponse(404, "Not Found", HEADERS[1:]),
+        b"",
+        '"http":{"status":404,"reason":"Not Found",'
+        '"headers":[["X-A","1"],["x-a","\xe9 \u2028"],["X-A",""]]}',
+    ),
+    (HttpBody(), b"<html>\n", '"body":"<html>\\n"'),
+    (HttpBody(), b"\xff", '"body":"\ufffd","raw":"/w=="'),
+    (HttpBody(), b"", '"body":""'),
+    (SseMeta(), b"", '"sse":{}'),
+    (
+        SseMeta("1", "message", 500, "x"),
+        b"",
+        '"sse":{"id":"1","event":"message","retry":500,"comment":"x"}',
+    ),
+    (SseMeta(id=""), b"", '"sse":{"id":""}'),
+    (ExchangeEnd(), b"", '"end":"eof"'),
+    (ExchangeEnd("reset"), b"", '"end":"reset"'),
+]
+
+
+@pytest.mark.parametrize(("fact", "raw", "payload"), FACTS)
+@pytest.mark.parametrize("direction", [C2S, S2C])
+def test_a_fact_of_an_exchange(direction: Direction, fact: Fact, raw: bytes, payload: str) -> None:
+    """Heads, metadata of events, other bodies and ends have lines of their own."""
+    frame = Frame(direction, raw, fact=fact, exchange=7)
+    line = event_line(1, 5, frame, session=3)
+    found = loaded(line).frame
+    assert found is not None
+
+    way = direction.value
+    assert f'{{"n":1,"t":5,"s":3,"x":7,"d":"{way}",{payload}}}\n' == line.decode()
+    assert (seen(frame), 7) == (seen(found), found.exchange)
+
+
+@pytest.mark.parametrize(
+    "frame", [Frame(S2C, b"x\n", b"", Stderr()), Frame(C2S, b"", b"", StreamEnd())]
+)
+def test_a_fact_of_a_session(frame: Frame) -> None:
+    """What belongs to a session and to no exchange comes back without one."""
+    event = loaded(event_line(1, 5, frame, session=3))
+    assert event.frame is not None
+
+    assert (3, None, seen(frame)) == (event.s, event.x, seen(event.frame))
+
+
+def test_lines_of_messages_that_came_together() -> None:
+    """Messages of an exchange that come at once keep their exchange."""
+    frames = [Frame(S2C, request(n, "ping"), exchange=7) for n in (1, 2)]
+
+    lines = event_lines(4, 9, frames)
+    assert [(4, 7), (5, 7)] == [
+        (value["n"], value["x"]) for value in (json.loads(line) for line in lines)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("transport", "meta", "expected"),
+    [
+        (None, SseMeta(), "stdio"),
+        ("stdio", SseMeta(id="1"), "stdio"),
+        ("streamable-http", SseMeta(event="message"), "streamable-http"),
+        ("streamable-http", SseMeta(event="endpoint"), "sse"),
+        ("sse", SseMeta(), "sse"),
+    ],
+)
+def test_the_transport_of_a_take(transport: str | None, meta: SseMeta, expected: str) -> None:
+    """The header says it, unless the server spoke HTTP+SSE: then an event named its endpoint."""
+    event = loaded(event_line(1, 0, Frame(S2C, fact=meta, exchange=1)))
+
+    assert expected == Take(header=Header(mcpmock=1, transport=transport), events=[event]).transport

@@ -1,0 +1,59 @@
+# mypy: ignore-errors
+# (It runs inside the virtual environments of the SDKs, which are not installed here.)
+"""What the workshop servers of mcp 1.x and mcp 2.x have in common.
+
+A workshop has a tool for every feature that a transport must carry: progress, logging, questions
+of the server, its own notifications, errors, streams that break off.  workshop_py1.py,
+workshop_py2.py and workshop_ts2.mjs offer the same tools under the same names; the scenario
+`workshop` of clients/scenarios.json uses them all.
+
+    workshop_X.py stdio | streamable-http | sse
+
+Over HTTP it listens on a port of its own choice and says where on the first line of its stderr.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+
+TOPIC = "note://topic"
+PATHS = {"streamable-http": "/mcp", "sse": "/sse"}
+RETRY = 50
+"""Milliseconds after which a client is to come back for the rest of a stream."""
+
+
+class Events:
+    """An event store in memory: all messages of all streams, numbered from 1."""
+
+    def __init__(self, event_message: type) -> None:
+        self.events = []
+        self.event_message = event_message
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        """Keep a message; None is the prime event of a stream."""
+        self.events.append((stream_id, message))
+        return str(len(self.events))
+
+    async def replay_events_after(self, last_event_id: str, send_callback: Any) -> str | None:
+        """Send what came later on the stream of this event, and on no other."""
+        if not last_event_id.isdecimal() or not 0 < int(last_event_id) <= len(self.events):
+            return None
+        last = int(last_event_id)
+        stream_id, _ = self.events[last - 1]
+        for number, (stream, message) in enumerate(self.events[last:], last + 1):
+            if stream == stream_id and message is not None:
+                await send_callback(self.event_message(message, str(number)))
+        return stream_id
+
+
+def serve(app: Any, transport: str) -> None:
+    """Serve an ASGI application on a free port until SIGTERM."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    print(f"listening on http://127.0.0.1:{port}{PATHS[transport]}", file=sys.stderr, flush=True)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=0)
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,150 @@
+"""Real clients with real servers over HTTP: mcpmock between them, and mcpmock in the server's
+place, are not to be told from the server; nor is the transport that a cassette was recorded over.
+
+Every client, server and transport is in the default subset; MCPMOCK_E2E_ALL=1 runs all pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from . import parts
+from .http_processes import real_server, recording, replaying
+from .parts import HTTP, SSE
+from .processes import record, replay, takes
+from .test_sdk import MISSED, needs
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+
+PAIRS = [
+    ("py2-auto", "workshop-py2", HTTP),
+    ("ts2-auto", "workshop-ts2", HTTP),
+    ("py2-legacy", "workshop-ts2", HTTP),
+    ("ts2-legacy", "workshop-py1", HTTP),
+    ("py1", "workshop-py1", HTTP),
+    ("ts1", "everything", HTTP),
+    ("fastmcp", "workshop-py2", SSE),
+    ("ts1", "workshop-py1", SSE),
+    ("py1", "everything", SSE),
+]
+CROSSINGS: list[tuple[str, str, str, tuple[str, ...]]] = [
+    ("py2-auto", "workshop-py2", "stdio", (HTTP, SSE)),
+    ("ts1", "workshop-py1", "stdio", (HTTP, SSE)),
+    ("py2-legacy", "workshop-py2", HTTP, ("stdio", SSE)),
+    ("py1", "workshop-py1", SSE, ("stdio", HTTP)),
+]
+"""Client, server, the transport that is recorded, those that are replayed."""
+if os.environ.get("MCPMOCK_E2E_ALL"):
+    SERVED = [(name, how) for name, all_ in parts.HTTP_SERVERS.items() for how in all_]
+    PAIRS = [(client, *served) for client, served in product(parts.CLIENTS, SERVED)]
+    CROSSINGS = [
+        (client, server, recorded, tuple({"stdio", HTTP, SSE} - {recorded}))
+        for client, (server, recorded) in product(
+            parts.CLIENTS, [*SERVED, *((name, "stdio") for name in parts.HTTP_SERVERS)]
+        )
+    ]
+
+
+@dataclass
+class Stage:
+    """A folder for cassettes, and what each client printed while it was recorded."""
+
+    folder: Path
+    recorded: dict[Path, bytes] = field(default_factory=dict)
+
+    def play(self, argv: Sequence[str]) -> tuple[bytes, bytes]:
+        """A client's whole scenario: what it prints, on stdout and stderr."""
+        outcome = subprocess.run(
+            argv, env=parts.environment(self.folder), capture_output=True, timeout=90, check=False
+        )
+        assert outcome.returncode == 0, outcome.stderr.decode(errors="replace")[-8000:]
+        return outcome.stdout, outcome.stderr
+
+    def reach(self, client: str, server: str, transport: str, url: str) -> bytes:
+        """What a client prints with the server at this URL."""
+        argv = parts.reach(client, parts.scenario(server), self.folder, transport, url)
+        return self.play(argv)[0]
+
+    def direct(self, client: str, server: str, transport: str) -> bytes:
+        with real_server(server, transport, self.folder) as real:
+            return self.reach(client, server, transport, real.url)
+
+    def cassette(self, client: str, server: str, transport: str) -> Path:
+        """The recording of this pair over this transport, made when it is first asked for."""
+        path = self.folder / f"{client}.{server}.{transport}.jsonl"
+        if path in self.recorded:
+            return path
+        if transport == "stdio":
+            command = record(path, parts.server(server, self.folder))
+            argv = parts.drive(client, parts.scenario(server), self.folder, command)
+            self.recorded[path] = self.play(argv)[0]
+            return path
+        with (
+            real_server(server, transport, self.folder) as real,
+            recording(path, real.url) as recorder,
+        ):
+            self.recorded[path] = self.reach(client, server, transport, recorder.url)
+        assert recorder.exit_code == 0, recorder.stderr
+        return path
+
+    def replayed(self, client: str, server: str, transport: str, cassette: Path) -> bytes:
+        """What a client prints with a replay, in which nothing may be missed."""
+        if transport == "stdio":
+            scenario = parts.scenario(server)
+            argv = parts.drive(client, scenario, self.folder, replay(cassette))
+            said, stderr = self.play(argv)
+            assert MISSED not in stderr, stderr.decode(errors="replace")
+            return said
+        with replaying(cassette, "--transport", transport) as player:
+            said = self.reach(client, server, transport, player.url)
+        assert player.exit_code == 0, player.stderr
+        return said
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """One for all tests, so that a pair is recorded once."""
+    return Stage(tmp_path_factory.mktemp("stage"))
+
+
+@pytest.mark.parametrize(("client", "server", "transport"), PAIRS)
+def test_the_client_cannot_tell(client: str, server: str, transport: str, stage: Stage) -> None:
+    """Direct, recorded and replayed, a client prints the same document, byte for byte."""
+    needs(client, server)
+    with ThreadPoolExecutor() as pool:  # two processors' worth of waiting
+        going = pool.submit(stage.direct, client, server, transport)
+        cassette = stage.cassette(client, server, transport)
+        direct = going.result()
+
+    assert told(stage.recorded[cassette]) == told(direct)
+    assert all(take.sealed for take in takes(cassette))
+    assert told(stage.replayed(client, server, transport, cassette)) == told(direct)
+
+
+@pytest.mark.parametrize(("client", "server", "recorded", "replayed"), CROSSINGS)
+def test_the_transport_does_not_matter(
+    client: str, server: str, recorded: str, replayed: tuple[str, ...], stage: Stage
+) -> None:
+    """A cassette of one transport serves the same client over the others: same results, progress,
+    log messages, notifications and questions."""
+    needs(client, server)
+    cassette = stage.cassette(client, server, recorded)
+    said = told(stage.recorded[cassette])
+
+    for transport in replayed:
+        assert told(stage.replayed(client, server, transport, cassette)) == said, transport
+
+
+def told(document: bytes) -> list[str]:
+    """The document by lines, which pytest compares more readably; it must be one."""
+    json.loads(document)
+    return document.decode().splitlines()

@@ -1,0 +1,116 @@
+"""The runner with channels that open something new to read with every exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
+from mcpmock.runner import Session, run
+
+
+def of(exchange: int, direction: Direction, raw: bytes) -> Frame:
+    return Frame(direction, raw, exchange=exchange)
+
+
+class Exchanges(MessageChannel):
+    """Every exchange is something to read of its own, and has its own room."""
+
+    def __init__(self) -> None:
+        self.opening, self._opened = trio.open_memory_channel[Receive](10)
+        self.sent: list[Frame] = []
+        self.stalled: set[int] = set()
+        self.moved = trio.Event()
+
+    @property
+    def receivers(self) -> Sequence[Receive]:
+        return ()
+
+    async def another_receiver(self) -> Receive:
+        return await self._opened.receive()
+
+    async def receive(self) -> list[Frame]:
+        raise AssertionError("nothing is read but exchanges")
+
+    def open(self, *batches: list[Frame]) -> None:
+        """An exchange that says this, and ends."""
+        left = list(batches)
+
+        async def receive() -> list[Frame]:
+            await trio.lowlevel.checkpoint()
+            if not left:
+                raise trio.EndOfChannel
+            return left.pop(0)
+
+        self.opening.send_nowait(receive)
+
+    def send_nowait(self, frames: Sequence[Frame]) -> None:
+        self.sent += frames
+
+    def held(self, like: Frame) -> int:
+        return ROOM if like.exchange in self.stalled else 0
+
+    async def room(self, like: Frame) -> None:
+        while like.exchange in self.stalled:
+            await self.moved.wait()
+
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def aclose(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+def raws(frames: Sequence[Frame]) -> list[bytes]:
+    return [frame.raw for frame in frames]
+
+
+async def test_what_opens_later_is_read_too(autojump_clock: MockClock) -> None:
+    """An exchange that opens in the middle of a session passes as those before it."""
+    client, server = Exchanges(), Exchanges()
+    client.open([of(1, C2S, b"a")])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        await wait_all_tasks_blocked()
+        client.open([of(2, C2S, b"b")])
+        server.open([of(1, S2C, b"A")])
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert [b"a", b"b"] == raws(server.sent)
+    assert [b"A"] == raws(client.sent)
+
+
+async def test_a_stalled_exchange_stops_only_its_own_source(autojump_clock: MockClock) -> None:
+    """Of what feeds a client that does not read no more is taken; others go on."""
+    client, server = Exchanges(), Exchanges()
+    client.stalled = {1}
+    server.open([of(1, S2C, b"1a")], [of(1, S2C, b"1b")])
+    server.open([of(2, S2C, b"2a")], [of(2, S2C, b"2b")])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        await wait_all_tasks_blocked()
+        stalled = raws(client.sent)
+        client.stalled.clear()
+        client.moved.set()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert [b"1a", b"2a", b"2b"] == sorted(stalled)
+    assert [b"1a", b"1b", b"2a", b"2b"] == sorted(raws(client.sent))
+
+
+async def test_the_session_ends_when_nothing_can_open_any_more(autojump_clock: MockClock) -> None:
+    """A server that opens nothing more is done once what is open has ended."""
+    client, server = Exchanges(), Exchanges()
+    server.open([Frame(S2C, fact=ExchangeEnd(), exchange=1)])
+    server.opening.close()
+
+    with trio.fail_after(5):
+        await run(Session(Pipeline([]), client, server))
+
+    assert 1 == len(client.sent)
