@@ -6,7 +6,8 @@ Nothing here decides anything: every check is in a test. Times are seconds, as i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 from mcpmock.cassette.compose import compose
@@ -19,9 +20,14 @@ from mcpmock.protocol.messages import (
     C2S,
     S2C,
     Direction,
+    ExchangeEnd,
     Fact,
     Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
     ProcessExit,
+    SseMeta,
     Stderr,
     StreamEnd,
 )
@@ -113,6 +119,124 @@ def logs(text: str) -> Frame:
 def seen(frame: Frame) -> Seen:
     """What can be seen of a frame on the wire: all but whether somebody has decoded it already."""
     return (frame.direction, frame.raw, frame.eol, frame.fact)
+
+
+# HTTP: the frames of exchange `x`. A request or a response is a list of frames.
+
+JSON_HEADER = HEADER.replace(b"stdio", b"streamable-http")
+STREAM = "text/event-stream"
+
+
+def post(
+    x: int, body: bytes, *, session: str | None = None, to: str = "/mcp", **more: Any
+) -> list[Frame]:
+    """A POST of a message. `more` are header fields, with `_` for `-`; None leaves one out."""
+    fields = {"content_type": "application/json", "accept": f"application/json, {STREAM}", **more}
+    return [_asks(x, "POST", to, session, fields), Frame(C2S, body, exchange=x)]
+
+
+def bodiless(
+    x: int, method: str, *, session: str | None = None, to: str = "/mcp", **more: Any
+) -> list[Frame]:
+    """A GET, a DELETE or another request without a body."""
+    return [_asks(x, method, to, session, more)]
+
+
+def get(x: int, *, session: str | None = None, to: str = "/mcp", **more: Any) -> list[Frame]:
+    """A GET of an event stream."""
+    return bodiless(x, "GET", session=session, to=to, accept=STREAM, **more)
+
+
+def replies(x: int, status: int, media: str | None = None, **fields: str) -> Frame:
+    """The head of a response."""
+    headers = [] if media is None else [("content-type", media)]
+    headers += [(name.replace("_", "-"), value) for name, value in fields.items()]
+    return Frame(S2C, fact=HttpResponse(status, "", headers), exchange=x)
+
+
+def says(x: int, raw: bytes, eol: bytes = b"\n", **meta: Any) -> list[Frame]:
+    """A message in a response; `meta` is what its server-sent event has besides."""
+    metas = [Frame(S2C, fact=SseMeta(**meta), exchange=x)] if meta else []
+    return [*metas, Frame(S2C, raw, eol, exchange=x)]
+
+
+def ends(x: int, how: str = "eof", direction: Direction = S2C) -> Frame:
+    return Frame(direction, fact=ExchangeEnd(how), exchange=x)
+
+
+def answers(x: int, raw: bytes, status: int = 200, **fields: str) -> list[Frame]:
+    """A whole response with a message in JSON."""
+    return [replies(x, status, "application/json", **fields), *says(x, raw), ends(x)]
+
+
+def accepts(x: int, status: int = 202, **fields: str) -> list[Frame]:
+    """A whole response without a body."""
+    return [replies(x, status, **fields), ends(x)]
+
+
+def opens(x: int, **fields: str) -> list[Frame]:
+    """A response that is an event stream, up to its first event."""
+    return [replies(x, 200, STREAM, **fields)]
+
+
+Stretch = tuple[int, Sequence[list[Frame]]]
+
+
+def in_session(number: int, *steps: Frame | list[Frame]) -> Stretch:
+    """What happened in one session; each step a second after the one before."""
+    return number, [step if isinstance(step, list) else [step] for step in steps]
+
+
+def over_http(*stretches: Stretch, header: bytes = JSON_HEADER) -> Cassette:
+    """A loaded cassette of one take over HTTP."""
+    lines, n, t = [header], 0, 0
+    for session, steps in stretches:
+        for step in steps:
+            t += 1_000_000
+            for frame in step:
+                n += 1
+                lines.append(event_line(n, t, frame, session=session))
+    loaded = read("test.jsonl", b"".join(lines))
+    assert [] == loaded.damage
+    return loaded
+
+
+def shown(frames: Iterable[Frame]) -> list[str]:
+    """Frames of exchanges as one line each, as short as can be."""
+    return [_shown(frame) for frame in frames]
+
+
+def _shown(frame: Frame) -> str:
+    match frame.fact:
+        case None:
+            said = frame.raw.decode()
+        case HttpResponse() as head:
+            session = head.header("mcp-session-id")
+            parts = [str(head.status), head.media_type, session and f"session={session}"]
+            said = " ".join(part for part in parts if part)
+        case HttpRequest(method, target):
+            said = f"{method} {target}"
+        case SseMeta() as meta:
+            parts = [
+                f"{k}={v}" for k in meta.__struct_fields__ if (v := getattr(meta, k)) is not None
+            ]
+            said = " ".join(["sse", *(part for part in parts if part)])
+        case HttpBody():
+            said = f"body {frame.raw.decode()}"
+        case ExchangeEnd(how):
+            said = how
+        case other:
+            said = repr(other)
+    return f"{frame.exchange} {said}"
+
+
+def _asks(
+    x: int, method: str, target: str, session: str | None, fields: dict[str, str | None]
+) -> Frame:
+    headers = [("Host", "127.0.0.1:8000")]
+    headers += [(k.replace("_", "-"), v) for k, v in fields.items() if v is not None]
+    headers += [("Mcp-Session-Id", session)] if session is not None else []
+    return Frame(C2S, fact=HttpRequest(method, target, headers), exchange=x)
 
 
 # One event: (what, value), a second after the last, or (seconds, what, value). `what` is "c2s",
@@ -226,6 +350,25 @@ class Script:
         out, self._out = self._out, []
         return [frame.raw for frame in out]
 
+    def hears(self, now: float, *requests: list[Frame]) -> list[str]:
+        """What comes at once of these frames, as lines (`shown`)."""
+        self._pass_time(now)
+        for frames in requests:
+            self._take(self.pipeline.enter(frames, now))
+        out, self._out = self._out, []
+        return shown(out)
+
+    def later(self, now: float) -> list[str]:
+        """What comes by then."""
+        for _ in range(10_000):
+            due = self.pipeline.next_due
+            if due is None or due > now:
+                break
+            self._take(self.pipeline.advance(due))
+        out, self._out = self._out, []
+        self._now = now
+        return shown(out)
+
     def _pass_time(self, until: float) -> None:
         """To `until`, stopping wherever something is due; what comes before `until` must not come
         at all.
@@ -254,6 +397,14 @@ def replay(recorded: Cassette | Casting, **playing: Any) -> Script:
     """A player of this cassette, as a script; the player itself is `script.pipeline.stages[0]`."""
     casting = recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
     return Script([Player(casting)])
+
+
+def replay_http(recorded: Cassette | Casting, *, stateless: bool = False, **playing: Any) -> Script:
+    """A player of this cassette that speaks exchanges. It mints `live-1`, `live-2`, ..."""
+    casting = recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
+    numbers = count(1)
+    mint = lambda: f"live-{next(numbers)}"  # noqa: E731
+    return Script([Player(casting, stateless=stateless, mint=mint)])
 
 
 def play(*events: Line, **playing: Any) -> Script:

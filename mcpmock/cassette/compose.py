@@ -160,8 +160,8 @@ class _Composer:
         of_exchange = isinstance(frame.fact, HttpResponse | HttpBody | SseMeta | ExchangeEnd)
         found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
         causes = found.causes
-        wants_latest = self.strict or not (causes or of_exchange)
-        if wants_latest and self._latest is not None and not _is_alone(step):
+        wants_latest = self.strict or not (causes or of_exchange or _is_alone(step))
+        if wants_latest and self._latest is not None:
             causes = {self._latest}
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}

@@ -25,7 +25,6 @@ from mcpmock.protocol.messages import Frame, HttpBody, HttpRequest, HttpResponse
 from mcpmock.protocol.spans import Span, splice, walk
 
 from .model import embeddable
-from .redact_heads import in_field, in_url, kind_in_grant, unwrapped
 from .secret_formats import Found, assignments, formats, suspicious, without_scheme
 from .secret_names import kind_of_name
 
@@ -89,6 +88,8 @@ class Redactor:
         """What HTTP carries that is no message: pages, forms, the answers of OAuth, the event that
         names an endpoint.
         """
+        from .redact_heads import in_url, kind_in_grant
+
         if raw.lstrip()[:1] in (b"{", b"["):
             raw = self._json(raw, lambda path: kind_in_grant(path) or _kind_of_path(path))
         return self._replaced(raw, (*in_url(raw), *assignments(raw)))
@@ -135,9 +136,11 @@ class Redactor:
 
     def _text_of(self, text: str, field: str | None = None) -> str:
         """The value of a header field, or a target."""
+        from .redact_heads import in_field, in_url, unwrapped  # a recorder of stdio has no need
+
         raw = text.encode("utf-8", "surrogateescape")
         found = in_url(raw) if field is None else in_field(field, raw)
-        return self._replaced(raw, found).decode("utf-8", "surrogateescape")
+        return self._replaced(raw, found, unwrapped).decode("utf-8", "surrogateescape")
 
     def _json(self, raw: bytes, kind_of: Callable[[Sequence[str | int]], str | None]) -> bytes:
         found: list[tuple[Span, bytes]] = []
@@ -147,9 +150,13 @@ class Redactor:
                 found += self._string(raw, inside, kind_of(path))
         return splice(raw, found)
 
-    def _replaced(self, raw: bytes, found: Iterable[Found]) -> bytes:
-        """With these secrets replaced, and besides them whatever has a secret's format."""
-        return splice(raw, self._new(raw, chain(found, formats(raw, Span(0, len(raw))))))
+    def _replaced(
+        self, raw: bytes, found: Iterable[Found], plain: Callable[[bytes], bytes] = bytes
+    ) -> bytes:
+        """With these secrets replaced, and besides them whatever has a secret's format. `plain`
+        gives the secret that a spelling of it stands for.
+        """
+        return splice(raw, self._new(raw, chain(found, formats(raw, Span(0, len(raw)))), plain))
 
     def _string(self, raw: bytes, span: Span, kind: str | None) -> list[tuple[Span, bytes]]:
         """What to replace in one JSON string: all of it under a secret's name, else what has a
@@ -159,14 +166,16 @@ class Redactor:
             return self._new(raw, formats(raw, span))
         return self._new(raw, [(without_scheme(raw, span), kind)])
 
-    def _new(self, raw: bytes, found: Iterable[Found]) -> list[tuple[Span, bytes]]:
+    def _new(
+        self, raw: bytes, found: Iterable[Found], plain: Callable[[bytes], bytes] = bytes
+    ) -> list[tuple[Span, bytes]]:
         """What to write in the place of each; where two overlap, of the first alone."""
         taken: list[Span] = []
         new: list[tuple[Span, bytes]] = []
         for span, kind in found:
             value = raw[span.start : span.end]
             if value and not value.startswith(PLACEHOLDER) and _claim(taken, span):
-                new.append((span, self._placeholder(kind, unwrapped(value))))
+                new.append((span, self._placeholder(kind, plain(value))))
         return new
 
     def _placeholder(self, kind: str, secret: bytes) -> bytes:

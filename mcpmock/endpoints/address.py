@@ -18,6 +18,8 @@ from mcpmock.errors import McpMockError
 from mcpmock.transports import heads
 from mcpmock.transports.heads import Upstream
 
+from .http_flow import Wire
+
 CONNECT_PATIENCE = 10.0
 """Seconds that a server has to take a connection, with the TLS handshake."""
 IDLE = 1.0
@@ -95,48 +97,62 @@ class Connections:
     """Connections to one server: opened, used again, closed."""
 
     def __init__(self, connect: Connect) -> None:
-        self.connect = connect
-        self._idle: deque[tuple[float, trio.abc.Stream]] = deque()
-        self._waiting: list[tuple[Callable[..., Awaitable[None]], trio.abc.AsyncResource]] = []
+        self._connect = connect
+        self._idle: deque[tuple[float, Wire]] = deque()
+        self._work: list[tuple[Callable[[Wire], Awaitable[None]], Wire]] = []
         self._nursery: trio.Nursery | None = None
         self._idled = trio.lowlevel.ParkingLot()
 
-    def take(self) -> trio.abc.Stream | None:
+    def take(self) -> Wire | None:
         """An idle connection that is as good as new, if there is one."""
         while self._idle:
-            since, stream = self._idle.pop()
-            if trio.current_time() - since < IDLE and not _readable(stream):
-                return stream
-            self.discard(stream)
+            since, wire = self._idle.pop()
+            if trio.current_time() - since < IDLE and not wire.readable():
+                return wire
+            self.discard(wire)
         return None
 
-    def give_back(self, stream: trio.abc.Stream) -> None:
-        self._idle.append((trio.current_time(), stream))
+    async def open(self) -> Wire:
+        """A new connection."""
+        return Wire(await self._connect())
+
+    def give_back(self, wire: Wire) -> None:
+        """It is idle now."""
+        self._idle.append((trio.current_time(), wire))
         self._idled.unpark()
 
-    def discard(self, stream: trio.abc.Stream) -> None:
-        """Closes a connection at once."""
-        self.start(trio.aclose_forcefully, stream)
+    def discard(self, wire: Wire) -> None:
+        """Closes it at once."""
+        self.start(_close, wire)
 
-    def start(self, work: Callable[..., Awaitable[None]], stream: trio.abc.AsyncResource) -> None:
-        """Something to do with a connection, that nobody waits for."""
+    def start(self, work: Callable[[Wire], Awaitable[None]], wire: Wire) -> None:
+        """Something to be done with a connection that nobody waits for."""
         if self._nursery is None:
-            self._waiting.append((work, stream))
+            self._work.append((work, wire))
         else:
-            self._nursery.start_soon(work, stream)
+            self._nursery.start_soon(work, wire)
 
     async def run(self) -> None:
+        """Does what is to be done."""
         try:
             async with trio.open_nursery() as self._nursery:
-                for work, stream in self._waiting:
-                    self._nursery.start_soon(work, stream)
-                self._waiting.clear()
+                for work, wire in self._work:
+                    self._nursery.start_soon(work, wire)
+                self._work.clear()
                 await self._tidy()
         finally:
             self._nursery = None
 
+    async def aclose(self) -> None:
+        """Closes what is idle or was to be closed."""
+        with trio.CancelScope(shield=True):
+            for _, wire in [*self._idle, *self._work]:
+                await _close(wire)
+        self._idle.clear()
+        self._work.clear()
+
     async def _tidy(self) -> None:
-        """What is idle for too long is closed; servers count their connections."""
+        """What is idle for too long is closed: servers have to keep it open as well."""
         while True:
             while not self._idle:
                 await self._idled.park()
@@ -144,19 +160,9 @@ class Connections:
             while self._idle and self._idle[0][0] + IDLE <= trio.current_time():
                 self.discard(self._idle.popleft()[1])
 
-    async def aclose(self) -> None:
-        with trio.CancelScope(shield=True):
-            for _, stream in [*self._idle, *self._waiting]:
-                await trio.aclose_forcefully(stream)
-        self._idle.clear()
-        self._waiting.clear()
 
-
-def _readable(stream: trio.abc.Stream) -> bool:
-    """Whether something waits to be read where nothing should: an end, mostly."""
-    while isinstance(stream, trio.SSLStream):
-        stream = stream.transport_stream
-    return isinstance(stream, trio.SocketStream) and stream.socket.is_readable()
+async def _close(wire: Wire) -> None:
+    await trio.aclose_forcefully(wire.stream)
 
 
 def _why(error: BaseException) -> str:

@@ -35,7 +35,8 @@ from mcpmock.transports.heads import Upstream, for_upstream, path_and_query
 
 from .address import Connections
 from .channel import ROOM, MessageChannel, Receive
-from .http_wire import HEAD_LIMIT, READ_SIZE, Outflow, RequestWriter, fields
+from .http_flow import Outflow, Wire
+from .http_wire import HEAD_LIMIT, RequestWriter
 
 PATIENCE = 2.0
 """Seconds that exchanges have to end once there will be no new ones."""
@@ -66,7 +67,8 @@ class _Exchange:
         self._method = request.method
         self._wrong = ""
         self._connecting = trio.CancelScope()
-        self._stream: trio.abc.Stream | None = None
+        self._wire: Wire | None = None
+        self._moving = False
         self._body: BodyReader | None = None
         self._gone = ""
         self._over = False
@@ -74,13 +76,18 @@ class _Exchange:
     def say(self, data: bytes, *, last: bool) -> None:
         """(A piece of) the body; nothing, for a request without."""
         try:
-            self.out.put(self._writer.write(data, last=last))
+            data = self._writer.write(data, last=last)
         except ValueError as error:
             self._wrong = str(error)
-            if self._stream is not None:
-                self._connections.discard(self._stream)
+            if self._wire is not None:
+                self._connections.discard(self._wire)
+            return
+        if self._wire is None and (idle := self._connections.take()):
+            self._use(idle)
+        self.out.put(data)
         if last:
             self.out.end()
+        self._move()
 
     def abort(self) -> None:
         """The client is gone: nothing more is said or heard, and the server sees it now."""
@@ -94,38 +101,41 @@ class _Exchange:
             await trio.lowlevel.checkpoint()
             raise trio.EndOfChannel
         try:
-            return (self._stream is None and await self._begin()) or await self._hear()
+            return (self._wire is None and await self._begin()) or await self._hear()
         except trio.ClosedResourceError:
             if self._over:
                 raise trio.EndOfChannel from None
             return self._end("closed")
 
     async def _begin(self) -> list[Frame]:
-        """Connects and sends. Gives an answer of our own where that fails."""
+        """Connects. Gives an answer of our own where that fails."""
         if self._wrong:
             return self._bad_gateway(f"cannot send this to {self._upstream.url}: {self._wrong}")
-        stream = self._connections.take()
+        wire = None
         try:
-            if stream is None:
-                with self._connecting:
-                    stream = await self._connections.connect()
+            with self._connecting:
+                wire = await self._connections.open()
         except (OSError, trio.BrokenResourceError, McpMockError) as error:
             return self._bad_gateway(f"cannot reach {self._upstream.url}: {_why(error)}")
-        if stream is None or self._over:
-            if stream is not None:
-                self._connections.discard(stream)
+        if wire is None or self._over:
+            if wire is not None:
+                self._connections.discard(wire)
             raise trio.EndOfChannel
-        self._stream = stream
+        self._use(wire)
+        return []
+
+    def _use(self, wire: Wire) -> None:
+        self._wire = wire
         self._parser.send(h11.Request(method=self._method, target="/", headers=_HOST))
         self._parser.send(h11.EndOfMessage())
-        if self.out.ended and self.out.held <= _AT_ONCE:
-            try:
-                await self.out.flush(stream)
-            except trio.BrokenResourceError:
-                self.out.drop()  # and yet it may have answered, before it hung up
-        else:
-            self._connections.start(self.out.run, stream)
-        return []
+        self.out.attach(wire)
+        self._move()
+
+    def _move(self) -> None:
+        """What could not be written at once is written by a task."""
+        if self.out.held and self._wire is not None and not self._moving:
+            self._moving = True
+            self._connections.start(self.out.run, self._wire)
 
     async def _hear(self) -> list[Frame]:
         frames: list[Frame] = []
@@ -151,9 +161,9 @@ class _Exchange:
                     pass  # 100 Continue and its like are between the server and us
 
     async def _read(self) -> None:
-        assert self._stream is not None
+        assert self._wire is not None
         try:
-            data = await self._stream.receive_some(READ_SIZE)
+            data = await self._wire.read()
         except trio.BrokenResourceError:
             data, self._gone = b"", "reset"
         if not data:
@@ -161,8 +171,9 @@ class _Exchange:
         self._parser.receive_data(bytes(data))
 
     def _head(self, event: h11.Response) -> Frame:
-        reason = event.reason.decode("latin-1")
-        response = HttpResponse(event.status_code, reason, fields(event))
+        raw = event.headers.raw_items()
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
+        response = HttpResponse(event.status_code, event.reason.decode("latin-1"), headers)
         self._body = BodyReader.of_response(self.number, response, mcp=self.mcp)
         return Frame(S2C, fact=response, exchange=self.number)
 
@@ -193,8 +204,8 @@ class _Exchange:
     def _finish(self, *, again: bool = False) -> None:
         self._over = True
         self.out.drop()
-        if self._stream is not None:
-            (self._connections.give_back if again else self._connections.discard)(self._stream)
+        if self._wire is not None:
+            (self._connections.give_back if again else self._connections.discard)(self._wire)
         self._leave(self.number)
 
 

@@ -8,13 +8,10 @@ answers. `http_server` stands above, `http_wire` below.
 from __future__ import annotations
 
 import re
-import socket
-import struct
 from collections.abc import Callable, Sequence
 from itertools import count
 
 import attrs
-import h11
 import trio
 
 from mcpmock.protocol.messages import (
@@ -32,7 +29,8 @@ from mcpmock.transports.heads import MAX_FIELDS, lint
 from mcpmock.transports.reception import Reception
 
 from .channel import ROOM
-from .http_wire import HEAD_LIMIT, READ_SIZE, Inbox, Outflow, ResponseWriter, fields
+from .http_flow import READ_SIZE, Inbox, Outflow, Wire
+from .http_wire import HEAD_LIMIT, RequestBody, ResponseWriter, request_of
 
 HEAD_PATIENCE = 30.0
 """Seconds that a client has for the head of a request, from its connecting or its first byte."""
@@ -45,7 +43,6 @@ LINGER = 1.0
 reset may take the last word with it.
 """
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 def refusal(status: int, reason: str, why: str) -> Refusal:
@@ -137,6 +134,7 @@ class Connection:
 
     def __init__(self, stream: trio.abc.Stream, desk: Desk) -> None:
         self.out = Outflow(self._written)
+        self._wire = Wire(stream)
         self._stream = stream
         self._desk = desk
         self._input = bytearray()
@@ -153,6 +151,7 @@ class Connection:
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
+                    self.out.attach(self._wire)
                     nursery.start_soon(self._write)
                     await self._converse()
                     nursery.cancel_scope.cancel()
@@ -178,7 +177,7 @@ class Connection:
                 self._written()
 
     async def _write(self) -> None:
-        await self.out.run(self._stream)
+        await self.out.run(self._wire)
         self._gone = "reset"
         self._scope.cancel()
 
@@ -208,8 +207,8 @@ class Connection:
             exchange.over()
 
     def _cut(self, *, reset: bool) -> None:
-        if reset and isinstance(self._stream, trio.SocketStream):
-            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        if reset:
+            self._wire.reset_on_close()
         self._scope.cancel()
 
     async def _read(self, deadline: float = float("inf")) -> bytes | bytearray | None:
@@ -218,7 +217,7 @@ class Connection:
         """
         with trio.CancelScope(deadline=deadline) as self._reading:
             try:
-                return await self._stream.receive_some(READ_SIZE)
+                return await self._wire.read()
             except trio.BrokenResourceError:
                 self._gone = "reset"
                 return b""
@@ -247,7 +246,7 @@ class Connection:
             try:
                 if isinstance(self._stream, trio.abc.HalfCloseableStream):
                     await self._stream.send_eof()
-                while await self._stream.receive_some(READ_SIZE):
+                while await self._wire.read():
                     pass
             except trio.BrokenResourceError:
                 pass
@@ -282,63 +281,58 @@ class Connection:
 
     async def _serve(self, length: int) -> bool:
         """One request, whose head is that long, and its answer; whether another may follow."""
-        if wrong := lint(bytes(self._input[:length])):
+        head = bytes(self._input[:length])
+        del self._input[:length]
+        if wrong := lint(head):
             raise _Refused(refusal(400, "Bad Request", wrong))
-        parser = h11.Connection(h11.SERVER)
-        parser.receive_data(bytes(self._input))
-        self._input = bytearray()
-        head = _next(parser)
-        assert isinstance(head, h11.Request)
-        request = HttpRequest(head.method.decode(), head.target.decode("latin-1"), fields(head))
+        request, version = request_of(head)
         self._method = request.method
         mcp = self._desk.reception.is_mcp(request)
-        size = int(request.header("content-length") or 0)
         self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
-        self._stop(self._desk.too_long(size))
+        self._stop(self._desk.too_long(int(request.header("content-length") or 0)))
         exchange = Exchange(next(self._desk.numbers), request, self)
-        exchange.answer.http_1_1 = head.http_version >= b"1.1"
+        exchange.answer.http_1_1 = version == "HTTP/1.1"
+        exchange.answer.closing = version != "HTTP/1.1" or _says(request, "connection", "close")
+        source = RequestBody(head, request, self._input)
         body = BodyReader.of_request(exchange.number, request, mcp=mcp)
-        return await self._take(exchange, body, parser) and await self._attend(exchange)
+        return await self._take(exchange, source, body) and await self._attend(exchange)
 
-    async def _take(self, exchange: Exchange, body: BodyReader, parser: h11.Connection) -> bool:
+    async def _take(self, exchange: Exchange, source: RequestBody, body: BodyReader) -> bool:
         """The request, handed over whole, or piece by piece where it is long; False if the client
         leaves before all of it is there.
         """
         frames = [Frame(C2S, fact=exchange.request, exchange=exchange.number)]
         size = 0
         while True:
-            event = _next(parser)
-            if type(event) is h11.Data:
-                size += len(event.data)
+            try:
+                data = source.take()
+            except ValueError as error:
+                raise _Refused(refusal(400, "Bad Request", str(error))) from error
+            if data:
+                size += len(data)
                 self._stop(self._desk.too_long(size))
-                frames += body.feed(bytes(event.data))
-            elif type(event) is h11.EndOfMessage:
+                frames += body.feed(data)
+            if source.done:
                 exchange.whole = True
-                exchange.answer.closing |= parser.their_state is h11.MUST_CLOSE
-                self._input += parser.trailing_data[0]
                 self._hand_over(exchange, frames + body.end())
                 return True
-            else:
-                if len(frames) > (not exchange.opened) and self._desk.body_limit is None:
-                    self._hand_over(exchange, frames)
-                    frames = []
-                    await exchange.inbox.below(ROOM)
-                if not await self._more(exchange, parser):
-                    exchange.inbox.put(body.cut())
-                    return exchange.answer.ended is not None
+            if len(frames) > (not exchange.opened) and self._desk.body_limit is None:
+                self._hand_over(exchange, frames)
+                frames = []
+                await exchange.inbox.below(ROOM)
+            if not await self._more(exchange, asked=size > 0):
+                exchange.inbox.put(body.cut())
+                return exchange.answer.ended is not None
 
-    async def _more(self, exchange: Exchange, parser: h11.Connection) -> bool:
+    async def _more(self, exchange: Exchange, *, asked: bool) -> bool:
         """Reads on in a body; False if the client has left, or has its answer already."""
-        if parser.they_are_waiting_for_100_continue:
-            go_on = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
-            await self._stream.send_all(parser.send(go_on))
+        if not asked and _says(exchange.request, "expect", "100-continue"):
+            await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
         data = await self._read(trio.current_time() + BODY_PATIENCE)
-        if not data:
-            if data is None and not exchange.answer.ended:
-                raise _Refused(LATE)
-            return False
-        parser.receive_data(bytes(data))
-        return True
+        if data is None and not exchange.answer.ended:
+            raise _Refused(LATE)
+        self._input += data or b""
+        return bool(data)
 
     def _hand_over(self, exchange: Exchange, frames: list[Frame]) -> None:
         if not exchange.opened:
@@ -370,11 +364,10 @@ class Connection:
         return True
 
 
-def _next(parser: h11.Connection) -> object:
-    try:
-        return parser.next_event()
-    except h11.RemoteProtocolError as error:
-        raise _Refused(refusal(400, "Bad Request", str(error))) from error
+def _says(request: HttpRequest, name: str, option: str) -> bool:
+    """Whether a field that is a list has this in it."""
+    values = [value for field, value in request.headers if field.lower() == name]
+    return any(option == one.strip().lower() for value in values for one in value.split(","))
 
 
 def _frames_of(refusal: Refusal) -> list[Frame]:

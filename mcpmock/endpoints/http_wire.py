@@ -1,130 +1,28 @@
-"""What both ends of HTTP share: heads and bodies as bytes, and the two queues of an exchange.
+"""HTTP/1.1 as bytes: heads and bodies, read and written. Pure.
 
-h11 reads what peers send; what we send is written here, because h11 puts Host first, rewrites
-heads and refuses the wrong lengths that a recording may hold. So the checks that keep a head one
-head are here too. `http_server` and `http_client` stand above.
+h11 reads what is hard to read: the answers of servers, and chunks. Our own are the heads of
+requests, after `heads.lint` has left one way to read them, and all that is written, because h11
+puts Host first, adds fields and refuses the wrong lengths that a recording may hold. So what keeps
+a head from becoming two is here, too. Above: `http_connection` and `http_client`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import h11
-import trio
 
 from mcpmock.protocol.facts import ExchangeEnd, Headers, HttpRequest, HttpResponse, header
 from mcpmock.protocol.messages import Frame
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.heads import end_to_end
 
-READ_SIZE = 1 << 16
-"""The most that is taken from a connection in one go."""
 HEAD_LIMIT = 1 << 16
 """The longest head, in bytes."""
-
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[\x21-\x7e\x80-\xff]+")
 _BODILESS = {204, 304}
-
-
-class Inbox:
-    """The frames of one exchange that came from the peer, on their way to whoever receives them."""
-
-    def __init__(self) -> None:
-        self._frames: list[Frame] = []
-        self._held = 0
-        self._ended = False
-        self._changed = trio.lowlevel.ParkingLot()
-
-    def put(self, frames: Sequence[Frame]) -> None:
-        if not self._ended:
-            self._frames += frames
-            self._held += sum(frame.size for frame in frames)
-            self._changed.unpark_all()
-
-    def end(self) -> None:
-        """Nothing comes behind what was put."""
-        self._ended = True
-        self._changed.unpark_all()
-
-    async def receive(self) -> list[Frame]:
-        await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._frames:
-            if self._ended:
-                raise trio.EndOfChannel
-            await self._changed.park()
-        frames, self._frames, self._held = self._frames, [], 0
-        self._changed.unpark_all()
-        return frames
-
-    async def below(self, bound: int) -> None:
-        """Returns when fewer than `bound` bytes are held, or nobody takes any more."""
-        while self._held >= bound and not self._ended:
-            await self._changed.park()
-
-
-class Outflow:
-    """Bytes on their way out. All that is put before they are moved goes in one piece. `emptied` is
-    called each time that nothing is left.
-    """
-
-    def __init__(self, emptied: Callable[[], None] = lambda: None) -> None:
-        self.held = 0
-        self.ended = False
-        self._emptied = emptied
-        self._waiting: list[bytes] = []
-        self._broken = False
-        self._filled = trio.lowlevel.ParkingLot()
-        self._moved = trio.lowlevel.ParkingLot()
-
-    @property
-    def done(self) -> bool:
-        """Whether all of it has gone out."""
-        return self.ended and not self.held and not self._broken
-
-    def put(self, data: bytes) -> None:
-        if data and not self._broken:
-            self._waiting.append(data)
-            self.held += len(data)
-            self._filled.unpark()
-
-    def end(self) -> None:
-        """Nothing more is put."""
-        self.ended = True
-        self._filled.unpark()
-
-    def drop(self) -> None:
-        """What is held goes nowhere, nor what is put."""
-        self._broken = True
-        self._waiting, self.held = [], 0
-        self._filled.unpark()
-        self._moved.unpark_all()
-
-    async def run(self, stream: trio.abc.SendStream) -> None:
-        """Moves what is put, until the end or until nobody takes it."""
-        try:
-            while not (self._broken or self.done):
-                if self._waiting:
-                    await self.flush(stream)
-                else:
-                    await self._filled.park()
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            self.drop()
-
-    async def flush(self, stream: trio.abc.SendStream) -> None:
-        """Writes what is held."""
-        data, self._waiting = b"".join(self._waiting), []
-        await stream.send_all(data)
-        self.held -= len(data)
-        self._moved.unpark_all()
-        if not self.held:
-            self._emptied()
-
-    async def below(self, bound: int) -> None:
-        """Returns when fewer than `bound` bytes are held."""
-        while self.held >= bound:
-            await self._moved.park()
 
 
 def head_bytes(start: str, headers: Headers) -> bytes:
@@ -142,9 +40,57 @@ def head_bytes(start: str, headers: Headers) -> bytes:
     return text.encode("latin-1") + b"\r\n\r\n"
 
 
-def fields(event: h11.Request | h11.Response) -> Headers:
-    """The header fields of what h11 has read, as they were spelled."""
-    return [(n.decode("latin-1"), v.decode("latin-1")) for n, v in event.headers.raw_items()]
+def request_of(head: bytes) -> tuple[HttpRequest, str]:
+    """The request and the HTTP version that a head says, which `heads.lint` has let pass: there is
+    one way to read it.
+    """
+    request_line, *lines = head[:-4].decode("latin-1").split("\r\n")
+    method, target, version = request_line.split(" ")
+    parted = [line.partition(":") for line in lines]
+    headers = [(name, value.strip(" \t")) for name, _, value in parted]
+    return HttpRequest(method, target, headers), version
+
+
+class RequestBody:
+    """The body of a request, out of what comes behind its head. A counted one is cut off here; the
+    chunks of any other h11 reads.
+    """
+
+    def __init__(self, head: bytes, request: HttpRequest, behind: bytearray) -> None:
+        self.done = False
+        self.behind = behind
+        """What came behind the head, and, when it is done, behind the body."""
+        self._left = _length(request.headers) or 0
+        self._parser: h11.Connection | None = None
+        if request.header("transfer-encoding") is not None:
+            self._parser = h11.Connection(h11.SERVER)
+            self._parser.receive_data(head)
+            self._parser.next_event()
+
+    def take(self) -> bytes:
+        """All there is of it by now. Raises ValueError where chunks are no chunks."""
+        if self._parser is not None:
+            return self._take_chunks(self._parser)
+        data = bytes(self.behind[: self._left])
+        del self.behind[: self._left]
+        self._left -= len(data)
+        self.done = not self._left
+        return data
+
+    def _take_chunks(self, parser: h11.Connection) -> bytes:
+        if self.behind:
+            parser.receive_data(bytes(self.behind))
+            self.behind.clear()
+        found = []
+        try:
+            while type(event := parser.next_event()) is h11.Data:
+                found.append(event.data)
+        except h11.RemoteProtocolError as error:
+            raise ValueError(str(error)) from error
+        if type(event) is h11.EndOfMessage:
+            self.done = True
+            self.behind += parser.trailing_data[0]
+        return b"".join(found)
 
 
 def _length(headers: Headers) -> int | None:

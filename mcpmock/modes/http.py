@@ -60,7 +60,9 @@ async def replay_listening(
     kind = listening.kind or _kind_of(transports)
     as_recorded = transports == {kind.value}
     path = (_path_of(cassette) if as_recorded else None) or PATHS[kind]
-    casting = Casting(cassette if as_recorded else bare(cassette, one_session=False), playing)
+    if not as_recorded:  # an event stream is one session, whatever its client says on it
+        cassette = bare(cassette, one_session=kind is Kind.SSE)
+    casting = Casting(cassette, playing)
     with taking_signals() as signals:
         async with listening.opened(kind, path, say, body_limit=BODY_LIMIT) as listener:
             taking = None if recording is None else await open_taking(recording, say)

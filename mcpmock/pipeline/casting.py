@@ -57,11 +57,14 @@ class Casting:
     _played: set[int] = attrs.field(factory=set)
 
     def __attrs_post_init__(self) -> None:
-        takes = [list(take.episodes()) for take in self.cassette.takes]
-        self._alone = [
-            e for take in takes for e in take if e.events[0].s == 1 or not _on_http(take)
-        ]
-        own = [e for take in takes for e in take if e.events[0].s != 1 or not _on_http(take)]
+        own: list[Episode] = []
+        self._alone = []
+        for take in self.cassette.takes:
+            on_http = any(event.x is not None for event in take.events)
+            for episode in take.episodes():
+                session = episode.events[0].s
+                own += [episode] if not on_http or session != 1 else []
+                self._alone += [episode] if not on_http or session == 1 else []
         self._episodes = own or self._alone
 
     def candidates(self, session: Session) -> list[Performance]:

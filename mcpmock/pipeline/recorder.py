@@ -110,18 +110,21 @@ class Recorder(Stage):
         return ()
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        wholes: list[Whole] | None = None
-        ledger = self.ledger
+        ledger, sizes = self.ledger, None
         try:
-            if not self._plain(seen):
-                wholes = self._gathered(seen)
             t = ledger.time(now)
             lines = ledger.gap_lines(t) if ledger.gaps else []
             first = ledger.events + len(lines) + 1
-            lines += self._lines(first, t, seen) if wholes is None else self._each(first, t, wholes)
+            if self._plain(seen):
+                lines += self._lines(first, t, seen)
+            else:
+                wholes = self._gathered(seen)
+                sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
+                lines += self._each(first, t, wholes)
+                del wholes  # these may be large, and writing makes a copy
             ledger.write(lines)
         except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
-            self._lose(seen, wholes, error)
+            self._lose([frame.size for frame in seen] if sizes is None else sizes, error)
             if ledger.strict:
                 return (Hangup("what cannot be recorded does not pass"),)
         return PASS
@@ -196,15 +199,10 @@ class Recorder(Stage):
         kept = frame if redactor is None else redactor.frame(frame)
         return event_line(n, t, kept, session=self.session, redacted=kept is not frame)
 
-    def _lose(
-        self, seen: Sequence[Frame], wholes: Sequence[Whole] | None, error: Exception
-    ) -> None:
+    def _lose(self, sizes: Sequence[int], error: Exception) -> None:
         reason = (
             error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         )
-        sizes = [frame.size for frame in seen]
-        if wholes is not None:
-            sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
         if sizes:
             self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
 

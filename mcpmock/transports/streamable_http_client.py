@@ -297,6 +297,8 @@ class StreamableHttpClient(Stage):
             heard += exchange.answering.fail("mcpmock: the response ended without an answer")
         if exchange.opens:
             self._learn(heard)
+        if exchange.modern:
+            _note_cancels(exchange, heard)
         self._back += heard
 
     def _hear_head(self, exchange: _Exchange, head: HttpResponse) -> None:
@@ -328,3 +330,11 @@ class StreamableHttpClient(Stage):
         exchange.failures += 1
         broken = head is None or head.status >= 500
         return broken and exchange.failures <= MOST_FAILURES
+
+
+def _note_cancels(exchange: _Exchange, heard: Sequence[Frame]) -> None:
+    """A listen may be ended by a cancel of the server's, which then is all the answer there is."""
+    for frame in heard:
+        content = frame.content
+        if isinstance(content, Notification) and content.method == CANCELLED:
+            exchange.answering.forget(member(content.params, "requestId") or b"null")

@@ -66,7 +66,7 @@ def test_the_servers_options_are_its_own(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "a"], "Missing argument 'COMMAND...'"),
+        (["-o", "a"], "say either -- COMMAND or --url URL"),
         (["server"], "Missing option '-o' / '--output'"),
         (["-o", "a", "--what", "server"], "No such option"),
         (["-o", "a", "--new", "--overwrite", "server"], "exclude each other"),

@@ -281,7 +281,10 @@ def a_client_that_left_comes_back(talk: Talk) -> None:
         last = talk.hear(exchange, upto=4)[-1].id
     while (stream := talk.send("GET", last_event_id=last)).status == 409:
         talk.post(request(2, "ping")).rest()  # the server has not seen it leave yet
-    talk.until(stream, talk.head(stream), 1)
+    entry = talk.head(stream)
+    talk.until(stream, entry, 1)
+    # Where the prime event is depends on how much the server said before it saw the client leave.
+    entry["events"] = [event for event in entry["events"] if event["data"] != ""]
 
 
 @legacy

@@ -180,7 +180,7 @@ class Talk:
         entry = {
             "status": exchange.status,
             "type": exchange.header("content-type") or "",
-            "headers": [f"{name}: {value}" for name, value in told],
+            "headers": [f"{name}: {_header(name, value)}" for name, value in told],
         }
         self.said.append(entry)
         return entry
@@ -220,6 +220,11 @@ class Talk:
         transcript: Transcript = json.loads(text)
         _number_event_ids(transcript)
         return transcript
+
+
+def _header(name: str, value: str) -> str:
+    """A header's value; Starlette has the methods of `Allow` in no certain order."""
+    return ", ".join(sorted(value.split(", "))) if name == "allow" else value
 
 
 def _told_event(event: ServerEvent) -> dict[str, Any]:

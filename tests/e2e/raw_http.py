@@ -172,7 +172,9 @@ class Exchange:
     def event(self) -> ServerEvent | None:
         """The next server-sent event; None at the end of the stream."""
         while True:
-            while (found := _BLOCK.search(self._events)) is None:
+            start = 0
+            while (found := _BLOCK.search(self._events, start)) is None:
+                start = max(0, len(self._events) - 3)
                 piece = next(self._pieces, None)
                 if piece is None:
                     return None

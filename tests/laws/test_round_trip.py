@@ -16,6 +16,8 @@ from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.pipeline.timing import Timing
 from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
+from tests.helpers import shown
+from tests.laws.http_episodes import EPISODES as HTTP_EPISODES
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 HEADER = b'{"mcpmock":1}\n'
@@ -35,15 +37,18 @@ def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
     return frames
 
 
-def record_replay_of(episode: Episode, playing: Playing) -> Episode:
+def record_replay_of(
+    episode: Episode, playing: Playing, *, stateless: bool = False, live: int = 0
+) -> Episode:
     """Plays the client of an episode against a replay of it, and records that.
 
     Each thing the client did comes at its time, and not before all that the server had sent before
-    it has come again.
+    it has come again. Live exchanges have the recorded numbers plus `live`.
     """
     lines: list[bytes] = []
     cassette = Cassette(name="one", takes=[Take(header=Header(mcpmock=1), events=episode.events)])
-    pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), Player(Casting(cassette, playing))])
+    player = Player(Casting(cassette, playing), stateless=stateless, mint=lambda: "live-session")
+    pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), player])
     now = 0.0
     came = _to_client(pipeline.begin(now))
     awaited = 0
@@ -55,6 +60,7 @@ def record_replay_of(episode: Episode, playing: Playing) -> Episode:
             now = max(now, pipeline.next_due)
             came += _to_client(pipeline.advance(now))
         now = max(now, event.t / 1_000_000)
+        frame.exchange = None if frame.exchange is None else frame.exchange + live
         came += _to_client(pipeline.enter([frame], now))
     while pipeline.next_due is not None and not pipeline.hung_up:
         now = max(now, pipeline.next_due)
@@ -87,6 +93,28 @@ def test_round_trip(episode: Episode, order: str) -> None:
     again = record_replay_of(episode, Playing(order=order, pace=Pace(Timing("recorded"))))
 
     assert _bytes(episode) == _bytes(again)
+
+
+def _lines(episode: Episode, *, live: int = 0) -> list[str]:
+    """What crossed, exchange by exchange, with the recorded ids in place of the live ones."""
+    frames = []
+    for _, frame in crossed(episode):
+        frame.exchange = (frame.exchange or 0) - live
+        frames.append(frame)
+    told = zip(shown(frames), frames, strict=True)
+    return [f"{line.replace('live-session', 'S')} {frame.eol!r}" for line, frame in told]
+
+
+@pytest.mark.parametrize("order", ["causal", "strict"])
+@pytest.mark.parametrize("name", HTTP_EPISODES)
+def test_round_trip_over_http(name: str, order: str) -> None:
+    """Exchange for exchange: what was recorded over HTTP comes again, up to what is live."""
+    stateless, cassette = HTTP_EPISODES[name]
+    [episode] = cassette.episodes()
+    playing = Playing(order=order, pace=Pace(Timing("recorded")))
+    again = record_replay_of(episode, playing, stateless=stateless, live=100)
+
+    assert _lines(episode) == _lines(again, live=100)
 
 
 @pytest.mark.parametrize("episode", EPISODES)

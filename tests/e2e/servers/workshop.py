@@ -52,7 +52,10 @@ class Events:
 
 def serve(app: Any, transport: str) -> None:
     """Serve an ASGI application on a free port until SIGTERM."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    # The protocol must be named: only then does asyncio turn Nagle's algorithm off.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
     port = listener.getsockname()[1]
     print(f"listening on http://127.0.0.1:{port}{PATHS[transport]}", file=sys.stderr, flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=0)

@@ -1,0 +1,161 @@
+"""Our own protocol tests against real servers: directly, through `record`, and against `replay` of
+what was recorded they have the same transcripts, in any order and any number of times."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from .http_processes import real_server, recording, replaying
+from .parts import HTTP, SSE
+from .processes import takes
+from .protocol_suite import Transcript, run, tests
+from .test_sdk import needs
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+
+SERVERS = [("workshop-py2", HTTP), ("workshop-ts2", HTTP), ("workshop-py2", SSE)]
+if os.environ.get("MCPMOCK_E2E_ALL"):
+    SERVERS += [("workshop-py1", HTTP), ("workshop-py1", SSE)]
+SEED = int(os.environ.get("MCPMOCK_E2E_SEED") or random.SystemRandom().randrange(10**6))
+"""Of the shuffled order; in the name of the test that uses it."""
+
+
+@dataclass
+class Suite:
+    """What a server says to all tests, and what it says with the recorder in front."""
+
+    transport: str
+    direct: dict[str, Transcript]
+    recorded: dict[str, Transcript]
+    cassette: Path
+    exit_code: int | None
+
+
+Suites = dict[tuple[str, str], Suite]
+
+
+@pytest.fixture(scope="module")
+def suites() -> Suites:
+    """The suites that have been run so far, one for each server."""
+    return {}
+
+
+@pytest.fixture(params=SERVERS, ids="-".join)
+def suite(
+    request: pytest.FixtureRequest, suites: Suites, tmp_path_factory: pytest.TempPathFactory
+) -> Suite:
+    """All tests against a server, directly and through the recorder."""
+    name, transport = request.param
+    needs(name)
+    if (name, transport) not in suites:
+        folder = tmp_path_factory.mktemp("suite")
+        suites[name, transport] = _suite(name, transport, folder)
+    return suites[name, transport]
+
+
+def _suite(name: str, transport: str, folder: Path) -> Suite:
+    cassette = folder / "a.jsonl"
+    with real_server(name, transport, folder) as real:
+        direct = all_of(transport, real.url)
+    with (
+        real_server(name, transport, folder) as real,
+        recording(cassette, real.url) as recorder,
+    ):
+        recorded = all_of(transport, recorder.url)
+    return Suite(transport, direct, recorded, cassette, recorder.exit_code)
+
+
+def all_of(transport: str, url: str, names: list[str] | None = None) -> dict[str, Transcript]:
+    """The transcripts of all tests, or of these in this order; an error is a transcript too."""
+    found = tests(transport)
+    return {name: _safely(name, transport, url) for name in names or found}
+
+
+def _safely(name: str, transport: str, url: str) -> Transcript:
+    try:
+        return run(tests(transport)[name], url)
+    except Exception as error:  # noqa: BLE001 -- the other tests have their say all the same
+        return [{"failed": f"{type(error).__name__}: {error}"}]
+
+
+def different(one: dict[str, Transcript], two: dict[str, Transcript]) -> dict[str, list[str]]:
+    """The tests whose transcripts differ, with the lines that do."""
+    return {name: _lines(one[name], two[name]) for name in two if one[name] != two[name]}
+
+
+def in_canonical_order(transcripts: dict[str, Transcript]) -> dict[str, Transcript]:
+    """The transcripts without the order of an event's fields, which a cassette does not hold."""
+    copy: dict[str, Transcript] = json.loads(json.dumps(transcripts, sort_keys=True))
+    for event in [e for said in copy.values() for entry in said for e in entry.get("events", [])]:
+        event["fields"].sort()
+    return copy
+
+
+def differs_from_replayed(suite: Suite, replayed: dict[str, Transcript]) -> dict[str, list[str]]:
+    """The tests that a replay does not answer as the server did."""
+    return different(in_canonical_order(suite.direct), in_canonical_order(replayed))
+
+
+def _lines(one: Transcript, two: Transcript) -> list[str]:
+    first, second = (json.dumps(it, indent=1, ensure_ascii=False).splitlines() for it in (one, two))
+    return list(unified_diff(first, second, lineterm=""))[:60]
+
+
+def test_every_test_has_a_transcript(suite: Suite) -> None:
+    """The tests themselves do not fail against the real server."""
+    assert [name for name, said in suite.direct.items() if "failed" in said[0]] == []
+
+
+def test_the_recorder_is_transparent(suite: Suite) -> None:
+    """Through the recorder all transcripts are what they are directly, and it ends with 0."""
+    assert different(suite.direct, suite.recorded) == {}
+    assert suite.exit_code == 0
+    assert all(take.sealed for take in takes(suite.cassette))
+
+
+def test_the_replay_is_the_server(suite: Suite) -> None:
+    """A replay of the recording has the same transcripts, in the order of the recording."""
+    with replaying(suite.cassette) as player:
+        replayed = all_of(suite.transport, player.url)
+
+    assert differs_from_replayed(suite, replayed) == {}
+    assert player.exit_code == 0, player.stderr
+
+
+def test_twice_against_one_replay(suite: Suite) -> None:
+    """A second run against the same replay process has the same transcripts."""
+    with replaying(suite.cassette) as player:
+        all_of(suite.transport, player.url)
+        again = all_of(suite.transport, player.url)
+
+    assert differs_from_replayed(suite, again) == {}
+
+
+def test_in_another_order(suite: Suite) -> None:
+    """Each test finds its own part of the recording, whatever came before it."""
+    names = list(tests(suite.transport))
+    random.Random(SEED).shuffle(names)
+    with replaying(suite.cassette) as player:
+        replayed = all_of(suite.transport, player.url, names)
+
+    assert differs_from_replayed(suite, replayed) == {}, f"MCPMOCK_E2E_SEED={SEED}"
+
+
+def test_one_by_one(suite: Suite) -> None:
+    """A test alone, against a replay of its own, has its transcript: a sample of them."""
+    names = list(tests(suite.transport))
+    if not os.environ.get("MCPMOCK_E2E_ALL"):
+        names = random.Random(SEED).sample(names, 6)
+    replayed: dict[str, Transcript] = {}
+    for name in names:
+        with replaying(suite.cassette) as player:
+            replayed |= all_of(suite.transport, player.url, [name])
+
+    assert differs_from_replayed(suite, replayed) == {}, f"MCPMOCK_E2E_SEED={SEED}"
