@@ -9,7 +9,7 @@ carries it. `steps` says what stands together, `score` holds what comes out, `pi
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import attrs
 from msgspec import UNSET
@@ -40,12 +40,11 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.session import CANCELLED, PROGRESS, SUBSCRIPTION_PATH, Call, Note, Session
 
+from .endings import Exchange, delayed
 from .fingerprint import SESSION
 from .model import Episode
-from .score import NEVER, ClientEvent, Cue, RecordedCall, Score, Tie
+from .score import ClientEvent, Cue, RecordedCall, Score, Tie
 from .steps import Step, steps
-
-_EVENT_STREAM = "text/event-stream"
 
 
 def compose(episode: Episode, *, strict: bool = False) -> Score:
@@ -60,27 +59,6 @@ def compose(episode: Episode, *, strict: bool = False) -> Score:
         else:
             composer.server_step(step)
     return composer.score(episode)
-
-
-@attrs.define
-class _Exchange:
-    """What is known of a recorded exchange."""
-
-    number: int
-    event: int = NEVER
-    """Its client event."""
-    calls: tuple[int, ...] = ()
-    head: HttpResponse | None = None
-    head_place: int = 0
-    causes: frozenset[int] = frozenset()
-    """What the head of the response waits for, and so all that comes behind it."""
-    last: Cue | None = None
-    left: int | None = None
-    """When the client went away."""
-
-    @property
-    def streams(self) -> bool:
-        return self.head is not None and self.head.media_type == _EVENT_STREAM
 
 
 @attrs.define
@@ -104,11 +82,11 @@ class _Composer:
     replies: dict[bytes, list[int]] = attrs.field(factory=dict)
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
     _sessions: dict[tuple[int, int | None], Session] = attrs.field(factory=dict)
-    _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
+    _exchanges: dict[int, Exchange] = attrs.field(factory=dict)
     _requests: list[int] = attrs.field(factory=list)
-    _latest: int | None = None
-    """The latest message of the client."""
-    _last_deed: int | None = None
+    _latest: dict[int, int] = attrs.field(factory=dict)
+    """The latest message of the client, by session: there is more than one if they are merged."""
+    _last_deed: dict[int, int] = attrs.field(factory=dict)
     """The latest client event of any kind."""
     _also: dict[int, set[int]] = attrs.field(factory=dict)
     """For a call: its cancel and the client's answers within it, which all that follows waits for
@@ -117,7 +95,7 @@ class _Composer:
     _within: dict[int, int] = attrs.field(factory=dict)
     """For a server request (by its event): the client's call it was made within."""
     _answered: set[int] = attrs.field(factory=set)
-    _late_ends: list[tuple[int, Cue, _Exchange]] = attrs.field(factory=list)
+    _late_ends: list[tuple[int, Cue, Exchange]] = attrs.field(factory=list)
     """Ends of streams with a call open: how they are played if it was never answered."""
     _session_ids: set[str] = attrs.field(factory=set)
     _times: dict[int, int] = attrs.field(factory=dict)
@@ -146,10 +124,10 @@ class _Composer:
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
         self.client[index] = ClientEvent(index, frame, tuple(numbers), step.head)
         if frame.exchange is not None:
-            self._exchanges[frame.exchange] = _Exchange(frame.exchange, index, tuple(numbers))
+            self._exchanges[frame.exchange] = Exchange(frame.exchange, index, tuple(numbers))
         if not isinstance(frame.fact, HttpRequest):
-            self._latest = index
-        self._last_deed = index
+            self._latest[step.event.s] = index
+        self._last_deed[step.event.s] = index
         self._times[index] = step.event.t
 
     def server_step(self, step: Step) -> None:
@@ -161,8 +139,8 @@ class _Composer:
         found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
         causes = found.causes
         wants_latest = self.strict or not (causes or of_exchange or _is_alone(step))
-        if wants_latest and self._latest is not None:
-            causes = {self._latest}
+        if wants_latest and step.event.s in self._latest:
+            causes = {self._latest[step.event.s]}
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(found.calls)
@@ -190,7 +168,8 @@ class _Composer:
         for place, late, exchange in self._late_ends:
             if not self._answered.issuperset(exchange.calls):
                 self.cues[place] = late
-        self.cues += self._missing_ends()
+        for exchange in self._exchanges.values():
+            self.cues += exchange.missing_end(self._answered, self._chain_times)
         self.cues.sort(key=lambda cue: cue.index)
         status = {
             exchange.event: exchange.head.status
@@ -211,7 +190,7 @@ class _Composer:
             frozenset(self._session_ids),
         )
 
-    def _exchange_of(self, frame: Frame) -> _Exchange | None:
+    def _exchange_of(self, frame: Frame) -> Exchange | None:
         """The exchange that carries a server frame. One whose request was not recorded cannot be
         played; of one without any heads nothing but the calls in it is known.
         """
@@ -220,10 +199,10 @@ class _Composer:
             return None
         known = self._exchanges.get(number)
         if known is None and self.headed:
-            known = self._exchanges[number] = _Exchange(number)
+            known = self._exchanges[number] = Exchange(number)
         return known
 
-    def _of_exchange(self, exchange: _Exchange | None) -> _Belongings:
+    def _of_exchange(self, exchange: Exchange | None) -> _Belongings:
         """What a fact of an exchange belongs to: the calls that were posted."""
         found = _Belongings()
         for call in () if exchange is None else exchange.calls:
@@ -231,7 +210,7 @@ class _Composer:
             found.causes |= {self.calls[call].event, *self._also.get(call, ())}
         return found
 
-    def _of_messages(self, step: Step, exchange: _Exchange | None) -> _Belongings:
+    def _of_messages(self, step: Step, exchange: Exchange | None) -> _Belongings:
         found = _Belongings()
         batch = isinstance(step.frame.content, Batch)
         for item, message in enumerate(_messages(step.frame)):
@@ -248,7 +227,7 @@ class _Composer:
             found.ties += _ties(message, note, call, item if batch else None)
         return found
 
-    def _note_cue(self, exchange: _Exchange, cue: Cue, step: Step) -> None:
+    def _note_cue(self, exchange: Exchange, cue: Cue, step: Step) -> None:
         """Keeps what later cues of the exchange follow from."""
         place = len(self.cues) - 1
         fact = cue.frame.fact
@@ -260,44 +239,22 @@ class _Composer:
             head = self.cues[exchange.head_place]  # it was sent together with the answer
             self.cues[exchange.head_place] = attrs.evolve(head, overlaps=cue.overlaps)
         elif isinstance(fact, ExchangeEnd) and exchange.streams and not _is_alone(step):
-            self._note_end(exchange, cue, step.event.t)
+            self._note_end(exchange, cue, step)
         exchange.last = cue
 
-    def _note_end(self, exchange: _Exchange, cue: Cue, t: int) -> None:
+    def _note_end(self, exchange: Exchange, cue: Cue, step: Step) -> None:
         """The end of a stream that had nothing to end for is the consequence of what the client
         did last: servers keep the stream of a cancelled call, and that of a GET, until the session
         is over. One with a call open may be such, or be resumed: what comes later tells.
         """
-        if self._last_deed is None:
+        deed = self._last_deed.get(step.event.s)
+        if deed is None:
             return
-        gap = min(cue.gap, max(t - self._times[self._last_deed], 0) / 1_000_000)
-        late = attrs.evolve(cue, causes=cue.causes | {self._last_deed}, gap=gap)
+        late = delayed(cue, deed, step.event.t - self._times[deed])
         if exchange.calls:
             self._late_ends.append((len(self.cues) - 1, late, exchange))
         else:
             self.cues[-1] = late
-
-    def _missing_ends(self) -> Iterator[Cue]:
-        """Ends for responses that were whole when the recording lost sight of them: the client left
-        first (some do, whenever they have their answer), or the recorder was stopped.
-        """
-        for exchange in self._exchanges.values():
-            last = exchange.last
-            if exchange.head is None or last is None or isinstance(last.frame.fact, ExchangeEnd):
-                continue
-            whole = bool(exchange.calls) and self._answered.issuperset(exchange.calls)
-            if whole or not exchange.streams:
-                t = self._chain_times[last.chain]
-                yield attrs.evolve(
-                    last,
-                    frame=Frame(S2C, fact=ExchangeEnd(), exchange=exchange.number),
-                    meta=None,
-                    answers=False,
-                    overlaps=(),
-                    ties=(),
-                    gap=max((exchange.left or t) - t, 0) / 1_000_000,
-                    made_up=True,
-                )
 
     def _session(self, step: Step) -> Session:
         """Ids mean something within a session; without one, within an exchange."""
@@ -314,7 +271,7 @@ class _Composer:
         return Note()
 
     def _owner(
-        self, note: Note, message: Content, step: Step, exchange: _Exchange | None
+        self, note: Note, message: Content, step: Step, exchange: Exchange | None
     ) -> int | None:
         """The client's call that a server message belongs to: its own, else that on whose stream it
         came, else the only one that is open.
@@ -367,7 +324,7 @@ def _bare(frame: Frame) -> Frame:
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
 
 
-def _chain(calls: tuple[int, ...], exchange: _Exchange | None) -> int | None:
+def _chain(calls: tuple[int, ...], exchange: Exchange | None) -> int | None:
     if calls:
         return calls[0]
     return None if exchange is None else -1 - exchange.number

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import attrs
@@ -26,7 +26,7 @@ from mcpmock.protocol.spans import Span, splice, walk
 
 from .model import embeddable
 from .secret_formats import Found, assignments, formats, suspicious, without_scheme
-from .secret_names import kind_of_name
+from .secret_names import SESSION_ID, kind_of_name
 
 RULES = 1
 """The version of the rules, written into the header of every take."""
@@ -34,6 +34,7 @@ PLACEHOLDER = b"mcpmock:secret:"
 HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
 """A placeholder: on replay a variable, which the first live value binds."""
 
+_WORD = re.compile(rb"[\w-]{16,}")
 _SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema"}
 
 
@@ -44,6 +45,8 @@ class Redactor:
     count: int = 0
     """How many values were replaced."""
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
+    _session_ids: set[bytes] = attrs.field(factory=set)
+    """Servers write them into messages too, and there no name gives them away."""
 
     suspicious = staticmethod(suspicious)
 
@@ -123,7 +126,7 @@ class Redactor:
         if frame.fact is None and self.suspicious(raw):
             clean = self.json(raw)
         if frame.fact is None and embeddable(raw):
-            return clean
+            return splice(clean, self._new(clean, self._mentions(clean)))
         return self.text(clean) if frame.exchange is None else self.body(clean)
 
     def _meta(self, meta: SseMeta) -> SseMeta:
@@ -156,7 +159,14 @@ class Redactor:
         """With these secrets replaced, and besides them whatever has a secret's format. `plain`
         gives the secret that a spelling of it stands for.
         """
-        return splice(raw, self._new(raw, chain(found, formats(raw, Span(0, len(raw)))), plain))
+        rest = chain(formats(raw, Span(0, len(raw))), self._mentions(raw))
+        return splice(raw, self._new(raw, chain(found, rest), plain))
+
+    def _mentions(self, raw: bytes) -> Iterator[Found]:
+        """Where a session id that is known stands as a word of its own."""
+        for word in _WORD.finditer(raw) if self._session_ids else ():
+            if word[0] in self._session_ids:
+                yield Span(*word.span()), SESSION_ID
 
     def _string(self, raw: bytes, span: Span, kind: str | None) -> list[tuple[Span, bytes]]:
         """What to replace in one JSON string: all of it under a secret's name, else what has a
@@ -182,6 +192,8 @@ class Redactor:
         self.count += 1
         value = decode(b'"' + secret + b'"') if b"\\" in secret else None
         key = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
+        if kind == SESSION_ID:
+            self._session_ids.add(key)
         if key not in self._known:
             self._known[key] = PLACEHOLDER + b"%b:%d" % (kind.encode(), len(self._known) + 1)
         return self._known[key]

@@ -16,14 +16,14 @@ from functools import lru_cache
 from mcpmock.protocol.spans import Span
 
 from .secret_formats import Found
-from .secret_names import kind_of_name, words_of
+from .secret_names import SESSION_ID, kind_of_name, words_of
 
 _PARAM = "mcp-param-"
 """Revision 2026-07-28 mirrors arguments of a tool into headers of these names."""
 _CHALLENGES = {"www-authenticate", "proxy-authenticate", "authentication-info"}
 _KINDS_OF_PARAMETERS = {
     "code": "code", "state": "state", "key": "key", "sig": "signature", "signature": "signature",
-    "sid": "session-id", "session": "session-id", "sessionid": "session-id",
+    "sid": SESSION_ID, "session": SESSION_ID, "sessionid": SESSION_ID,
 }  # fmt: skip
 _GRANTS = {"code", "state", "assertion", "device_code", "user_code"}
 _SCHEME = re.compile(
@@ -94,7 +94,7 @@ def unwrapped(value: bytes) -> bytes:
 def _kind_of_field(name: str) -> str | None:
     words = words_of(name)
     if words[-2:] == ("session", "id"):
-        return "session-id"
+        return SESSION_ID
     if words[-1:] == ("nonce",):
         return "nonce"
     return "dpop" if name.lower() == "dpop" else kind_of_name(name)

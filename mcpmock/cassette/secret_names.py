@@ -22,6 +22,8 @@ _EXEMPT = frozenset({
     ("progress", "token"), ("page", "token"), ("continuation", "token"), ("sync", "token"),
     ("cancel", "token"), ("cancellation", "token"), ("resume", "token"),
 })  # fmt: skip
+SESSION_ID = "session-id"
+"""The kind of what only HTTP has: the id of a session, in headers and queries."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

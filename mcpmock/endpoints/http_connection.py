@@ -70,6 +70,7 @@ class Exchange:
         self.inbox = Inbox()
         self.answer = ResponseWriter(request.method)
         self.whole = False
+        self.waits = _says(request, "expect", "100-continue")
         self.opened = False
         self.leave: Callable[[int], object] = lambda _: None
         """Called with the number when the exchange is over."""
@@ -320,19 +321,22 @@ class Connection:
                 self._hand_over(exchange, frames)
                 frames = []
                 await exchange.inbox.below(ROOM)
-            if not await self._more(exchange, asked=size > 0):
+            if not await self._more(exchange):
                 exchange.inbox.put(body.cut())
                 return exchange.answer.ended is not None
 
-    async def _more(self, exchange: Exchange, *, asked: bool) -> bool:
+    async def _more(self, exchange: Exchange) -> bool:
         """Reads on in a body; False if the client has left, or has its answer already."""
-        if not asked and _says(exchange.request, "expect", "100-continue"):
+        if exchange.waits:
+            exchange.waits = False
             await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
-        data = await self._read(trio.current_time() + BODY_PATIENCE)
+        data = None
+        if not exchange.answer.ended:
+            data = await self._read(trio.current_time() + BODY_PATIENCE)
         if data is None and not exchange.answer.ended:
             raise _Refused(LATE)
         self._input += data or b""
-        return bool(data)
+        return bool(data) and not exchange.answer.ended
 
     def _hand_over(self, exchange: Exchange, frames: list[Frame]) -> None:
         if not exchange.opened:

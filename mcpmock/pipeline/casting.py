@@ -8,6 +8,7 @@ are played from one score of all such exchanges.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import attrs
 from msgspec import UNSET
@@ -55,6 +56,9 @@ class Casting:
     _merged: Score | None = None
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
+    _led: dict[int, int] = attrs.field(factory=dict)
+    """In which turn a session last led with an episode."""
+    _turns: count[int] = attrs.field(factory=lambda: count(1))
 
     def __attrs_post_init__(self) -> None:
         own: list[Episode] = []
@@ -69,9 +73,10 @@ class Casting:
 
     def candidates(self, session: Session) -> list[Performance]:
         """A performance of every episode that may be played, those not played yet first, in
-        recorded order.
+        recorded order; of these, those first that no session leads with.
         """
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
+        fresh.sort(key=lambda number: (self._led.get(number, 0), number))
         again = sorted(self._played) if self.playing.sessions == "reuse" else []
         return [self.perform(self.score(number), session) for number in (*fresh, *again)]
 
@@ -112,8 +117,15 @@ class Casting:
 
     def played(self, performance: Performance) -> None:
         """An answer was taken from this episode alone."""
-        scores = self._scores.items()
-        self._played |= {n for n, score in scores if score.episode is performance.score.episode}
+        self._played |= self._numbers(performance)
+
+    def led(self, performance: Performance) -> None:
+        """An answer was taken from this episode, though the session might still be another one."""
+        self._led.update((number, next(self._turns)) for number in self._numbers(performance))
+
+    def _numbers(self, performance: Performance) -> set[int]:
+        episode = performance.score.episode
+        return {number for number, score in self._scores.items() if score.episode is episode}
 
 
 def _paths_of(events: Sequence[Event]) -> set[str]:

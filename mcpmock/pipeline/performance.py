@@ -71,6 +71,8 @@ class Performance:
     live: Identities = attrs.field(init=False)
     _waiting: list[int] = attrs.field(init=False)
     _due: list[tuple[float, int]] = attrs.field(factory=list)
+    _endings: list[tuple[float, int]] = attrs.field(factory=list)
+    """Those that are due, and that something else must come before."""
     _held: dict[int, float] = attrs.field(factory=dict)
     """Answers that wait for overlapping requests only, and since when."""
     _chain_due: dict[int | None, float] = attrs.field(factory=dict)
@@ -164,14 +166,16 @@ class Performance:
         expired = [place for place in self._held if self._patience_ends(place) <= now]
         self._schedule({place: self._held.pop(place) for place in expired}, now)
         frames = []
+        self._look_again()
         while self._due and self._due[0][0] <= now:
-            _, place = heapq.heappop(self._due)
+            due, place = heapq.heappop(self._due)
             if place in self._played:
                 continue
             cue = self.score.cues[place]
-            if _ends_it(cue.frame) and (later := self._still_to_come(place)) is not None:
-                heapq.heappush(self._due, (later, place))
+            if _ends_it(cue.frame) and self._is_early(place):
+                self._endings.append((due, place))
                 continue
+            self._look_again()
             self._played.add(place)
             self._remember(cue)
             frames += self.live.render(cue, self.matcher.bindings)
@@ -197,20 +201,22 @@ class Performance:
         elif not cue.calls:
             self.said.append(cue.frame.raw)
 
-    def _still_to_come(self, place: int) -> float | None:
-        """When the next of what was recorded before an ending is played: the ending comes behind
-        it. The end of an exchange is one for what it carries only.
+    def _look_again(self) -> None:
+        """At the endings that came too early: something was said since, or will not be."""
+        while self._endings:
+            heapq.heappush(self._due, self._endings.pop())
+
+    def _is_early(self, ending: int) -> bool:
+        """Whether something recorded before an ending is still to be played: the ending comes
+        behind it. The end of an exchange is one for what that carries only.
         """
-        cues, exchange = self.score.cues, self.score.cues[place].exchange
-        before = [
-            other
-            for other in (*self._held, *(due for _, due in self._due))
-            if other < place and exchange in (None, cues[other].exchange)
-        ]
-        times = [self._patience_ends(other) for other in before if other in self._held]
-        waiting = set(before) - self._played
-        times += [due for due, other in self._due if other in waiting]
-        return min(times, default=None)
+        cues, exchange = self.score.cues, self.score.cues[ending].exchange
+        ahead = (
+            place
+            for place in (*self._held, *(place for _, place in self._due))
+            if place < ending and place not in self._played
+        )
+        return any(exchange in (None, cues[place].exchange) for place in ahead)
 
     def take_over(self, leader: Performance, now: float) -> None:
         """Another candidate led so far: what it answered is not answered again, and what it said

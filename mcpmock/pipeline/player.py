@@ -84,6 +84,7 @@ class Player(Stage):
     _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
     _ready: list[Frame] = attrs.field(factory=list)
     _hearing: Hearing = attrs.field(factory=Hearing)
+    _led: bool = False
     _over: bool = False
     """The client ended the session."""
     _armed: float | None = None
@@ -283,6 +284,9 @@ class Player(Stage):
         self._tell_tier(live.method, tier)
         if len(self._cast) == 1:
             self.casting.played(self._cast[0])
+        elif not self._led:
+            self._led = True
+            self.casting.led(self._cast[0])
 
     def _lead(self, cast: list[Performance], now: float) -> None:
         """These are the candidates from now on, the first of them leads."""

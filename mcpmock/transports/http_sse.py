@@ -107,14 +107,14 @@ class SseServer(Stage):
         if messages and head.method == "POST":
             self._accept(x, head, body, too_long=too_long)
         elif streams and head.method == "GET":
-            self._open(x)
+            self._begin_stream(x)
         elif streams or messages:
             allow = ("Allow", "POST" if messages else "GET")
             self._answer(x, 405, "Method Not Allowed", "Method Not Allowed", allow)
         else:
             self._answer(x, 404, "Not Found", "Not Found")
 
-    def _open(self, x: int) -> None:
+    def _begin_stream(self, x: int) -> None:
         if self._session is not None:
             self._answer(x, 409, "Conflict", "The stream of this session is open already")
             return

@@ -105,7 +105,7 @@ class Responses:
         """A GET opened a stream: it gets what nobody else does, and what has waited for it."""
         stream = self._exchanges[x] = _Exchange(x)
         self._streams.append(stream)
-        self._open(stream)
+        self._begin_stream(stream)
         for raw in self._held.take():
             self._event(stream, raw)
 
@@ -205,7 +205,7 @@ class Responses:
             self.answer(x, status, raw)
             return
         if not exchange.streaming:
-            self._open(exchange)
+            self._begin_stream(exchange)
         self._event(exchange, raw)
         if over:
             self._end(exchange)
@@ -228,7 +228,7 @@ class Responses:
                 self._held.add(raw)
             return
         if not exchange.streaming:
-            self._open(exchange)
+            self._begin_stream(exchange)
         self._event(exchange, raw)
 
     def _status(self, message: Message) -> tuple[int, str]:
@@ -237,7 +237,7 @@ class Responses:
         code = decode(member(message.error, "code") or b"null")
         return _STATUS.get(code, _OK) if isinstance(code, int) else _OK
 
-    def _open(self, exchange: _Exchange) -> None:
+    def _begin_stream(self, exchange: _Exchange) -> None:
         fields = [("Content-Type", EVENT_STREAM), ("Cache-Control", "no-cache, no-transform")]
         self._say(exchange.number, HttpResponse(*_OK, [*fields, *self._headers()]))
         exchange.streaming = True

@@ -42,6 +42,7 @@ LISTEN = "subscriptions/listen"
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 NO_SESSION, HEADER_MISMATCH = -32001, -32020
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_BY_EXTENSION = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=", re.S)
 _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
@@ -110,10 +111,9 @@ def speaks_modern(message: Message) -> bool:
 
 
 def name_of(message: Request) -> str | None:
-    """What `Mcp-Name` repeats: the tool, the prompt or the resource that the request names."""
-    if message.method not in _NAMED_BY:
-        return None
-    raw = member(message.params, _NAMED_BY[message.method])
+    """What `Mcp-Name` repeats: the tool, prompt, resource or task that the request names."""
+    where = (_NAMED_BY | _NAMED_BY_EXTENSION).get(message.method)
+    raw = None if where is None else member(message.params, where)
     name = None if raw is None else decode(raw)
     return name if isinstance(name, str) else None
 
@@ -135,7 +135,8 @@ def mismatch(head: HttpRequest, request: Request) -> str | None:
     said = {VERSION: version_of(request), METHOD: request.method, NAME: name_of(request)}
     for field, expected in said.items():
         value = head.header(field)
-        if expected is None:
+        optional = field == NAME and request.method not in _NAMED_BY
+        if expected is None or (value is None and optional):
             continue
         if value is None:
             return f"{field} header is required"

@@ -115,7 +115,8 @@ class StreamableHttpClient(Stage):
         due = [exchange for at, exchange in self._broken if at <= now]
         self._broken = [(at, exchange) for at, exchange in self._broken if at > now]
         for exchange in due:
-            self._listen(exchange)
+            if exchange.listens or not exchange.answering.answered:
+                self._listen(exchange)
         if now >= self._deadline and self._goodbye is None:
             self._say_goodbye(now)
         elif now >= self._deadline and self._goodbye is not None:

@@ -88,6 +88,22 @@ def test_a_session_id_is_the_same_everywhere() -> None:
     assert HttpResponse(200, "OK", [("Mcp-Session-Id", two)]) == other
 
 
+def test_a_known_session_id_goes_wherever_it_is_mentioned() -> None:
+    """Servers write the id of the session into results and messages; as a word of its own it goes
+    there too. Before it is known, and where it is a part of a word, nothing gives it away.
+    """
+    id_, redactor = b"79ca9325-8ca5-4bdc-a919-d19c03dee049", Redactor()
+    message = Frame(S2C, b'{"text":"for session %b at x%b"}' % (id_, id_), exchange=7)
+    page = Frame(S2C, b"<p>%b, short</p>" % id_, fact=HttpBody(), exchange=7)
+    assert redactor.frame(message) is message
+    for value in (id_.decode(), "short"):
+        redactor.head(HttpResponse(200, "OK", [("Mcp-Session-Id", value)]))
+
+    hidden = b"mcpmock:secret:session-id:1"
+    assert message.raw.replace(b" " + id_, b" " + hidden) == redactor.frame(message).raw
+    assert page.raw.replace(id_, hidden) == redactor.frame(page).raw
+
+
 def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None:
     """Also where the header has to wrap it."""
     redactor = Redactor()

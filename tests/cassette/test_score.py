@@ -52,8 +52,8 @@ def http(*steps: Frame | list[Frame]) -> Score:
 
 
 def test_an_excerpt_has_the_whole_exchange() -> None:
-    """Over HTTP an encore has all of the response, on whichever stream it came, and the responses to
-    the client's answers within it.
+    """Over HTTP an encore has all of the response, on whichever stream it came, and the responses
+    to the client's answers within it.
     """
     whole = http(
         get(1),

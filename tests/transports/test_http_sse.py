@@ -7,7 +7,17 @@ from itertools import count
 
 import pytest
 
-from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpRequest, SseMeta
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    SseMeta,
+    Stderr,
+)
 from mcpmock.transports.http_sse import SseClient, SseServer
 from tests.helpers import (
     INITIALIZE,
@@ -261,3 +271,34 @@ def test_the_servers_end_passes() -> None:
     ended = pair().at(0).pipeline.enter([exits(1)], 0.0)
 
     assert ["StreamEnd", "ProcessExit"] == [type(f.fact).__name__ for fs in ended for f in fs]
+
+
+def test_long_messages_in_pieces() -> None:
+    """They are put together, whoever says them."""
+    answer = response(1, {"text": "x" * 100})
+
+    def pieces(direction: Direction, raw: bytes) -> list[Frame]:
+        head = Frame(direction, raw[:9], b"", Fragment())
+        return [head, Frame(direction, raw[9:], b"\n", Fragment(last=True))]
+
+    assert [(1, "event"), (1, answer)] == session().server(pieces(S2C, answer))
+    assert [(2, f"POST {MESSAGES}"), (2, LIST)] == client().client(pieces(C2S, LIST))
+
+
+def test_what_is_of_no_exchange_goes_by() -> None:
+    """And frames of exchanges that nobody knows are nothing."""
+    for wire in (session(), client()):
+        assert [(None, "Stderr")] == wire.client(fact(C2S, None, Stderr()))
+        assert [(None, "Stderr")] == wire.server(logs("x"))
+    assert [] == session().client(Frame(C2S, LIST, exchange=9))
+    assert [] == client().server(event(9, LOG))
+
+
+def test_a_batch_among_refusals() -> None:
+    """What a refused POST still says is said; nothing more comes once the stream is closed."""
+    wire = client()
+    wire.client(c2s(LIST))
+    told = wire.server(answers(2, 400, "Bad", Frame(S2C, batch(LOG), exchange=2)))
+    assert [batch(LOG), 1] == [told[0][1], *(id_ for id_, _ in errors(told[1:]))]
+    wire.client(hangs_up(C2S))
+    assert [] == wire.server(event(1, LOG))

@@ -91,6 +91,17 @@ def test_what_one_side_writes_the_other_takes(method: str) -> None:
             assert why.startswith(field[0])
 
 
+def test_tasks_may_be_named() -> None:
+    """Their extension names them; the core does not ask for it, but a wrong name is wrong."""
+    message = parse(request(1, "tasks/get", {"taskId": "t", **META}))
+    assert isinstance(message, Request)
+    *fields, name = standard_headers(message, "2026-07-28")
+
+    assert ("Mcp-Name", "t") == name
+    assert None is mismatch(HttpRequest("POST", "/", fields), message)
+    assert None is not mismatch(HttpRequest("POST", "/", [*fields, ("Mcp-Name", "u")]), message)
+
+
 def pair(*, stateless: bool = False) -> Script:
     return script(
         StreamableHttpClient("/mcp", [], count(1)),

@@ -18,6 +18,7 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpBody,
     HttpRequest,
+    ProcessExit,
 )
 from mcpmock.transports.streamable_http_client import StreamableHttpClient
 from tests.helpers import (
@@ -294,6 +295,16 @@ def test_cancel_in_a_session() -> None:
     assert None is wire.pipeline.next_due
 
 
+def test_cancel_of_what_is_to_be_resumed() -> None:
+    """A stream that broke is not taken up again for what nobody waits for."""
+    wire = session()
+    ask(wire, LIST)
+    wire.server(stream(4), event(4, None, "p"), over(4))
+
+    assert [(5, "POST /mcp?x=1"), (5, cancelled(1))] == ask(wire, cancelled(1))
+    assert [] == wire.at(1.0)
+
+
 def test_cancel_in_the_modern_era() -> None:
     """The exchange is closed, and nothing is posted; nor for what is over already."""
     wire = client()
@@ -390,6 +401,7 @@ def test_facts_pass() -> None:
 
     assert [(None, "ProcessExit")] == wire.server(exits(0))
     assert [] == wire.server(json(77, response(1)))
+    assert [(None, "ProcessExit")] == wire.client(fact(C2S, None, ProcessExit(0)))
 
 
 def test_legacy_calls_need_no_standard_headers() -> None:
