@@ -258,7 +258,7 @@ class _Composer:
 
     def _session(self, step: Step) -> Session:
         """Ids mean something within a session; without one, within an exchange."""
-        key = (step.event.s, step.event.x if _is_alone(step) else None)
+        key = (step.event.s, step.event.x if step.event.s == 1 else None)
         known = self._sessions.get(key)
         if known is None:
             known = self._sessions[key] = Session()

@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .fingerprint import HEADER_TIER, SESSION, fingerprint
+from .fingerprint import HEADER_TIER, SESSION, fingerprint, is_mirror
 from .keys import TIERS, Asked, Key, asked_of
 from .redact import PLACEHOLDER
 from .score import ClientEvent, Score
@@ -63,6 +63,14 @@ class Miss:
 
 
 @attrs.define
+class _Alike:
+    """The client events of one key, and the place of the first that may be unused."""
+
+    indices: list[int] = attrs.field(factory=list)
+    first: int = 0
+
+
+@attrs.define
 class Matcher:
     """Finds and uses up the client events of one score. `strict` takes only the very next one;
     `stateless` exchanges belong to no session, and one that names a session is another.
@@ -75,8 +83,7 @@ class Matcher:
     bindings: Bindings = attrs.field(factory=dict)
     used: set[int] = attrs.field(factory=set)
     _asked: dict[int, Asked | None] = attrs.field(factory=dict)
-    _by_key: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
-    _firsts: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
+    _by_key: dict[tuple[int, bool], dict[Key, _Alike]] = attrs.field(factory=dict)
     _variable: list[int] | None = None
     _verdicts: Verdicts | None = None
     _order: deque[int] = attrs.field(init=False)
@@ -166,7 +173,8 @@ class Matcher:
     def _same(self, live: Asked, tier: int) -> dict[int, Bindings]:
         """All that have the key of a live message, or can have it with its values."""
         table = self._index(tier, bare=live.http is None)
-        indices = (index for key in _keys(live, tier) for index in table.get(key, ()))
+        alike = (table[key] for key in _keys(live, tier) if key in table)
+        indices = (index for one in alike for index in one.indices)
         found = {index: Bindings() for index in indices}
         bound = {index: self._bind(index, live, tier) for index in self._variables()}
         found |= {i: bindings for i, bindings in bound.items() if bindings is not None}
@@ -176,14 +184,16 @@ class Matcher:
         """Used ones at the front are never looked at again: 100,000 equal calls cost no more than
         others.
         """
-        bare = live.http is None
-        indices = self._index(tier, bare=bare).get(key, [])
-        first = self._firsts.get((tier, bare, key), 0)
-        while first < len(indices) and indices[first] in self.used:
-            first += 1
-        self._firsts[tier, bare, key] = first
-        unused = (index for index in islice(indices, first, None) if index not in self.used)
-        return next((index for index in unused if self._eligible(index, live, tier)), None)
+        alike = self._index(tier, bare=live.http is None).get(key)
+        if alike is None:
+            return None
+        used, indices = self.used, alike.indices
+        while alike.first < len(indices) and indices[alike.first] in used:
+            alike.first += 1
+        for index in islice(indices, alike.first, None):
+            if index not in used and self._eligible(index, live, tier):
+                return index
+        return None
 
     def _eligible(self, index: int, live: Asked, tier: int) -> bool:
         """Whether a head may differ: a good request never gets the refusal of a bad one, nor a bad
@@ -243,14 +253,14 @@ class Matcher:
             self._order.popleft()
         return self._order[0] if self._order else None
 
-    def _index(self, tier: int, *, bare: bool) -> dict[Key, list[int]]:
+    def _index(self, tier: int, *, bare: bool) -> dict[Key, _Alike]:
         """The client events by key; with `bare` by that of their message alone."""
         if (tier, bare) not in self._by_key:
-            table: dict[Key, list[int]] = {}
+            table: dict[Key, _Alike] = {}
             for index, event in self.score.client.items():
                 recorded = self._asked_of(event)
                 if recorded is not None:
-                    table.setdefault(recorded.key(tier, bare=bare), []).append(index)
+                    table.setdefault(recorded.key(tier, bare=bare), _Alike()).indices.append(index)
             self._by_key[tier, bare] = table
         return self._by_key[tier, bare]
 
@@ -291,4 +301,10 @@ def _unify_asked(recorded: Asked, live: Asked, tier: int, bindings: Bindings) ->
     found = unify(recorded.at(tier), live.at(tier), bindings)
     if found is None or recorded.http is None or live.http is None:
         return found
+    mirrors = [name for name in recorded.http if is_mirror(name) and name in live.http]
+    for name in mirrors:  # what they repeat of the body agrees with it, at every tier
+        bound = unify(recorded.http[name], live.http[name], found)
+        if bound is None:
+            return None
+        found = bound
     return unify(recorded.http_at(tier), live.http_at(tier), found)

@@ -36,6 +36,13 @@ def steps(events: Sequence[Event]) -> Iterator[Step]:
     """The steps in the order they happened. A request whose body was noted behind the answer stands
     ahead of it: whoever answers has heard enough.
     """
+    if all(event.x is None for event in events):
+        yield from (
+            Step(place, event, frame)
+            for place, event in enumerate(events)
+            if (frame := event.frame) is not None
+        )
+        return
     joints = _Joints.of(events)
     waiting: dict[int, HttpRequest] = {}
     for index, event in enumerate(events):

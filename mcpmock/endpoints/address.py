@@ -7,6 +7,7 @@ Says in one line what is wrong with an address. Nothing here speaks HTTP: `http_
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from collections import deque
@@ -43,7 +44,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches what listens on `host`."""
-    return heads.is_loopback(host.lower())
+    return heads.is_loopback(f"[{host}]" if ":" in host else host.lower())
 
 
 async def listen(host: str, port: int) -> list[trio.SocketListener]:
@@ -173,6 +174,6 @@ def _why(error: BaseException) -> str:
             error = error.exceptions[0]
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate not trusted: {error.verify_message}"
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.errno and error.errno > 0:
+        return os.strerror(error.errno)  # trio says more, all of which is said already
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

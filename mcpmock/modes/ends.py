@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
+from uuid import UUID
 
 import attrs
 import trio
@@ -42,8 +43,8 @@ BODY_LIMIT = 4 << 20
 
 
 def mint() -> str:
-    """A session id: 128 bits that nobody can guess."""
-    return secrets.token_hex(16)
+    """A session id: 128 bits that nobody can guess, in the form that most servers give them."""
+    return str(UUID(bytes=secrets.token_bytes(16)))
 
 
 @attrs.frozen(kw_only=True)

@@ -77,7 +77,7 @@ class Hearing:
         """Without what would go out on exchanges that are over."""
         if not self._on_http:
             return frames
-        return [frame for frame in frames if frame.exchange is None or self._is_open(frame)]
+        return [frame for frame in frames if frame.exchange is None or self._may_leave(frame)]
 
     def _begin(self, frame: Frame, exchange: int, head: HttpRequest) -> Heard | None:
         self._on_http = True
@@ -101,7 +101,7 @@ class Hearing:
         self._heads.pop(exchange, None)
         self._pieces.cut((1, C2S, exchange))
 
-    def _is_open(self, frame: Frame) -> bool:
+    def _may_leave(self, frame: Frame) -> bool:
         if frame.exchange not in self.open:
             return False
         if isinstance(frame.fact, ExchangeEnd):

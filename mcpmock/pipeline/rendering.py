@@ -132,12 +132,14 @@ class Identities:
 
     def _render_head(self, head: HttpResponse, bindings: Bindings) -> HttpResponse:
         headers = []
+        session: str | None = None
         for name, value in head.headers:
             lower = name.lower()
             if lower in _NOT_RENDERED:
                 continue
             if lower == SESSION or value.strip() in self.recorded_sessions:
-                headers.append((name, self.session()))
+                session = session or self.session()
+                headers.append((name, session))
             elif PLACEHOLDER.decode() in value:
                 live = _fill_text(value, bindings).decode("utf-8", "surrogateescape")
                 fits = live.isascii() and live.isprintable()  # no line break gets into a head

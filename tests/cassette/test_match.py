@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import pytest
 
+from mcpmock.cassette.compose import compose
 from mcpmock.cassette.keys import asked_of
 from mcpmock.cassette.match import Matcher, NearMiss
-from mcpmock.cassette.variables import Difference, compare, same, unify
-from tests.helpers import Line, batch, c2s, hangs_up, notification, request, response, score
+from mcpmock.cassette.variables import Difference
+from mcpmock.protocol.messages import Frame, HttpRequest
+from tests.helpers import (
+    Line,
+    accepts,
+    answers,
+    batch,
+    bodiless,
+    c2s,
+    get,
+    hangs_up,
+    in_session,
+    notification,
+    over_http,
+    post,
+    request,
+    response,
+    score,
+)
 
-HOLE, OTHER_HOLE = "mcpmock:secret:token:1", "mcpmock:secret:token:2"
+HOLE = "mcpmock:secret:token:1"
 
 
 def matcher(*lines: bytes | Line, strict: bool = False, tiers: int = 2) -> Matcher:
@@ -189,76 +206,6 @@ def test_near_misses_of_deep_values(depth: int) -> None:
     assert [1] == [miss.n for miss in near(matcher(recorded), live)]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (1, 1, True),
-        (1, 1.0, True),
-        (1, True, False),
-        (0, False, False),
-        ("1", 1, False),
-        (None, False, False),
-        (None, None, True),
-        (True, True, True),
-    ],
-)
-def test_same(one: Any, other: Any, expected: bool) -> None:
-    """Values are the same as JSON has it, where true is no number."""
-    assert expected is same(one, other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "paths"),
-    [
-        ({"a": 1}, {"a": 1}, []),
-        ({"a": 1}, {"b": 1}, ["$.a", "$.b"]),
-        ([1, [2]], [1, [3]], ["$[1][0]"]),
-        ([1], [1, 2], ["$"]),
-        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ["$.a[0].b"]),
-        (1, "1", ["$"]),
-        ([1], [True], ["$[0]"]),
-    ],
-)
-def test_compare(one: Any, other: Any, paths: list[str]) -> None:
-    """Differences are named where they are, innermost."""
-    assert paths == [difference.path for difference in compare(one, other)]
-
-
-@pytest.mark.parametrize(
-    ("recorded", "live", "bound", "expected"),
-    [
-        (HOLE, "x", {}, {HOLE: "x"}),
-        (HOLE, "x", {HOLE: "x"}, {HOLE: "x"}),
-        (HOLE, "x", {HOLE: "y"}, None),
-        (HOLE, 5, {}, None),
-        ([HOLE, HOLE], ["x", "y"], {}, None),
-        ({"a": HOLE}, {"a": "x", "b": 1}, {}, None),
-        (f"{HOLE} {OTHER_HOLE}", "x y", {}, {HOLE: "x", OTHER_HOLE: "y"}),
-        (f"{HOLE}{HOLE}", "abab", {}, {HOLE: "ab"}),
-        (f"{HOLE}-{OTHER_HOLE}", "a-b-c", {HOLE: "a-b"}, {HOLE: "a-b", OTHER_HOLE: "c"}),
-        (f"a.c{HOLE}", "abcx", {}, None),
-        ("plain", "plain", {}, {}),
-        (True, 1, {}, None),
-        ([1], [1, 2], {}, None),
-        (f"{HOLE}\n.", "a\nb\n.", {}, {HOLE: "a\nb"}),
-    ],
-)
-def test_unify(
-    recorded: Any, live: Any, bound: dict[str, str], expected: dict[str, str] | None
-) -> None:
-    """A recorded value is the live one under some bindings, or under none."""
-    assert expected == unify(recorded, live, bound)
-
-
-def test_many_variables_in_one_text_cost_little() -> None:
-    """A text with several placeholders is held against any live text in far less than a second."""
-    recorded = " ".join(f"mcpmock:secret:token:{number}" for number in range(1, 6)) + "!"
-    began = process_time()
-
-    assert None is unify(recorded, " " * 120, {})
-    assert process_time() - began < 0.5
-
-
 def test_batches() -> None:
     """A batch matches a batch of the same requests in the same order."""
     found = matcher(batch(request(1, "a"), request(2, "b")), batch(notification("n")))
@@ -276,3 +223,145 @@ def test_a_response_is_found_by_its_bytes() -> None:
 
     assert None is index(found, response(2))
     assert 0 == index(found, response(1))
+
+
+def http_matcher(*steps: list[Frame], stateless: bool = False, **how: Any) -> Matcher:
+    [episode] = over_http(in_session(1 if stateless else 2, *steps)).episodes()
+    return Matcher(compose(episode), stateless=stateless, **how)
+
+
+def place(found: Matcher, frames: list[Frame]) -> tuple[int, int] | None:
+    """The index and the tier of what a live request stands for."""
+    head = frames[0].fact
+    assert isinstance(head, HttpRequest)
+    match = found.find(frames[-1], head)
+    return None if match is None else (match.event.index, match.tier)
+
+
+X = request(1, "x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "tier"),
+    [
+        ({}, 0),
+        ({"user_agent": "a", "content_length": "7"}, 0),
+        ({"accept": "text/event-stream,application/json"}, 0),
+        ({"content_type": "Application/JSON; charset=utf-8"}, 0),
+        ({"mcp_protocol_version": "2025-06-18"}, 2),
+        ({"accept": "*/*"}, 3),
+        ({"session": "S"}, 3),
+        ({"mcp_method": "x"}, 3),
+        ({"content_type": "text/json"}, None),
+        ({"content_type": None}, None),
+        ({"origin": "http://localhost:1"}, None),
+        ({"origin": "http://evil.example"}, None),
+        ({"host": "evil.example"}, None),
+    ],
+)
+def test_tiers_of_heads(fields: dict[str, Any], tier: int | None) -> None:
+    """What client libraries differ in is forgiven late; what protects a server never."""
+    found = http_matcher(post(1, X), answers(1, response(1)))
+
+    assert (None if tier is None else (1, tier)) == place(found, post(7, X, **fields))
+
+
+def test_where_one_side_has_no_head() -> None:
+    """Heads count only if both have one."""
+    headed, bare = http_matcher(post(1, X)), matcher(X)
+
+    assert 1 == index(headed, X)
+    assert (0, 0) == place(bare, post(7, X, accept="*/*"))
+
+
+def test_requests_without_a_message() -> None:
+    """They are told apart by method and path; the query does not count."""
+    found = http_matcher(get(1), bodiless(2, "DELETE"), bodiless(3, "GET", to="/a?x=1"))
+
+    assert (0, 0) == place(found, get(7))
+    assert (1, 0) == place(found, bodiless(7, "DELETE"))
+    assert (2, 0) == place(found, bodiless(7, "GET", to="/a?x=2"))
+    assert None is place(found, bodiless(7, "GET", to="/b"))
+    assert None is place(found, bodiless(7, "OPTIONS"))
+
+
+def test_placeholders_in_fields() -> None:
+    """A secret that is mirrored in a header binds one variable in both, wrapped or not."""
+    recorded = request(1, "x", {"k": HOLE})
+    live = request(1, "x", {"k": "ü"})
+
+    for value, expected in (("=?base64?w7w=?=", (1, 0)), ("y", None)):
+        found = http_matcher(post(1, recorded, mcp_param_k=HOLE))
+        assert expected == place(found, post(7, live, mcp_param_k=value))
+
+
+def test_a_refusal_answers_the_very_same_head_only() -> None:
+    """A request with another head never gets a recorded refusal."""
+    found = http_matcher(post(1, X, accept="a/a"), answers(1, response(1), 406))
+
+    assert None is place(found, post(7, X))
+    assert (1, 0) == place(found, post(7, X, accept="a/a"))
+
+
+def test_what_was_refused_is_not_forgiven() -> None:
+    """A head that the recorded server refused does not get the answer to a better one, once the
+    refusals are used up; one it never saw does.
+    """
+    wrong = post(1, X, accept="a/a")
+    found = http_matcher(wrong, answers(1, response(1), 406), post(2, X), answers(2, response(1)))
+    found.used.add(1)
+
+    assert None is place(found, wrong)
+    assert (6, 3) == place(found, post(7, X, accept="b/b"))
+
+
+def test_a_mirrored_field_that_contradicts_is_not_forgiven() -> None:
+    """Two requests that ask the same can only differ in a mirror if one of them is wrong."""
+    found = http_matcher(post(1, X, mcp_method="x", mcp_name="n"), answers(1, response(1)))
+
+    assert None is place(found, post(7, X, mcp_method="y", mcp_name="n"))
+    assert (1, 3) == place(found, post(7, X, mcp_method="x"))
+
+
+def test_without_a_session_its_presence_is_never_forgiven() -> None:
+    """In a stateless conversation a request that names a session is another one."""
+    found = http_matcher(post(1, X), answers(1, response(1)), stateless=True)
+
+    assert None is place(found, post(7, X, session="S"))
+
+
+def test_bodies_that_nobody_can_read() -> None:
+    """They match by their bytes, and their heads count like others."""
+    found = http_matcher(post(1, b"{torn"), answers(1, response(1), 400))
+
+    assert None is place(found, post(7, b"{torn", accept="*/*"))
+    assert (1, 0) == place(found, post(7, b"{torn"))
+
+
+def test_repeats_of_all_kinds() -> None:
+    """Whatever came over HTTP can be repeated."""
+    found = http_matcher(get(1), accepts(1, 405), post(2, notification("n")), post(3, b"{torn"))
+    for frames, expected in ((get(7), 0), (post(7, notification("n")), 4), (post(7, b"{torn"), 6)):
+        head = frames[0].fact
+        assert isinstance(head, HttpRequest)
+        assert [expected] == [m.event.index for m in found.repeats(frames[-1], head)]
+
+
+def test_strict_asks_for_no_place_of_streams() -> None:
+    """In strict order a GET is found whenever it comes, and holds up nothing."""
+    found = http_matcher(get(1), post(2, X), bodiless(3, "DELETE"), strict=True)
+
+    assert [(2, 0), (3, 0), (0, 0)] == [
+        place(found, live) for live in (post(7, X), bodiless(7, "DELETE"), get(7))
+    ]
+
+
+def test_near_misses_name_fields() -> None:
+    """Where the heads differ, the miss says so."""
+    found = http_matcher(post(1, X, accept="a/a"), answers(1, response(1), 406))
+    [live_head, live] = post(7, X, accept="b/b")
+    assert isinstance(live_head.fact, HttpRequest)
+    asked = asked_of(live, live_head.fact)
+    assert asked is not None
+
+    assert (Difference("header.accept", "a/a", "b/b"),) == found.near(asked)[0].differences

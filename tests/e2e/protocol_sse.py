@@ -125,4 +125,4 @@ def other_methods_and_paths(talk: Talk) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         talk.hear(talk.send(method, b"{}" if method in ("POST", "PUT") else None))
     talk.hear(talk.send("GET", target="/messages/"))
-    talk.hear(talk.send("GET", target="/nowhere"))
+    talk.hear(talk.send("GET", target="/nowhere"), kept=False)

@@ -166,11 +166,17 @@ class Talk:
 
     # What is told
 
-    def hear(self, exchange: Exchange, *, upto: int | None = None) -> list[ServerEvent]:
-        """Tell an answer to its end, or to so many of its events; they are returned."""
+    def hear(
+        self, exchange: Exchange, *, upto: int | None = None, kept: bool = True
+    ) -> list[ServerEvent]:
+        """Tell an answer to its end, or to so many of its events; they are returned.
+
+        The body is told as `unkept` where a recorder does not keep it: it is none of MCP's.
+        """
         entry = self.head(exchange)
         if not entry["type"].startswith("text/event-stream"):
-            entry["body"] = _value(exchange.rest().decode("utf-8", "replace"))
+            body = _value(exchange.rest().decode("utf-8", "replace"))
+            entry["body" if kept else "unkept"] = body
             return []
         return self.events(exchange, entry, upto=upto)
 

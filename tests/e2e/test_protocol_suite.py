@@ -91,10 +91,13 @@ def different(one: dict[str, Transcript], two: dict[str, Transcript]) -> dict[st
 
 
 def in_canonical_order(transcripts: dict[str, Transcript]) -> dict[str, Transcript]:
-    """The transcripts without the order of an event's fields, which a cassette does not hold."""
+    """The transcripts without what a cassette does not hold: the order of an event's fields, and
+    bodies that are none of MCP's."""
     copy: dict[str, Transcript] = json.loads(json.dumps(transcripts, sort_keys=True))
-    for event in [e for said in copy.values() for entry in said for e in entry.get("events", [])]:
-        event["fields"].sort()
+    for entry in [entry for said in copy.values() for entry in said]:
+        entry.pop("unkept", None)
+        for event in entry.get("events", []):
+            event["fields"].sort()
     return copy
 
 

@@ -9,7 +9,17 @@ import pytest
 
 from mcpmock.cassette.match import Miss, NearMiss
 from mcpmock.cassette.variables import Difference
-from mcpmock.pipeline.answers import empty_result, method_not_found, miss_error, too_long
+from mcpmock.pipeline.answers import (
+    empty_result,
+    exchange,
+    method_not_found,
+    miss_error,
+    parse_error,
+    session_not_found,
+    too_long,
+)
+from mcpmock.protocol.messages import HttpResponse
+from tests.helpers import s2c, shown
 
 MISS = Miss(
     "tools/call",
@@ -94,3 +104,32 @@ def test_too_long() -> None:
     answer = value(too_long(70_000_000).raw)
 
     assert (None, -32600) == (answer["id"], answer["error"]["code"])
+
+
+def test_whole_exchanges() -> None:
+    """Over HTTP a message comes in a response of its own; bare ones come alone."""
+    assert ["7 202", "7 eof"] == shown(exchange(7, 202))
+    assert ["7 400 application/json", "7 x", "7 eof"] == shown(exchange(7, 400, s2c(b"x")))
+    assert [s2c(b"x")] == exchange(None, 400, s2c(b"x"))
+    assert [] == exchange(None, 202)
+
+
+def test_a_refused_method() -> None:
+    """A 405 names the method that is taken, and every status has its phrase."""
+    head = exchange(7, 405)[0].fact
+
+    assert HttpResponse(405, "Method Not Allowed", [("Allow", "POST")]) == head
+
+
+def test_sessions_that_are_not_there() -> None:
+    """The error has the id of the one request that it is for."""
+    assert [1, None, None] == [
+        value(session_not_found(ids).raw)["id"] for ids in ([b"1"], [], [b"1", b"2"])
+    ]
+
+
+def test_what_nobody_can_read() -> None:
+    """A parse error has no id."""
+    answer = value(parse_error().raw)
+
+    assert (None, -32700) == (answer["id"], answer["error"]["code"])

@@ -11,15 +11,7 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.facts import Headers
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Fragment,
-    Frame,
-    HttpBody,
-    HttpRequest,
-    ProcessExit,
-)
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpRequest, ProcessExit
 from mcpmock.transports.streamable_http_client import StreamableHttpClient
 from tests.helpers import (
     INITIALIZE,

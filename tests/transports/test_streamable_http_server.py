@@ -8,15 +8,7 @@ import json
 
 import pytest
 
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Fragment,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Stderr,
-)
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpRequest, HttpResponse, Stderr
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,

@@ -1,0 +1,282 @@
+"""A server over HTTP in the test's own trio loop: it keeps what it is asked, and answers by a
+script, piece by piece, when the test wants it.
+
+    async def script(asked: Asked, reply: Reply) -> None:
+        await reply.open()
+        await reply.event(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+        await reply.close()
+
+    async with upstream(script) as server:
+        with recording(cassette, server.url): ...
+    assert len(server.asked) == 1
+
+Nothing is normalised: heads are kept as they came, answers are the bytes that the script says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import h11
+import trio
+
+from tests.helpers import progress, response
+
+from .raw_http import Headers
+
+RESET = struct.pack("ii", 1, 0)
+_READ = 1 << 16
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One whole request, and the number of the connection that it came on."""
+
+    connection: int
+    method: str
+    target: str
+    headers: Headers
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a field, if there is one."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+    @property
+    def message(self) -> Any:
+        """The body, decoded."""
+        return json.loads(self.body)
+
+
+class Reply:
+    """The answer to one request: every method writes at once, and no more than it says."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+        self.kept = False
+        """Whether the answer is whole, and another request may come on its connection."""
+        self.behind = b""
+        """What came behind the request, which nobody should have sent."""
+
+    async def raw(self, data: bytes) -> None:
+        """These bytes."""
+        await self._stream.send_all(data)
+
+    async def whole(
+        self, body: bytes = b"", status: int = 200, media: str = "application/json", **fields: str
+    ) -> None:
+        """A whole answer; `fields` are header fields, with `_` for `-`."""
+        fields = {"content_type": media, "content_length": str(len(body)), **fields}
+        await self.raw(head(status, **fields) + body)
+        self.kept = True
+
+    def last_word(self, body: bytes) -> None:
+        """A whole answer, and the connection is closed, unannounced, before anything can come."""
+        assert isinstance(self._stream, trio.SocketStream)
+        media = "application/json"
+        answer = head(200, content_type=media, content_length=str(len(body))) + body
+        assert os.write(self._stream.socket.fileno(), answer) == len(answer)
+        self._stream.socket.close()
+
+    async def open(self, **fields: str) -> None:
+        """The head of an event stream."""
+        await self.raw(head(200, content_type=STREAM, transfer_encoding="chunked", **fields))
+
+    async def event(self, data: bytes, prefix: bytes = b"") -> None:
+        """One server-sent event; `prefix` are the lines before its data."""
+        block = b"%bdata: %b\n\n" % (prefix, data)
+        await self.raw(b"%x\r\n%b\r\n" % (len(block), block))
+
+    async def close(self) -> None:
+        """The end of the stream, as it should be."""
+        await self.raw(b"0\r\n\r\n")
+        self.kept = True
+
+    async def hang_up(self, *, reset: bool = False) -> None:
+        """Closes the connection here and now."""
+        if reset:
+            assert isinstance(self._stream, trio.SocketStream)
+            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        await trio.aclose_forcefully(self._stream)
+
+    async def left(self) -> float:
+        """Waits until the client has gone, and says when."""
+        try:
+            while data := await self._stream.receive_some(_READ):
+                self.behind += data
+        except trio.BrokenResourceError:
+            pass
+        return trio.current_time()
+
+
+STREAM = "text/event-stream"
+Script = Callable[[Asked, Reply], Awaitable[None]]
+
+
+def head(status: int, **fields: str) -> bytes:
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+    return "\r\n".join([f"HTTP/1.1 {status} Because", *lines, "", ""]).encode("latin-1")
+
+
+@dataclass
+class Upstream:
+    """A listening server: all that it was asked, in order."""
+
+    script: Script
+    url: str = ""
+    asked: list[Asked] = field(default_factory=list)
+    torn: list[str] = field(default_factory=list)
+    """What came and was no request, or not a whole one."""
+    connections: int = 0
+    _more: trio.Event = field(default_factory=trio.Event)
+
+    async def got(self, whole: int, torn: int = 0) -> None:
+        """Waits until so many requests have come."""
+        while len(self.asked) < whole or len(self.torn) < torn:
+            await self._more.wait()
+
+    def bodies(self) -> list[bytes]:
+        return [asked.body for asked in self.asked]
+
+    async def serve(self, stream: trio.abc.Stream) -> None:
+        """One connection, until either side has had enough."""
+        self.connections += 1
+        number, rest = self.connections, b""
+        try:
+            while True:
+                asked, rest = await self._next(stream, number, rest)
+                if asked is None:
+                    break
+                self.asked.append(asked)
+                self._came()
+                reply = Reply(stream)
+                await self.script(asked, reply)
+                rest += reply.behind
+                if not reply.kept:
+                    break
+        except (trio.BrokenResourceError, trio.ClosedResourceError, ssl.SSLError):
+            pass  # it went away in the middle, which many tests are about
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    def _came(self) -> None:
+        self._more.set()
+        self._more = trio.Event()
+
+    async def _next(
+        self, stream: trio.abc.Stream, number: int, data: bytes
+    ) -> tuple[Asked | None, bytes]:
+        parser = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
+        came, request, body = data, None, b""
+        if data:
+            parser.receive_data(data)
+        while True:
+            try:
+                event = parser.next_event()
+            except h11.RemoteProtocolError as error:
+                self.torn.append(f"{error}: {came[:200]!r}")
+                self._came()
+                return None, b""
+            match event:
+                case h11.Request():
+                    request = event
+                case h11.Data():
+                    body += bytes(event.data)
+                case h11.EndOfMessage():
+                    assert request is not None
+                    return _asked(number, request, body), parser.trailing_data[0]
+                case h11.NEED_DATA:
+                    more = bytes(await stream.receive_some(_READ))
+                    came += more
+                    parser.receive_data(more)
+                case _:
+                    return None, b""
+
+
+def _asked(number: int, request: h11.Request, body: bytes) -> Asked:
+    headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers.raw_items()]
+    target = request.target.decode("latin-1")
+    return Asked(number, request.method.decode(), target, headers, body)
+
+
+@asynccontextmanager
+async def upstream(
+    script: Script, *, path: str = "/mcp", context: ssl.SSLContext | None = None
+) -> AsyncIterator[Upstream]:
+    """A server that listens on this machine for as long as the block lasts."""
+    server = Upstream(script)
+
+    async def serve(stream: trio.SocketStream) -> None:
+        if context is None:
+            await server.serve(stream)
+        else:
+            secure = trio.SSLStream(stream, context, server_side=True, https_compatible=True)
+            await server.serve(secure)
+
+    [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=1024)
+    scheme = "http" if context is None else "https"
+    server.url = f"{scheme}://127.0.0.1:{listener.socket.getsockname()[1]}{path}"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, serve, [listener])
+        yield server
+        nursery.cancel_scope.cancel()
+
+
+async def answers_all(asked: Asked, reply: Reply) -> None:
+    """A script: every request gets an answer in JSON, everything else 202, or 200 where it is not
+    MCP's.
+    """
+    try:
+        message = asked.message
+    except ValueError:
+        await reply.whole(b"hello", media="text/plain")
+        return
+    if isinstance(message, dict) and "id" in message:
+        await reply.whole(response(message["id"], {"given": message.get("params")}))
+    else:
+        await reply.whole(status=202)
+
+
+@dataclass
+class Marking:
+    """A script: sessions, and in every answer and every progress the name of the client that
+    opened the session.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    async def __call__(self, asked: Asked, reply: Reply) -> None:
+        message = asked.message
+        session = asked.header("mcp-session-id") or ""
+        match message["method"]:
+            case "initialize":
+                session = f"session-of-{message['params']['clientInfo']['name']}"
+                self.names[session] = message["params"]["clientInfo"]["name"]
+                result = {
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": self.names[session], "version": "1"},
+                }
+                await reply.whole(response(message["id"], result), mcp_session_id=session)
+            case "tools/call":
+                await self._call(message, self.names[session], reply)
+            case _:
+                await reply.whole(status=202)
+
+    async def _call(self, message: Any, name: str, reply: Reply) -> None:
+        params = message["params"]
+        said = f"{name} {params['arguments']['n']}"
+        token = params["_meta"]["progressToken"]
+        await reply.open()
+        await reply.event(progress(token, params["arguments"]["n"]))
+        await trio.lowlevel.checkpoint()
+        await reply.event(response(message["id"], {"content": [{"type": "text", "text": said}]}))
+        await reply.close()
