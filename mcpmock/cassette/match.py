@@ -92,17 +92,23 @@ class Matcher:
         self._order = deque(i for i, event in self.score.client.items() if event.in_order)
 
     def find(
-        self, frame: Frame, head: HttpRequest | None = None, tier: int | None = None
+        self,
+        frame: Frame,
+        head: HttpRequest | None = None,
+        *,
+        tier: int | None = None,
+        asked: Asked | None = None,
     ) -> Match | None:
         """The first unused client event that a live frame stands for, or a live request by its body
-        and its head; at the strictest tier that has one, or at this one.
+        and its head; at the strictest tier that has one, or at this one. `asked` is what
+        `keys.asked_of` says of it, if that is known.
         """
         content = frame.content
         tiers = self.tiers_for(frame, head) if tier is None else (tier,)
         if isinstance(content, Opaque | StreamEnd | Response):
             found = (self._find_alike(frame, head, tier) for tier in tiers)
         else:
-            live = asked_of(frame, head)
+            live = asked or asked_of(frame, head)
             if live is None:
                 return None
             request = isinstance(content, Request)
@@ -156,8 +162,11 @@ class Matcher:
         return range(min(self.tiers, HEADER_TIER) if headless else self.tiers)
 
     def _find_asked(self, live: Asked, request: bool, tier: int) -> Match | None:
-        firsts = (self._first_unused(live, tier, key) for key in _keys(live, tier))
-        exact = min((index for index in firsts if index is not None), default=None)
+        exact: int | None = None
+        for key in _keys(live, tier):
+            first = self._first_unused(live, tier, key)
+            if first is not None and (exact is None or first < exact):
+                exact = first
         if exact is not None and not self._allowed(exact, request):
             exact = None
         for index in self._variables():
@@ -191,7 +200,7 @@ class Matcher:
         while alike.first < len(indices) and indices[alike.first] in used:
             alike.first += 1
         for index in islice(indices, alike.first, None):
-            if index not in used and self._eligible(index, live, tier):
+            if index not in used and (tier < HEADER_TIER or self._eligible(index, live, tier)):
                 return index
         return None
 

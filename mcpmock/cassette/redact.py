@@ -34,6 +34,7 @@ PLACEHOLDER = b"mcpmock:secret:"
 HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
 """A placeholder: on replay a variable, which the first live value binds."""
 
+_REMEMBERED = 4096
 _WORD = re.compile(rb"[\w-]{16,}")
 _SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema"}
 
@@ -47,6 +48,8 @@ class Redactor:
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
     _session_ids: set[bytes] = attrs.field(factory=set)
     """Servers write them into messages too, and there no name gives them away."""
+    _shown: dict[tuple[str | None, str], tuple[str, int]] = attrs.field(factory=dict)
+    """What header fields and targets became, and how much of them was replaced: they repeat."""
 
     suspicious = staticmethod(suspicious)
 
@@ -141,9 +144,18 @@ class Redactor:
         """The value of a header field, or a target."""
         from .redact_heads import in_field, in_url, unwrapped  # a recorder of stdio has no need
 
-        raw = text.encode("utf-8", "surrogateescape")
-        found = in_url(raw) if field is None else in_field(field, raw)
-        return self._replaced(raw, found, unwrapped).decode("utf-8", "surrogateescape")
+        seen = self._shown.get((field, text))
+        if seen is None:
+            before = self.count
+            raw = text.encode("utf-8", "surrogateescape")
+            found = in_url(raw) if field is None else in_field(field, raw)
+            shown = self._replaced(raw, found, unwrapped).decode("utf-8", "surrogateescape")
+            if len(self._shown) >= _REMEMBERED:
+                self._shown.clear()
+            seen = self._shown[field, text] = shown, self.count - before
+        else:
+            self.count += seen[1]
+        return seen[0]
 
     def _json(self, raw: bytes, kind_of: Callable[[Sequence[str | int]], str | None]) -> bytes:
         found: list[tuple[Span, bytes]] = []
@@ -192,8 +204,9 @@ class Redactor:
         self.count += 1
         value = decode(b'"' + secret + b'"') if b"\\" in secret else None
         key = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
-        if kind == SESSION_ID:
+        if kind == SESSION_ID and key not in self._session_ids:
             self._session_ids.add(key)
+            self._shown.clear()  # it may stand in any of them
         if key not in self._known:
             self._known[key] = PLACEHOLDER + b"%b:%d" % (kind.encode(), len(self._known) + 1)
         return self._known[key]

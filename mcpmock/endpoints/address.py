@@ -87,7 +87,7 @@ def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> 
         except BaseException as error:
             await trio.aclose_forcefully(stream)
             if isinstance(error, trio.BrokenResourceError):
-                raise OSError(f"no TLS connection: {_why(error)}") from error
+                raise OSError("no TLS connection") from error
             raise
         return secured
 
@@ -172,8 +172,12 @@ def _why(error: BaseException) -> str:
         error = cause
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"certificate not trusted: {error.verify_message}"
-    if isinstance(error, OSError) and error.errno and error.errno > 0:
-        return os.strerror(error.errno)  # trio says more, all of which is said already
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"certificate not trusted: {error.verify_message}"
+        case ssl.SSLError():  # its numbers are not the system's
+            return f"no TLS connection: {error.reason or error}"
+        case OSError(errno=int(number)) if number > 0:
+            return os.strerror(number)  # trio says more, all of which is said already
+        case _:
+            return getattr(error, "strerror", None) or str(error) or type(error).__name__

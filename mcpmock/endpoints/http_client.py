@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-import h11
 import trio
 
 from mcpmock.errors import McpMockError
@@ -36,13 +35,12 @@ from mcpmock.transports.heads import Upstream, for_upstream, path_and_query
 from .address import Connections
 from .channel import ROOM, MessageChannel, Receive
 from .http_flow import Outflow, Wire
-from .http_wire import HEAD_LIMIT, RequestWriter
+from .http_wire import RequestWriter, ResponseReader
 
 PATIENCE = 2.0
 """Seconds that exchanges have to end once there will be no new ones."""
 _AT_ONCE = 1 << 16
 """A request of so many bytes is written before its answer is read; a longer one meanwhile."""
-_HOST = [("Host", "upstream")]
 
 
 class _Exchange:
@@ -63,8 +61,7 @@ class _Exchange:
         self._upstream = upstream
         self._leave = leave
         self._writer = RequestWriter(request)
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
-        self._method = request.method
+        self._reader = ResponseReader(request.method)
         self._wrong = ""
         self._connecting = trio.CancelScope()
         self._wire: Wire | None = None
@@ -126,8 +123,6 @@ class _Exchange:
 
     def _use(self, wire: Wire) -> None:
         self._wire = wire
-        self._parser.send(h11.Request(method=self._method, target="/", headers=_HOST))
-        self._parser.send(h11.EndOfMessage())
         self.out.attach(wire)
         self._move()
 
@@ -138,46 +133,33 @@ class _Exchange:
             self._connections.start(self.out.run, self._wire)
 
     async def _hear(self) -> list[Frame]:
-        frames: list[Frame] = []
-        while True:
-            try:
-                event = self._parser.next_event()
-            except h11.RemoteProtocolError as error:
-                return frames + self._broken_off(error)
-            match event:
-                case h11.Response():
-                    frames.append(self._head(event))
-                case h11.Data():
-                    assert self._body is not None
-                    frames += _relative(self._body.feed(bytes(event.data)))
-                case h11.EndOfMessage():
-                    assert self._body is not None
-                    return frames + self._body.end() + self._end("eof")
-                case h11.NEED_DATA if frames:
-                    return frames
-                case h11.NEED_DATA:
-                    await self._read()
-                case _:
-                    pass  # 100 Continue and its like are between the server and us
-
-    async def _read(self) -> None:
         assert self._wire is not None
-        try:
-            data = await self._wire.read()
-        except trio.BrokenResourceError:
-            data, self._gone = b"", "reset"
-        if not data:
-            self._gone = self._gone or "closed"
-        self._parser.receive_data(bytes(data))
+        frames: list[Frame] = []
+        while not frames:
+            try:
+                data = await self._wire.read()
+            except trio.BrokenResourceError:
+                data, self._gone = b"", "reset"
+            if not data:
+                self._gone = self._gone or "closed"
+            try:
+                for part in self._reader.feed(bytes(data)):
+                    frames += self._frames(part)
+            except ValueError as error:
+                return frames + self._broken_off(error)
+            if self._reader.done:
+                assert self._body is not None
+                return frames + self._body.end() + self._end("eof")
+        return frames
 
-    def _head(self, event: h11.Response) -> Frame:
-        raw = event.headers.raw_items()
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
-        response = HttpResponse(event.status_code, event.reason.decode("latin-1"), headers)
-        self._body = BodyReader.of_response(self.number, response, mcp=self.mcp)
-        return Frame(S2C, fact=response, exchange=self.number)
+    def _frames(self, part: HttpResponse | bytes) -> list[Frame]:
+        if isinstance(part, HttpResponse):
+            self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
+            return [Frame(S2C, fact=part, exchange=self.number)]
+        assert self._body is not None
+        return _relative(self._body.feed(part))
 
-    def _broken_off(self, error: h11.RemoteProtocolError) -> list[Frame]:
+    def _broken_off(self, error: ValueError) -> list[Frame]:
         if self._body is not None:
             return self._body.cut() + self._end(self._gone or "reset")
         if self._gone:
@@ -195,10 +177,8 @@ class _Exchange:
 
     def _end(self, how: str, told: str | None = None) -> list[Frame]:
         """It is over; `told` is what the client hears of how."""
-        parser = self._parser
-        states = (parser.our_state, parser.their_state)
-        clean = states == (h11.DONE, h11.DONE) and not parser.trailing_data[0]
-        self._finish(again=clean and how == "eof" and not self._gone and self.out.done)
+        again = how == "eof" and self._reader.again and not self._gone and self.out.done
+        self._finish(again=again)
         return [Frame(S2C, fact=ExchangeEnd(told or how), exchange=self.number)]
 
     def _finish(self, *, again: bool = False) -> None:
@@ -240,12 +220,14 @@ class HttpClientChannel(MessageChannel):
     async def another_receiver(self) -> Receive:
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._new:
-            if self._closed or (self._until is not None and not self._exchanges):
+            if self._closed:
                 raise trio.EndOfChannel
-            with trio.CancelScope(deadline=self._until or float("inf")) as scope:
+            if self._until is None:
                 await self._changed.park()
-            if scope.cancelled_caught:
-                self._abort_all()
+            elif self._exchanges:
+                await self._let_end(self._until)
+            else:
+                raise trio.EndOfChannel
         return self._new.popleft()
 
     async def receive(self) -> list[Frame]:
@@ -320,7 +302,14 @@ class HttpClientChannel(MessageChannel):
 
     def _leave(self, number: int) -> None:
         del self._exchanges[number]
-        self._changed.unpark_all()
+        if self._until is not None:
+            self._changed.unpark_all()
+
+    async def _let_end(self, deadline: float) -> None:
+        with trio.move_on_at(deadline) as scope:
+            await self._changed.park()
+        if scope.cancelled_caught:
+            self._abort_all()
 
     def _abort_all(self) -> None:
         for exchange in list(self._exchanges.values()):

@@ -20,7 +20,6 @@ from mcpmock.protocol.messages import (
     ExchangeEnd,
     Frame,
     HttpBody,
-    HttpRequest,
     HttpResponse,
 )
 from mcpmock.transports.body import BodyReader
@@ -30,7 +29,7 @@ from mcpmock.transports.reception import Reception
 
 from .channel import ROOM
 from .http_flow import READ_SIZE, Inbox, Outflow, Wire
-from .http_wire import HEAD_LIMIT, RequestBody, ResponseWriter, request_of
+from .http_wire import HEAD_LIMIT, RequestBody, RequestHead, ResponseWriter
 
 HEAD_PATIENCE = 30.0
 """Seconds that a client has for the head of a request, from its connecting or its first byte."""
@@ -64,13 +63,14 @@ class Exchange:
     of it.
     """
 
-    def __init__(self, number: int, request: HttpRequest, connection: Connection) -> None:
+    def __init__(self, number: int, head: RequestHead, connection: Connection) -> None:
         self.number = number
-        self.request = request
+        self.request = head.request
         self.inbox = Inbox()
-        self.answer = ResponseWriter(request.method)
+        self.answer = ResponseWriter(head.request.method, closing=head.closing)
+        self.answer.http_1_1 = head.http_1_1
         self.whole = False
-        self.waits = _says(request, "expect", "100-continue")
+        self.waits = head.waits
         self.opened = False
         self.leave: Callable[[int], object] = lambda _: None
         """Called with the number when the exchange is over."""
@@ -189,7 +189,8 @@ class Connection:
             return
         self._exchange = None
         exchange.over()
-        self._turn.unpark_all()
+        if self._turn:
+            self._turn.unpark_all()
         answer = exchange.answer
         if answer.ended != "eof" or not answer.begun:
             self._cut(reset=answer.ended == "reset")
@@ -286,15 +287,14 @@ class Connection:
         del self._input[:length]
         if wrong := lint(head):
             raise _Refused(refusal(400, "Bad Request", wrong))
-        request, version = request_of(head)
+        asked = RequestHead(head)
+        request = asked.request
         self._method = request.method
         mcp = self._desk.reception.is_mcp(request)
         self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
-        self._stop(self._desk.too_long(int(request.header("content-length") or 0)))
-        exchange = Exchange(next(self._desk.numbers), request, self)
-        exchange.answer.http_1_1 = version == "HTTP/1.1"
-        exchange.answer.closing = version != "HTTP/1.1" or _says(request, "connection", "close")
-        source = RequestBody(head, request, self._input)
+        self._stop(self._desk.too_long(asked.length))
+        exchange = Exchange(next(self._desk.numbers), asked, self)
+        source = RequestBody(asked, self._input)
         body = BodyReader.of_request(exchange.number, request, mcp=mcp)
         return await self._take(exchange, source, body) and await self._attend(exchange)
 
@@ -366,12 +366,6 @@ class Connection:
             await self._linger()
             return False
         return True
-
-
-def _says(request: HttpRequest, name: str, option: str) -> bool:
-    """Whether a field that is a list has this in it."""
-    values = [value for field, value in request.headers if field.lower() == name]
-    return any(option == one.strip().lower() for value in values for one in value.split(","))
 
 
 def _frames_of(refusal: Refusal) -> list[Frame]:

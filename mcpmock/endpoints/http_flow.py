@@ -47,7 +47,8 @@ class Inbox:
                 raise trio.EndOfChannel
             await self._changed.park()
         frames, self._frames, self._held = self._frames, [], 0
-        self._changed.unpark_all()
+        if self._changed:
+            self._changed.unpark_all()
         return frames
 
     async def below(self, bound: int) -> None:
@@ -152,7 +153,8 @@ class Outflow:
     def end(self) -> None:
         """Nothing more is put."""
         self.ended = True
-        self._filled.unpark()
+        if self._filled:
+            self._filled.unpark()
 
     def drop(self) -> None:
         """What is held goes nowhere, nor what is put."""

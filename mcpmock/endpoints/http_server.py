@@ -5,8 +5,9 @@ Which exchange belongs to which conversation, `transports.reception` says; the b
 stops nobody but the source of its own answer. The runner stands above.
 
 Frames for an exchange that is over go nowhere, silently: clients leave all the time. Where a
-conversation has ended and its clients do not know, they hear 404 in a session (MCP's word for one
-that is gone: initialize again), 503 where there is none, and 503 to what still waits for an answer.
+session has ended and its clients do not know, they hear 404 (MCP's word for one that is gone:
+initialize again), and 503 to what still waits for an answer. What belongs to no session begins
+another conversation instead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from .http_connection import Connection, Desk, Exchange, refusal
 _TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _BACK_OFF = 0.05
 _NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
-_NO_SERVER_ANY_MORE = refusal(503, "Service Unavailable", "the server behind this has ended")
 
 
 def _tell(error: BaseException) -> None:
@@ -132,10 +132,19 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         self._closed = False
         self._connections: set[Connection] = set()
         self._channels: dict[int, HttpServerChannel] = {}
-        self._alone_seen = False
         self._newest = NO_SESSION
         self._new: deque[HttpServerChannel] = deque()
         self._changed = trio.lowlevel.ParkingLot()
+
+    @property
+    def reception(self) -> Reception:
+        return self._desk.reception
+
+    @property
+    def authorities(self) -> list[str]:
+        """What clients on this machine call us, as `host:port`."""
+        port = self._desk.doorkeeper.port
+        return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
     async def run(self) -> None:
         """Serves whoever connects, until it is closed."""
@@ -197,7 +206,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         channel = self._channels.get(number)
         if channel is None:
             if not self._is_new(number):
-                return _NO_SERVER_ANY_MORE if number == NO_SESSION else _NO_SESSION_ANY_MORE
+                return _NO_SESSION_ANY_MORE
             channel = HttpServerChannel(number, self._desk.reception, self._leave)
             self._channels[number] = channel
             self._new.append(channel)
@@ -207,12 +216,11 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
 
     def _is_new(self, number: int) -> bool:
         """Whether a conversation that is not open begins; else it has ended. Sessions are numbered
-        in the order in which they open.
+        in the order in which they open; what belongs to none can always begin anew.
         """
         if number == NO_SESSION:
-            new, self._alone_seen = not self._alone_seen, True
-        else:
-            new, self._newest = number > self._newest, max(number, self._newest)
+            return True
+        new, self._newest = number > self._newest, max(number, self._newest)
         return new
 
     def _leave(self, number: int) -> None:

@@ -8,6 +8,7 @@ are of one kind, exchanges pass as they are, else rule sets make bare messages o
 from __future__ import annotations
 
 import secrets
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
@@ -93,7 +94,7 @@ class Command:
     command: Sequence[str]
     kind: Kind | None = None
 
-    async def open(self) -> MessageChannel:
+    async def open(self, front: HttpListener | None = None) -> MessageChannel:  # noqa: ARG002
         return await start_process(self.command)
 
     def rules(self, numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
@@ -117,8 +118,16 @@ class Url:
         guessed = Kind.SSE if path.endswith("/sse") else Kind.STREAMABLE_HTTP
         return cls(upstream, kind or guessed, headers or [])
 
-    async def open(self) -> MessageChannel:
-        return HttpClientChannel(connector(self.upstream), self.upstream)
+    async def open(self, front: HttpListener | None = None) -> MessageChannel:
+        """`front` is where the exchanges come from that are passed on; None where all of them are
+        made up.
+        """
+        connect = connector(self.upstream)
+        if front is None:
+            return HttpClientChannel(connect, self.upstream)
+        return HttpClientChannel(
+            connect, self.upstream, own=front.authorities, is_mcp=front.reception.is_mcp
+        )
 
     def rules(self, numbers: Iterator[int]) -> list[Stage]:
         """From bare messages to its exchanges and back."""
@@ -140,11 +149,22 @@ Converse = Callable[[HttpServerChannel], Awaitable[None]]
 
 
 async def serve(listener: HttpListener, converse: Converse, signals: AsyncIterator[int]) -> int:
-    """Hands every conversation to `converse` until we are told to stop; gives the exit status."""
+    """Hands every conversation to `converse` until we are told to stop; gives the exit status.
+
+    Where a mistake of ours ends a conversation, the others go on.
+    """
     stopped_by = 0
+
+    async def isolated(client: HttpServerChannel) -> None:
+        try:
+            await converse(client)
+        except* Exception:  # noqa: BLE001 (law 6, for conversations: one of many)
+            traceback.print_exc()
+            await client.aclose()
+
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run)
-        nursery.start_soon(trio.serve_listeners, converse, [listener])
+        nursery.start_soon(trio.serve_listeners, isolated, [listener])
         async for signum in signals:
             stopped_by = signum
             break

@@ -36,7 +36,7 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
 
             async def converse(client: HttpServerChannel) -> None:
                 pipeline = Pipeline([taking.recorder(client.conversation)])
-                await run(Session(pipeline, client, await server.open()))
+                await run(Session(pipeline, client, await server.open(listener)))
 
             async with taking.recorded(kind.value, server.upstream.url):
                 return await serve(listener, converse, signals)

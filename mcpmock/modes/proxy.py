@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
-from .ends import PATHS, Command, Listening, Server, numbers, serve, server_rules
+from .ends import PATHS, Listening, Server, Url, numbers, serve, server_rules
 from .http import ALONE
 from .stdio import run_stdio
 from .stopping import taking_signals
@@ -29,21 +29,23 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
             channel = await server.open()
             return await run_stdio(server.rules(numbers()), signals, server=channel)
     kind = listening.kind or server.kind or Kind.STREAMABLE_HTTP
-    target = PATHS[kind] if isinstance(server, Command) else server.upstream.target
-
-    async def converse(client: HttpServerChannel) -> None:
-        try:
-            channel = await server.open()
-        except McpMockError as error:
-            say(str(error))
-            await client.aclose()
-            return
-        rules: list[Stage] = []
-        if kind is not server.kind:
-            stateless = client.conversation == ALONE
-            rules = [*server_rules(kind, target, stateless=stateless), *server.rules(numbers())]
-        await run(Session(Pipeline(rules), client, channel))
-
+    alike = kind is server.kind
+    target = server.upstream.target if isinstance(server, Url) and alike else PATHS[kind]
     with taking_signals() as signals:
         async with listening.opened(kind, target, say) as listener:
+
+            async def converse(client: HttpServerChannel) -> None:
+                try:
+                    channel = await server.open(listener if alike else None)
+                except McpMockError as error:
+                    say(str(error))
+                    await client.aclose()
+                    return
+                stateless = client.conversation == ALONE
+                rules: list[Stage] = []
+                if not alike:
+                    rules += server_rules(kind, target, stateless=stateless)
+                    rules += server.rules(numbers())
+                await run(Session(Pipeline(rules), client, channel))
+
             return await serve(listener, converse, signals)

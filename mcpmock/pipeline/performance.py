@@ -32,6 +32,8 @@ from mcpmock.protocol.session import PROGRESS
 from .rendering import Identities
 from .timing import Timing
 
+_ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
+
 
 @attrs.frozen
 class Pace:
@@ -175,7 +177,8 @@ class Performance:
             if _ends_it(cue.frame) and self._is_early(place):
                 self._endings.append((due, place))
                 continue
-            self._look_again()
+            if self._endings:
+                self._look_again()
             self._played.add(place)
             self._remember(cue)
             frames += self.live.render(cue, self.matcher.bindings)
@@ -194,10 +197,9 @@ class Performance:
         self.answered += cue.answers
         if cue.answers:
             calls = self.live.calls
-            self.answered_ids.update(calls[call].id for call in cue.calls if call in calls)
-        live = None if cue.exchange is None else self.live.exchanges.get(cue.exchange)
-        if live is not None and (kind := _kind(cue)) is not None:
-            self.sent[live, kind] += 1
+            self.answered_ids.update([calls[call].id for call in cue.calls if call in calls])
+        if cue.exchange is not None and (kind := _kind(cue)) is not None:
+            self.sent[self.live.exchanges.get(cue.exchange, -1), kind] += 1
         elif not cue.calls:
             self.said.append(cue.frame.raw)
 
@@ -327,8 +329,9 @@ class Performance:
             self._chain_due[cue.chain] = due
             if _is_progress(cue.frame):
                 self._progress_due[cue.chain] = due
-            patience = self.pace.overlap_grace if cue.made_up else 0
-            heapq.heappush(self._due, (due + patience, place))
+            if cue.made_up:
+                due += self.pace.overlap_grace
+            heapq.heappush(self._due, (due, place))
 
     def _missing(self, place: int) -> bool:
         overlaps = self.score.cues[place].overlaps
@@ -356,7 +359,7 @@ def _is_progress(frame: Frame) -> bool:
 
 
 def _ends_it(frame: Frame) -> bool:
-    return isinstance(frame.fact, StreamEnd | ProcessExit | ExchangeEnd)
+    return frame.fact is not None and isinstance(frame.fact, _ENDINGS)
 
 
 def _kind(cue: Cue) -> object:

@@ -38,6 +38,7 @@ from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 
 from .answers import exchange, miss_error
 from .casting import Casting, Playing
+from .encores import Encores
 from .hearing import Heard, Hearing
 from .performance import Performance
 from .strays import (
@@ -80,8 +81,7 @@ class Player(Stage):
     missed: int = 0
     _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
-    _encores: list[Performance] = attrs.field(factory=list)
-    _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    _encores: Encores = attrs.field(init=False)
     _ready: list[Frame] = attrs.field(factory=list)
     _hearing: Hearing = attrs.field(factory=Hearing)
     _led: bool = False
@@ -89,6 +89,9 @@ class Player(Stage):
     """The client ended the session."""
     _armed: float | None = None
     _closing: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self._encores = Encores(self.casting, self._session_id, self.stateless)
 
     def begin(self, now: float) -> Iterable[Action]:
         if self.stateless:
@@ -152,17 +155,16 @@ class Player(Stage):
             performance.heard(now)
         frame = heard.frame
         match frame.content:
+            case Request() if not heard.size:
+                self._hear_request(heard, now)
             case _ if heard.size:
                 self._ready += answer_too_long(heard)
-            case Request():
-                self._hear_request(heard, now)
             case Batch() if ids_of(frame):
                 self._hear_request(heard, now)
             case StreamEnd():
                 self._hear_end(heard, now)
-            case ExchangeEnd():  # what it still had to say is said to nobody
-                left = heard.exchange or 0
-                self._encores = [e for e in self._encores if left not in e.live.recorded]
+            case ExchangeEnd() if heard.exchange is not None:
+                self._encores.left(heard.exchange)
             case Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._hear_unasked(heard, now)
             case _:
@@ -177,7 +179,7 @@ class Player(Stage):
         self._closing = self._closing or "the client closed"
 
     def _all(self, act: Callable[[Performance], object]) -> list[object]:
-        return [act(performance) for performance in (*self._cast, *self._encores)]
+        return [act(performance) for performance in (*self._cast, *self._encores.playing)]
 
     def _hear_unasked(self, heard: Heard, now: float) -> None:
         """What wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
@@ -263,7 +265,10 @@ class Player(Stage):
         if self._stubs:
             matches: list[tuple[Performance, Match]] = []
         else:
-            found = [(cast, cast.matcher.find(heard.frame, heard.head)) for cast in self._cast]
+            found = [
+                (cast, cast.matcher.find(heard.frame, heard.head, asked=live))
+                for cast in self._cast
+            ]
             matches = [(performance, match) for performance, match in found if match is not None]
         if matches:
             self._narrow(matches, live, heard.frame, now)
@@ -306,10 +311,10 @@ class Player(Stage):
         frame, head = heard.frame, heard.head
         for performance in self._cast:
             for tier in performance.matcher.tiers_for(frame, head):
-                match = None if self._stubs else performance.matcher.find(frame, head, tier)
+                match = None if self._stubs else performance.matcher.find(frame, head, tier=tier)
                 if match is not None:
                     performance.hear(match, frame, now)
-                elif self._strict or not self._encore(performance, heard, tier, now):
+                elif self._strict or not self._encores.add(performance, heard, tier, now):
                     continue
                 self._tell_tier(_method(frame), tier)
                 return True
@@ -319,26 +324,7 @@ class Player(Stage):
         """Answers once more with an answer that was given before, where that was asked for."""
         if self.casting.playing.repeats == "error" and not self._stubs:
             return False
-        return any(self._encore(performance, heard, None, now) for performance in self._cast)
-
-    def _encore(self, performance: Performance, heard: Heard, tier: int | None, now: float) -> bool:
-        matches = performance.matcher.repeats(heard.frame, heard.head, tier)
-        if not matches:
-            return False
-        what = (id(performance.score), matches[0].event.index)
-        times = self._times_asked.get(what, 0)
-        self._times_asked[what] = times + 1
-        repeats = self.casting.playing.repeats
-        last = repeats == "last" or (repeats == "error" and not self._stubs)
-        match = matches[-1] if last else matches[times % len(matches)]
-        score = performance.score.excerpt(match.event.index)
-        encore = self.casting.perform(score, self._session_id, stateless=self.stateless)
-        encore.join(performance)
-        encore.hear(match, heard.frame, now)
-        if isinstance(heard.frame.fact, HttpRequest) and self._stubs:
-            performance.live.bind(match.event, heard.frame)  # answers to others come on its stream
-        self._encores.append(encore)
-        return True
+        return any(self._encores.add(performance, heard, None, now) for performance in self._cast)
 
     def _answer_unknown(self, heard: Heard, live: Asked) -> None:
         answer = answer_lost(heard) if self._is_lost(heard) else answer_request(heard)
@@ -367,7 +353,7 @@ class Player(Stage):
         frames: list[Frame] = []
         for performance in self._performing():  # what the other candidates would say is not lost
             frames += performance.play(now)
-        self._encores = [encore for encore in self._encores if not encore.finished]
+        self._encores.settle()
         frames += self._ready  # behind what answers earlier requests of the same read
         self._ready = []
         if self.casting.playing.mute:
@@ -383,7 +369,7 @@ class Player(Stage):
             yield Wake(due)
 
     def _performing(self) -> list[Performance]:
-        return [*self._cast[:1], *self._encores]
+        return [*self._cast[:1], *self._encores.playing]
 
 
 def _method(frame: Frame) -> str:

@@ -18,6 +18,8 @@ from mcpmock.protocol.messages import HttpRequest
 
 from .heads import is_loopback, split_authority, split_origin
 
+TOKEN_FIELD = "Mcpmock-Token"
+"""Where our token can stand too: servers behind us may want an Authorization of their own."""
 # What a page may send anywhere without a preflight (Fetch, "CORS-safelisted request-header").
 _SENT_WITHOUT_ASKING = frozenset(
     ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
@@ -55,9 +57,18 @@ class Doorkeeper:
         return (
             self._host(_values(head, "host"))
             or self._origin(_values(head, "origin"))
-            or self._authorization(_values(head, "authorization"))
+            or self._authorization(head)
             or (_content_type(_values(head, "content-type")) if mcp and _is_post(head) else None)
         )
+
+    def admitted(self, head: HttpRequest) -> HttpRequest:
+        """What goes on of a request that may come in: our token is for us alone (MCP, "Security
+        Best Practices", token passthrough).
+        """
+        if self.token is None:
+            return head
+        others = [field for field in head.headers if not self._is_ours(*field)]
+        return HttpRequest(head.method, head.target, others)
 
     def _host(self, hosts: list[str]) -> Refusal | None:
         if len(hosts) != 1:
@@ -90,17 +101,24 @@ class Doorkeeper:
         shown = f"pages of {_shown(', '.join(origins))} may not send requests here"
         return _refuse(403, "Forbidden", shown, "start mcpmock with --allow-origin ORIGIN")
 
-    def _authorization(self, given: list[str]) -> Refusal | None:
-        if self.token is None:
+    def _authorization(self, head: HttpRequest) -> Refusal | None:
+        if self.token is None or any(self._is_ours(*field) for field in head.headers):
             return None
-        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        # The comparison takes as long for a token that is nearly right as for any other.
-        right = hmac.compare_digest(_bytes(token), _bytes(self.token))
-        if right and scheme.lower() == "bearer":
-            return None
-        way_out = "send Authorization: Bearer TOKEN, as mcpmock was started with"
+        way_out = f"send Authorization: Bearer TOKEN, or {TOKEN_FIELD}: TOKEN, with the one printed"
         asks = ("WWW-Authenticate", 'Bearer realm="mcpmock"')
         return _refuse(401, "Unauthorized", "no token, or a wrong one", way_out, asks)
+
+    def _is_ours(self, name: str, value: str) -> bool:
+        """Whether a field carries our token."""
+        name, value = name.lower(), value.strip()
+        if name == "authorization":
+            scheme, _, value = value.partition(" ")
+            if scheme.lower() != "bearer":
+                return False
+        elif name != TOKEN_FIELD.lower():
+            return False
+        # The comparison takes as long for a token that is nearly right as for any other.
+        return hmac.compare_digest(_bytes(value), _bytes(self.token or ""))
 
 
 def _content_type(types: list[str]) -> Refusal | None:

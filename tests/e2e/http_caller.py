@@ -58,7 +58,7 @@ class Answer:
 class Caller:
     """A connection to a server, and what it is known as there."""
 
-    stream: trio.SocketStream
+    stream: trio.abc.Stream
     authority: str
     target: str
     status: int = 0
@@ -182,6 +182,7 @@ class Caller:
     async def leave(self, *, reset: bool = False) -> float:
         """Closes the connection, and says when."""
         if reset:
+            assert isinstance(self.stream, trio.SocketStream)
             self.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         now = trio.current_time()
         await trio.aclose_forcefully(self.stream)

@@ -5,7 +5,7 @@ gives a transcript: status, headers, JSON bodies and events, with whatever diffe
 (session ids, event ids, ports, dates) masked.  It does not judge.  A server that has been put in
 the place of another, or behind something, has to give the same transcripts.
 
-    for test in tests("streamable-http"):
+    for test in all_tests("streamable-http").values():
         transcript = run(test, url)
 
 The tools are those of the workshop servers (servers/workshop.py).  The tests themselves are in
@@ -61,7 +61,7 @@ def suite(transport: str) -> Callable[[Test], Test]:
     return add
 
 
-def tests(transport: str) -> dict[str, Test]:
+def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
     from . import protocol_legacy, protocol_modern, protocol_sse  # noqa: F401
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ async def test_replayed_sessions_do_not_mix(tmp_path: Path) -> None:
 
     assert player.exit_code == 0
     assert len(found) == SESSIONS
-    assert all(len(session) >= 32 and session.isalnum() for session in found)
+    assert all(re.fullmatch(r"[-0-9a-f]{32,36}", session) for session in found)
     assert "session-of-c0" not in found
 
 

@@ -15,7 +15,7 @@ import pytest
 from .http_processes import real_server, recording, replaying
 from .parts import HTTP, SSE
 from .processes import takes
-from .protocol_suite import Transcript, run, tests
+from .protocol_suite import Transcript, all_tests, run
 from .test_sdk import needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
@@ -74,13 +74,13 @@ def _suite(name: str, transport: str, folder: Path) -> Suite:
 
 def all_of(transport: str, url: str, names: list[str] | None = None) -> dict[str, Transcript]:
     """The transcripts of all tests, or of these in this order; an error is a transcript too."""
-    found = tests(transport)
+    found = all_tests(transport)
     return {name: _safely(name, transport, url) for name in names or found}
 
 
 def _safely(name: str, transport: str, url: str) -> Transcript:
     try:
-        return run(tests(transport)[name], url)
+        return run(all_tests(transport)[name], url)
     except Exception as error:  # noqa: BLE001 -- the other tests have their say all the same
         return [{"failed": f"{type(error).__name__}: {error}"}]
 
@@ -143,7 +143,7 @@ def test_twice_against_one_replay(suite: Suite) -> None:
 
 def test_in_another_order(suite: Suite) -> None:
     """Each test finds its own part of the recording, whatever came before it."""
-    names = list(tests(suite.transport))
+    names = list(all_tests(suite.transport))
     random.Random(SEED).shuffle(names)
     with replaying(suite.cassette) as player:
         replayed = all_of(suite.transport, player.url, names)
@@ -153,7 +153,7 @@ def test_in_another_order(suite: Suite) -> None:
 
 def test_one_by_one(suite: Suite) -> None:
     """A test alone, against a replay of its own, has its transcript: a sample of them."""
-    names = list(tests(suite.transport))
+    names = list(all_tests(suite.transport))
     if not os.environ.get("MCPMOCK_E2E_ALL"):
         names = random.Random(SEED).sample(names, 6)
     replayed: dict[str, Transcript] = {}

@@ -117,7 +117,9 @@ async def test_a_server_that_does_not_take_connections(
 
 @pytest.mark.e2e
 async def test_tls() -> None:
-    """What is said arrives, from a server that is trusted; another is not spoken to."""
+    """What is said arrives, from a server that is trusted; another is not spoken to, nor is one
+    that does not speak TLS.
+    """
     authority = trustme.CA()
     server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(server_context)
@@ -133,6 +135,11 @@ async def test_tls() -> None:
         except trio.BrokenResourceError:
             pass
 
+    async def deaf(stream: trio.SocketStream) -> None:
+        await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await stream.send_eof()
+        await stream.receive_some()
+
     with trio.fail_after(LIMIT):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.serve_listeners, serve, sockets)
@@ -142,8 +149,13 @@ async def test_tls() -> None:
             assert b"hello" == await stream.receive_some()
             await stream.aclose()
 
-            with pytest.raises(OSError, match=r"certificate not trusted: "):
+            with pytest.raises(OSError, match=r"^certificate not trusted: "):
                 await connector(upstream)()
+            plain = await listen("127.0.0.1", 0)
+            nursery.start_soon(trio.serve_listeners, deaf, plain)
+            port = plain[0].socket.getsockname()[1]
+            with pytest.raises(OSError, match=r"^no TLS connection: \w+$"):
+                await connector(Upstream("https", "localhost", port))()
             nursery.cancel_scope.cancel()
 
 

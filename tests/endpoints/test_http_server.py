@@ -184,14 +184,11 @@ async def test_a_channel_that_closes_ends_what_is_open(autojump_clock: MockClock
             await channel.another_receiver()
 
 
-@pytest.mark.parametrize("sessions", [True, False])
-async def test_who_comes_late(autojump_clock: MockClock, sessions: bool) -> None:
-    """A session that has ended is 404 for those that still name it, and another may begin; without
-    sessions it is 503.
-    """
+async def test_who_comes_late(autojump_clock: MockClock) -> None:
+    """A session that has ended is 404 for those that still name it, and another may begin."""
     async with front() as door:
         client = door.connect()
-        await client.send(post(INITIALIZE if sessions else b"{}"))
+        await client.send(post(INITIALIZE))
         channel = await door.conversation()
         await first(channel)
         channel.send_nowait(of(1, SESSION, b"{}", ExchangeEnd()))
@@ -199,13 +196,30 @@ async def test_who_comes_late(autojump_clock: MockClock, sessions: bool) -> None
         await channel.aclose()
         await client.send(post(b"[1]", b"Mcp-Session-Id: abc"))
         status, text = await client.response()
-        assert (404 if sessions else 503) == status
+        assert 404 == status
         assert text.startswith(b"mcpmock: ")
 
         again = door.connect()
         await again.send(post(INITIALIZE))
         another = await door.conversation()
-        assert (3 if sessions else 2) == another.conversation
+        assert 3 == another.conversation
+
+
+async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock) -> None:
+    """Where there are no sessions nobody can be told that one has ended."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(post(b"{}"))
+        channel = await door.conversation()
+        await first(channel)
+        await channel.aclose()
+        status, _ = await client.response()
+        await door.connect().send(post(b"{}"))
+        another = await door.conversation()
+
+        assert 503 == status
+        assert another is not channel
+        assert 1 == another.conversation == channel.conversation
 
 
 class Dies:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from mcpmock.endpoints import http_wire
 from mcpmock.endpoints.http_wire import (
     RequestBody,
+    RequestHead,
     RequestWriter,
+    ResponseReader,
     ResponseWriter,
     head_bytes,
-    request_of,
 )
 from mcpmock.protocol.messages import ExchangeEnd, HttpBody, HttpRequest, HttpResponse, SseMeta
-from tests.endpoints.http_talking import EVENTS, JSON, chunked, of, ok, post
+from tests.endpoints.http_talking import EVENTS, JSON, answer, chunked, of, ok, post
 
 MANY = 3_000
 
@@ -53,10 +57,36 @@ def test_reading_a_request() -> None:
     """A request's head says what it says, spelling kept, white space around values gone."""
     head = b"POST /a?b=c HTTP/1.0\r\nhOst: \t x:1 \r\nA:\r\nB: \xe9,\t1\r\n\r\n"
 
-    assert (
-        HttpRequest("POST", "/a?b=c", [("hOst", "x:1"), ("A", ""), ("B", "é,\t1")]),
-        "HTTP/1.0",
-    ) == request_of(head)
+    read = RequestHead(head)
+
+    assert read.request == HttpRequest(
+        "POST", "/a?b=c", [("hOst", "x:1"), ("A", ""), ("B", "é,\t1")]
+    )
+    assert (False, True, False, 0) == (read.http_1_1, read.closing, read.chunked, read.length)
+
+
+@pytest.mark.parametrize(
+    ("fields", "closing"),
+    [
+        (b"", False),
+        (b"Connection: keep-alive\r\n", False),
+        (b"Connection: closed\r\n", False),
+        (b"Connection: Close\r\n", True),
+        (b"connection: a, close ,b\r\n", True),
+        (b"Connection: close\r\nConnection: a\r\n", True),
+    ],
+)
+def test_whether_another_request_comes(fields: bytes, closing: bool) -> None:
+    """A client says that none comes in any of its Connection fields."""
+    assert closing == RequestHead(b"GET / HTTP/1.1\r\n%b\r\n" % fields).closing
+
+
+@pytest.mark.parametrize(("version", "waits"), [(b"1.1", True), (b"1.0", False)])
+def test_waiting_for_a_word(version: bytes, waits: bool) -> None:
+    """An old client does not know what it says (RFC 9110, 10.1.1)."""
+    head = b"POST / HTTP/%b\r\nExpect: 100-Continue\r\n\r\n" % version
+
+    assert waits == RequestHead(head).waits
 
 
 BODIES = {
@@ -76,8 +106,7 @@ def test_bodies_end_where_they_end(name: str) -> None:
     expected = b"{}" * 10 if b"{}" in whole else b""
     at = whole.index(b"\r\n\r\n") + 4
     for split in range(at, len(whole) + 1):
-        request, _ = request_of(whole[:at])
-        body = RequestBody(whole[:at], request, bytearray(whole[at:split]))
+        body = RequestBody(RequestHead(whole[:at]), bytearray(whole[at:split]))
         found = body.take()
         if not body.done:
             body.behind += whole[split:]
@@ -94,7 +123,7 @@ def test_bodies_end_where_they_end(name: str) -> None:
 def test_bad_chunks(bad: bytes) -> None:
     """What is no chunk is an error."""
     head = chunked().removesuffix(b"0\r\n\r\n")
-    body = RequestBody(head, request_of(head)[0], bytearray(bad))
+    body = RequestBody(RequestHead(head), bytearray(bad))
 
     with pytest.raises(ValueError):
         body.take()
@@ -258,3 +287,90 @@ def test_no_status_of_an_answer(status: int) -> None:
     """A status that would not end the exchange is not written."""
     with pytest.raises(ValueError):
         ResponseWriter("GET").write(of(1, HttpResponse(status, "", []), ExchangeEnd()))
+
+
+LINES = b"HTTP/1.1 200 OK\r\nA: b\r\nA:  c \r\n"
+RESPONSES = {
+    "counted": answer(b"{}" * 10),
+    "empty": answer(b""),
+    "no reason": answer(b"{}", b"200"),
+    "an empty reason": answer(b"{}", b"200 "),
+    "a long reason": answer(b"{}", b"599 \xe9 \t\xff?"),
+    "chunks": LINES + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n1\r\n \r\n0\r\n\r\n",
+    "trailers": LINES + b"transfer-encoding: Chunked\r\n\r\n2\r\n{}\r\n0\r\nX: 1\r\n\r\n",
+    "closing": LINES + b"Connection: x, Close\r\nContent-Length: 2\r\n\r\n{}",
+    "keeping": LINES + b"Connection: keep-alive\r\nContent-Length: 2\r\n\r\n{}",
+    "more behind": answer(b"{}") + b"x",
+    "more behind chunks": LINES + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nx",
+    "no content": b"HTTP/1.1 204 No Content\r\nA:\r\n\r\n",
+    "no length": LINES + b"\r\n{}",
+    "HTTP/1.0": b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    "folded": LINES + b" d\r\nContent-Length: 2\r\n\r\n{}",
+    "bare LF": b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}",
+    "both framings": LINES + b"Content-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "one length twice": LINES + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+    "a list of lengths": LINES + b"Content-Length: 2, 2\r\n\r\n{}",
+    "early hints": b"HTTP/1.1 103 Early\r\nA: b\r\n\r\n" + answer(b"{}"),
+    "a control character": LINES + b"B: \x01\r\nContent-Length: 2\r\n\r\n{}",
+    "two lengths": LINES + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    "another coding": LINES + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+    "a signed length": LINES + b"Content-Length: +2\r\n\r\n{}",
+    "NUL": LINES + b"B: \0\r\nContent-Length: 2\r\n\r\n{}",
+    "no HTTP": b"SSH-2.0-OpenSSH\r\n\r\n",
+    "cut off": answer(b"{}")[:-1],
+    "cut off in a chunk": LINES + b"Transfer-Encoding: chunked\r\n\r\n3\r\n{}",
+    "no chunk": LINES + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}xx",
+    "cut off in the head": LINES,
+    "nothing": b"",
+}
+
+
+def heard(*reads: bytes) -> tuple[HttpResponse | None, bytes, bool, bool]:
+    """Head and body, whether that was all, and whether another may follow."""
+    reader = ResponseReader("GET")
+    head, body = None, b""
+    try:
+        for read in (*filter(None, reads), b""):
+            for part in reader.feed(read):
+                if isinstance(part, HttpResponse):
+                    head = part
+                else:
+                    body += part
+            if reader.done:
+                break
+    except ValueError:
+        return head, body, False, False
+    return head, body, reader.done, reader.again
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_answers_read_as_h11_reads_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However its bytes come, an answer is what h11 says that it is."""
+    data = RESPONSES[name]
+    with monkeypatch.context() as patched:
+        patched.setattr(http_wire, "_PLAIN", re.compile(rb"(?!)"))
+        expected = heard(data)
+    # Bytes that come by themselves behind the end are found when the connection is used again.
+    ends = [(), (True,)][name.startswith("more behind")]
+
+    for split in range(len(data) + 1):
+        got = heard(data[:split], data[split:])
+        assert expected[:3] == got[:3]
+        assert got[3] in (expected[3], *ends)
+
+
+def test_plain_answers_need_no_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual ones are read without h11's reading of heads."""
+    monkeypatch.setattr(http_wire, "_asked", None)
+
+    for name in ("counted", "empty", "chunks", "closing", "no content"):
+        assert heard(RESPONSES[name])[2], name
+
+
+@pytest.mark.parametrize("data", [answer(b"{}")[:-2], RESPONSES["no length"][:-2]])
+def test_the_answer_to_head_has_no_body(data: bytes) -> None:
+    """Whatever its head says."""
+    reader = ResponseReader("HEAD")
+
+    assert 1 == len(list(reader.feed(data)))
+    assert (True, True) == (reader.done, reader.again)

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.cassette.bare import bare
 from mcpmock.cassette.match import Miss
 from mcpmock.pipeline.player import Casting, Note, Player, Playing
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import Frame
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
@@ -22,7 +22,6 @@ from tests.helpers import (
     c,
     call,
     cassette,
-    ends,
     error,
     get,
     in_session,
@@ -229,16 +228,6 @@ def test_strict_order() -> None:
     assert '"code":-32099' in got(played, 7, call(1, "y"))[1]
     assert f"8 {JSON}" == got(played, 8, call(1, "x"))[0]
     assert 1 == player_of(played).missed
-
-
-def test_a_client_that_left_leaves_nothing_behind() -> None:
-    """Of a repeated stream nothing is kept once its client is gone."""
-    played = alone(get(1), opens(1))
-    for x in (10, 11, 12):
-        played.hears(x, get(x))
-        played.hears(x, [ends(x, "closed", C2S)])
-
-    assert [] == player_of(played)._encores
 
 
 def test_another_transport_as_bare_messages() -> None:

@@ -194,7 +194,7 @@ def test_any_of_several_content_types() -> None:
         (["Bearer S3CRET"], 401),
         (["Basic s3cret"], 401),
         (["Bearer \xe9\udc80"], 401),
-        (["Bearer s3cret", "Bearer s3cret"], 401),
+        (["Bearer theirs", "Bearer s3cret"], None),
     ],
 )
 def test_token(values: list[str], expected: int | None) -> None:
@@ -206,6 +206,25 @@ def test_token(values: list[str], expected: int | None) -> None:
         assert expected == status(keeper, HOST, JSON, *headers, method=method)
         assert expected == status(keeper, HOST, *headers, method=method, mcp=False)
     assert "s3cret" not in repr(keeper)
+
+
+def test_a_token_beside_that_of_the_server_behind() -> None:
+    """Our token may come in a field of its own, and none of it goes on."""
+    keeper = Doorkeeper(8080, token="s3cret")
+    theirs = ("Authorization", "Bearer theirs")
+    head = HttpRequest("GET", "/mcp", [HOST, theirs, ("mcpmock-token", " s3cret")])
+
+    assert None is keeper.refusal(head, mcp=True)
+    assert [HOST, theirs] == keeper.admitted(head).headers
+    assert 401 == status(keeper, HOST, theirs, ("Mcpmock-Token", "theirs"))
+
+
+def test_only_our_token_is_kept_back() -> None:
+    """Without a token of ours a request goes on as it is."""
+    head = HttpRequest("GET", "/mcp", [HOST, ("Authorization", "Bearer s3cret")])
+
+    assert head is Doorkeeper(8080).admitted(head)
+    assert [HOST] == Doorkeeper(8080, token="s3cret").admitted(head).headers
 
 
 def test_what_a_refusal_says() -> None:

@@ -1,0 +1,410 @@
+"""How listeners begin and end: signals, kill -9 under load, servers that are not there or not
+trusted, descriptors that run out; and what passes by on the way to other paths.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import trio
+
+from mcpmock.cassette.model import UNSET, Take
+from tests.helpers import notification, request, response
+
+from .http_caller import HungUpError, asks, calling, posts
+from .http_processes import Served, recording, replaying, serving
+from .http_upstream import Asked, Reply, answers_all, upstream
+from .processes import MCPMOCK, scripted, takes, unlocked, whole_take
+
+pytestmark = pytest.mark.e2e
+
+PING = request(1, "ping")
+SOON = 2.0
+"""Seconds within which a listener ends."""
+
+
+async def ended(served: Served, signum: int) -> tuple[int, float]:
+    """The exit status after this signal, and the seconds until then."""
+    since = trio.current_time()
+    served.process.send_signal(signum)
+    return served.process.wait(10), trio.current_time() - since
+
+
+@asynccontextmanager
+async def open_stream(url: str) -> AsyncIterator[None]:
+    """A client in the middle of an event stream, or waiting for the first of it."""
+    async with calling(url) as caller:
+        await caller.ask("GET", headers=[("Accept", "text/event-stream")])
+        await caller.head()
+        await caller.event()
+        yield
+        with pytest.raises(HungUpError):
+            while await caller.event():
+                pass
+
+
+async def streams(asked: Asked, reply: Reply) -> None:
+    """A script: a GET opens a stream that says one thing and stays open."""
+    if asked.method != "GET":
+        await answers_all(asked, reply)
+        return
+    await reply.open()
+    await reply.event(notification("notifications/message", {"level": "info", "data": 1}))
+    await reply.left()
+
+
+SIGNALS = [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+
+
+@pytest.mark.parametrize(("signum", "status"), SIGNALS)
+async def test_signals_end_a_recorder(tmp_path: Path, signum: int, status: int) -> None:
+    """With a stream open, an idle connection and one that says nothing, it ends within 2 s with the
+    status of the signal; the cassette is whole, and what it says is one line.
+    """
+    cassette = tmp_path / "a.jsonl"
+    async with upstream(streams) as server:
+        with recording(cassette, server.url) as recorder:
+            async with calling(recorder.url) as idle, calling(recorder.url):
+                await idle.post(PING)
+                await idle.answer()
+                async with open_stream(recorder.url):
+                    found, took = await ended(recorder, signum)
+
+    assert (found, recorder.stderr.count("\n")) == (status, 1)
+    assert took < SOON
+    assert len([e for e in whole_take(cassette).events if e.end == "eof"]) == 1
+    assert unlocked(cassette)
+
+
+async def test_signals_end_a_replay_and_a_proxy(tmp_path: Path) -> None:
+    """Both end like the recorder, also with a client that waits."""
+    argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--"]
+    async with upstream(streams) as server:
+        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+            await posts(recorder.url, PING)
+            async with open_stream(recorder.url):
+                await ended(recorder, signal.SIGTERM)
+    for signum, status in SIGNALS:
+        with replaying(tmp_path / "a.jsonl") as player, serving([*argv, *scripted("rpc")]) as proxy:
+            for served in (player, proxy):
+                async with calling(served.url) as idle:
+                    await idle.post(PING)
+                    await idle.answer()
+                    found, took = await ended(served, signum)
+                    assert (found, took < SOON) == (status, True), served.stderr
+
+
+async def test_kill_9_loses_nothing_that_a_client_has_seen(tmp_path: Path) -> None:
+    """Killed again and again under load, recording to the same file: it loads, and every event and
+    every answer that a client has read is in it, with the request that asked for it.
+    """
+    cassette = tmp_path / "a.jsonl"
+    seen: list[list[bytes]] = []
+    async with upstream(twice) as server:
+        for seed in range(5):
+            seen.append(
+                await until_killed(cassette, server.url, random.Random(seed).randrange(300))
+            )
+    found = takes(cassette)
+
+    assert len(found) == 5
+    for take, answers in zip(found, seen, strict=True):
+        assert len(answers) > 0
+        assert not take.sealed
+        assert set(answers) <= payloads(take, "s2c")
+        assert {json.loads(answer)["id"] for answer in answers} <= {
+            json.loads(asked)["id"] for asked in payloads(take, "c2s")
+        }
+
+
+async def twice(asked: Asked, reply: Reply) -> None:
+    """A script: an answer in JSON, or two events, by the number of the request."""
+    n = asked.message["id"]
+    if n % 2:
+        await reply.whole(response(n, {"n": n}))
+        return
+    await reply.open()
+    await reply.event(response(n, {"n": n, "part": 1}))
+    await reply.event(response(n, {"n": n, "part": 2}))
+    await reply.close()
+
+
+async def until_killed(cassette: Path, url: str, count: int) -> list[bytes]:
+    """What clients have heard until the recorder was killed, once they had heard so much."""
+    seen: list[bytes] = []
+
+    async def client(first: int) -> None:
+        async with calling(recorder.url) as caller:
+            for n in range(first, 10**6, 8):
+                try:
+                    await caller.post(request(n, "m"))
+                    for message in await caller.messages():
+                        seen.append(response(n, message["result"]))
+                except HungUpError:
+                    return
+                if len(seen) > count:
+                    os.kill(recorder.process.pid, signal.SIGKILL)
+                    return
+
+    with recording(cassette, url) as recorder:
+        with trio.fail_after(20):
+            async with trio.open_nursery() as nursery:
+                for first in range(8):
+                    nursery.start_soon(client, first)
+        recorder.process.wait()
+    return seen
+
+
+def payloads(take: Take, direction: str) -> set[bytes]:
+    return {e.payload for e in take.events if e.d == direction and e.payload}
+
+
+# Servers that are not there.
+
+
+async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    """Clients get a 502 that names it and says why; once it is there, they are served."""
+    async with upstream(answers_all) as server:
+        url = server.url
+    with recording(tmp_path / "a.jsonl", url) as recorder:
+        refused = await posts(recorder.url, PING)
+        refused_too = await posts(recorder.url, PING)
+        port = urlsplit(url).port
+        assert port is not None
+        async with trio.open_nursery() as nursery:
+            await nursery.start(
+                trio.serve_tcp,
+                server.serve,
+                port,
+            )
+            answer = await posts(recorder.url, PING)
+            nursery.cancel_scope.cancel()
+
+    assert (refused.status, refused_too.status, answer.status) == (502, 502, 200)
+    assert refused.body == f"mcpmock: cannot reach {url}: Connection refused\n".encode()
+    assert recorder.exit_code == 0
+
+
+async def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    """In front of a command that cannot be started, clients hear so, it is said why, and the
+    listener stays.
+    """
+    argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", str(tmp_path / "missing")]
+    with serving(argv) as proxy:
+        answers = [await posts(proxy.url, request(1, "initialize", {})) for _ in range(2)]
+
+    assert [answer.status for answer in answers] == [503, 503]
+    assert f"cannot start {tmp_path / 'missing'}" in proxy.stderr
+    assert "Traceback" not in proxy.stderr
+    assert proxy.exit_code == 0
+
+
+async def test_a_process_that_ends(tmp_path: Path) -> None:
+    """A client whose server is killed hears so at once, its session is gone, and whoever comes next
+    gets a process of its own.
+    """
+    argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", *scripted("die", 9)]
+    with serving(argv) as proxy:
+        for _ in range(2):
+            with trio.fail_after(5):
+                answer = await posts(proxy.url, request(1, "initialize", {}))
+            session = answer.header("mcp-session-id") or ""
+            assert b'"result"' not in answer.body
+            assert (await posts(proxy.url, PING, session)).status in (404, 503)
+    assert (proxy.exit_code, "Traceback" in proxy.stderr) == (0, False)
+
+
+# TLS.
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for this machine that nobody has signed, with its key in `key.pem`."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"),
+            *("ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem"),
+            *("-out", tmp_path / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=20,
+    )
+    return tmp_path / "cert.pem"
+
+
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    return context
+
+
+async def test_a_server_that_nobody_trusts(
+    tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With https:// a certificate that is not trusted is a 502 that says so, and nothing was sent;
+    with SSL_CERT_FILE it is trusted, and what is said passes as ever.
+    """
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    async with upstream(answers_all, context=tls(certificate)) as server:
+        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+            refused = await posts(recorder.url, PING)
+        assert server.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with recording(tmp_path / "b.jsonl", server.url) as recorder:
+            answers = [await posts(recorder.url, request(n, "m")) for n in range(5)]
+
+    assert refused.status == 502
+    assert refused.body.count(b"\n") == 1
+    assert f"cannot reach {server.url}: certificate not trusted".encode() in refused.body
+    assert [answer.message["id"] for answer in answers] == list(range(5))
+    assert server.asked[0].header("host") == urlsplit(server.url).netloc
+
+
+async def test_a_server_without_tls(tmp_path: Path) -> None:
+    """https:// where http:// is meant is a 502 that says what failed."""
+    async with upstream(answers_all) as server:
+        url = server.url.replace("http:", "https:")
+        with recording(tmp_path / "a.jsonl", url) as recorder:
+            refused = await posts(recorder.url, PING)
+    assert refused.status == 502
+    assert f"cannot reach {url}: no TLS connection: ".encode() in refused.body
+    assert os.strerror(errno.ENOEXEC).encode() not in refused.body  # OpenSSL has numbers of its own
+
+
+# Descriptors.
+
+
+def descriptors(served: Served) -> int:
+    return len(os.listdir(f"/proc/{served.process.pid}/fd"))
+
+
+async def test_no_descriptor_is_left(tmp_path: Path) -> None:
+    """Behind a hundred clients, half of whom left early, as many are open as before."""
+
+    async def client(nth: int) -> None:
+        async with calling(recorder.url) as caller:
+            await caller.ask("GET") if nth % 2 else await caller.post(PING)
+            await caller.head()
+            await caller.leave(reset=nth % 4 == 1)
+
+    async with upstream(streams) as server:
+        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+            await posts(recorder.url, PING)
+            before = descriptors(recorder)
+            async with trio.open_nursery() as nursery:
+                for nth in range(100):
+                    nursery.start_soon(client, nth)
+            with trio.fail_after(5):
+                while descriptors(recorder) > before:
+                    await trio.sleep(0.05)  # nothing tells that the last one was closed
+
+
+async def test_too_few_descriptors(tmp_path: Path) -> None:
+    """Where more clients come than there are descriptors for, those that are in go on, and when
+    some have left, others are let in.
+    """
+    async with upstream(answers_all) as server:
+        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+            few = descriptors(recorder) + 20
+            resource.prlimit(recorder.process.pid, resource.RLIMIT_NOFILE, (few, few))
+            async with calling(recorder.url) as first:
+                await first.post(PING)
+                assert (await first.answer()).status == 200
+                async with trio.open_nursery() as nursery:
+                    for _ in range(50):
+                        await nursery.start(idle, recorder.url)
+                    await first.post(PING)
+                    assert (await first.answer()).status in (200, 502)
+                    nursery.cancel_scope.cancel()
+                await first.post(PING)
+                with trio.fail_after(5):
+                    assert (await first.answer()).status == 200
+            with trio.fail_after(5):
+                assert (await posts(recorder.url, PING)).status == 200
+    assert recorder.exit_code == 0
+    assert recorder.stderr.count("\n") == 1
+
+
+async def idle(url: str, task_status: trio.TaskStatus[None]) -> None:
+    async with calling(url):
+        task_status.started()
+        await trio.sleep_forever()
+
+
+# What is not MCP's.
+
+SECRETS = [
+    "code-f00dfeedf00dfeed",
+    "verifier-f00dfeedf00d",
+    "client-secret-f00dfeed",
+    "refresh-f00dfeedf00dfe",
+    "access-f00dfeedf00dfee",
+    "state-f00dfeedf00dfeed",
+]
+CODE, VERIFIER, CLIENT_SECRET, REFRESH, ACCESS, STATE = SECRETS
+FORM = (
+    f"grant_type=authorization_code&code={CODE}&code_verifier={VERIFIER}"
+    f"&client_secret={CLIENT_SECRET}"
+).encode()
+TOKENS = json.dumps({"access_token": ACCESS, "refresh_token": REFRESH, "expires_in": 1}).encode()
+METADATA = b'{"resource":"https://mcp.example/mcp"}'
+
+
+async def authorizes(asked: Asked, reply: Reply) -> None:
+    """A script: what an authorization server says."""
+    match asked.method, asked.target.partition("?")[0]:
+        case "POST", "/token":
+            await reply.whole(TOKENS if asked.body == FORM else b"", set_cookie=f"sid={ACCESS}")
+        case "GET", "/authorize":
+            where = f"http://localhost:1/callback?code={CODE}&state={STATE}"
+            await reply.whole(b"moved", 302, "text/html", location=where)
+        case "GET", _ if asked.target.startswith("/.well-known/"):
+            await reply.whole(METADATA)
+        case _:
+            await reply.whole(b"<p>what?", 404, "text/html")
+
+
+async def test_what_is_not_mcp_passes_by(tmp_path: Path) -> None:
+    """Discovery and OAuth pass through to the byte, and of each the cassette has the two heads,
+    without bodies and without secrets.
+    """
+    cassette = tmp_path / "a.jsonl"
+    form = [("Content-Type", "application/x-www-form-urlencoded")]
+    async with upstream(authorizes) as server:
+        with recording(cassette, server.url) as recorder:
+            metadata = await asks(recorder.url, "GET", "/.well-known/oauth-protected-resource/mcp")
+            page = await asks(recorder.url, "GET", f"/authorize?state={STATE}&code_challenge=x")
+            tokens = await asks(recorder.url, "POST", "/token", form, FORM)
+            missing = await asks(recorder.url, "GET", "/favicon.ico")
+    kept = cassette.read_bytes()
+    events = whole_take(cassette).events
+
+    assert (metadata.status, metadata.body) == (200, METADATA)
+    assert (page.status, page.header("location")) == (
+        302,
+        f"http://localhost:1/callback?code={CODE}&state={STATE}",
+    )
+    assert (tokens.body, tokens.header("set-cookie")) == (TOKENS, f"sid={ACCESS}")
+    assert (missing.status, missing.body) == (404, b"<p>what?")
+    assert server.asked[2].body == FORM
+    assert [secret for secret in SECRETS if secret.encode() in kept] == []
+    assert len([event for event in events if event.http is not UNSET]) == 8
+    assert [event for event in events if event.body is not UNSET or event.payload] == []
+    assert {event.s for event in events} == {1}

@@ -1,0 +1,191 @@
+"""The ends of a composition: what is listened on, what is reached, and what translates between."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.endpoints.http_client import HttpClientChannel
+from mcpmock.endpoints.http_server import HttpServerChannel
+from mcpmock.errors import McpMockError
+from mcpmock.modes import ends
+from mcpmock.modes.ends import Command, Listening, Url, mint, numbers, serve, server_rules
+from mcpmock.transports.http_sse import SseClient, SseServer
+from mcpmock.transports.reception import Kind
+from mcpmock.transports.resumption import Resumption
+from mcpmock.transports.streamable_http_client import StreamableHttpClient
+from mcpmock.transports.streamable_http_server import StreamableHttpServer
+from tests.helpers import request
+from tests.modes.test_http import PORT, Web, web
+from tests.modes.test_stdio import signals_as_before
+
+__all__ = ["signals_as_before", "web"]
+
+PING = request(1, "ping")
+
+
+def test_session_ids() -> None:
+    """They have 128 bits, in letters that stand in a header, and no two are the same."""
+    found = {mint() for _ in range(1000)}
+
+    assert 1000 == len(found)
+    assert all(len(bytes.fromhex(one.replace("-", ""))) >= 16 for one in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/mcp", Kind.STREAMABLE_HTTP),
+        ("", Kind.STREAMABLE_HTTP),
+        ("/sse", Kind.SSE),
+        ("/sse/", Kind.SSE),
+        ("/v1/sse?key=1", Kind.SSE),
+        ("/mcp?next=/sse", Kind.STREAMABLE_HTTP),
+        ("/ssesse", Kind.STREAMABLE_HTTP),
+    ],
+)
+def test_the_transport_of_a_url(path: str, kind: Kind) -> None:
+    """It is what the path suggests, unless it is named."""
+    url = f"http://localhost{path}"
+
+    assert kind is Url.parse(url).kind
+    assert [Kind.SSE, Kind.STREAMABLE_HTTP] == [Url.parse(url, k).kind for k in reversed(Kind)]
+
+
+def test_what_is_no_url() -> None:
+    """It is said in one line."""
+    with pytest.raises(McpMockError, match=r"^ftp://x: not an http"):
+        Url.parse("ftp://x")
+
+
+def test_rules_of_servers() -> None:
+    """A process takes bare messages; a URL has the rules of its transport."""
+    [sse] = Url.parse("http://localhost/sse").rules(numbers())
+    [streamable] = Url.parse("http://localhost/mcp").rules(numbers())
+
+    assert [] == Command(["server"]).rules(numbers())
+    assert isinstance(sse, SseClient)
+    assert isinstance(streamable, StreamableHttpClient)
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+def test_rules_for_clients(stateless: bool) -> None:
+    """Streams of Streamable HTTP can be resumed; HTTP+SSE knows nothing of it."""
+    streamable = server_rules(Kind.STREAMABLE_HTTP, "/mcp", stateless=stateless)
+
+    assert [Resumption, StreamableHttpServer] == [type(stage) for stage in streamable]
+    assert [SseServer] == [
+        type(stage) for stage in server_rules(Kind.SSE, "/sse", stateless=stateless)
+    ]
+
+
+async def test_what_servers_are_reached_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command is a process of its own each time, a URL a channel of exchanges."""
+    started: list[Sequence[str]] = []
+
+    async def start(command: Sequence[str]) -> MemoryChannel:
+        started.append(command)
+        return memory_pair()[0]
+
+    monkeypatch.setattr(ends, "start_process", start)
+    server = Command(["server", "-x"])
+
+    assert await server.open() is not await server.open()
+    assert [["server", "-x"]] * 2 == started
+    assert isinstance(await Url.parse("http://localhost/mcp").open(), HttpClientChannel)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.com"])
+async def test_an_address_that_others_reach(web: Web, host: str) -> None:
+    """It is refused, unless it is asked for; it takes a token then, a new one each time."""
+    with pytest.raises(McpMockError, match="--dangerously-bind"):
+        async with web.listening(host=host).opened(Kind.SSE, "/sse", web.said.append):
+            pass
+    assert [] == web.announced
+    for _ in range(2):
+        listening = web.listening(host=host, dangerously=True)
+        async with listening.opened(Kind.SSE, "/sse", web.said.append):
+            pass
+    tokens = {
+        line.removeprefix("clients need the header Authorization: Bearer ") for line in web.said
+    }
+
+    assert 2 == len(tokens)
+    assert all(len(token) >= 22 and " " not in token for token in tokens)
+    shown = f"[{host}]" if ":" in host else host
+    assert [f"http://{shown}:{PORT}/sse"] * 2 == web.announced
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
+async def test_an_address_that_only_we_reach(web: Web, host: str) -> None:
+    """It takes no token."""
+    async with web.listening(host=host).opened(Kind.SSE, "/sse", web.said.append):
+        pass
+
+    assert [] == web.said
+
+
+async def signals(*numbers: int) -> AsyncGenerator[int, None]:
+    """These, as soon as nothing else happens any more."""
+    for number in numbers:
+        await trio.testing.wait_all_tasks_blocked()
+        yield number
+
+
+@pytest.mark.parametrize(("signum", "status"), [(15, 0), (2, 130), (1, 129)])
+async def test_conversations_until_a_signal(web: Web, signum: int, status: int) -> None:
+    """Each is handed over once, and what is still going on ends with the signal."""
+    conversations: list[int] = []
+    cancelled: list[int] = []
+
+    async def converse(channel: HttpServerChannel) -> None:
+        conversations.append(channel.conversation)
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.append(channel.conversation)
+
+    for _ in range(2):
+        caller = web.door.client()
+        await caller.post(PING)
+    await (client := web.door.client()).post(request(1, "initialize", {}))
+    listening = web.listening()
+    async with listening.opened(Kind.STREAMABLE_HTTP, "/mcp", web.said.append) as listener:
+        async with aclosing(signals(signum)) as coming:
+            assert status == await serve(listener, converse, coming)
+
+    assert [1, 2] == sorted(conversations) == sorted(cancelled)
+    assert "closed" == await client.ended()
+
+
+async def test_who_is_let_in(web: Web, autojump_clock: MockClock) -> None:
+    """Hosts and origins that were allowed are, besides those of this machine."""
+    listening = Listening(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
+    statuses = []
+    async with (
+        listening.opened(Kind.STREAMABLE_HTTP, "/mcp", web.said.append) as listener,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(listener.run)
+        for host, origin in (
+            ("evil.example", "http://a.example"),
+            ("mcp.example", "http://evil.example"),
+            (f"localhost:{PORT + 1}", "http://a.example"),
+        ):
+            caller = web.door.client()
+            caller.authority = host
+            await caller.post(PING, origin=origin)
+            statuses.append(await caller.head())
+        caller = web.door.client()
+        caller.authority = "mcp.example"
+        await caller.post(PING, origin="http://a.example")
+        accepted = await listener.accept()
+        nursery.cancel_scope.cancel()
+
+    assert [421, 403, 421] == statuses
+    assert 1 == accepted.conversation

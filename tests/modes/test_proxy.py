@@ -1,0 +1,179 @@
+"""Every transport in front of every other, with nothing recorded and all ends in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+import trio
+
+from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.errors import CannotStart
+from mcpmock.modes import ends, stdio
+from mcpmock.modes.ends import Command, Listening, Server, Url
+from mcpmock.modes.proxy import proxy
+from mcpmock.protocol.messages import C2S, S2C
+from mcpmock.transports.reception import Kind
+from tests.helpers import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
+from tests.modes.test_http import PORT, URL, Web, running, web
+from tests.modes.test_stdio import signals_as_before
+
+__all__ = ["signals_as_before", "web"]
+
+PING = request(1, "ping")
+COMMAND = Command(["server"])
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> list[MemoryChannel]:
+    """The processes that were started: each welcomes its client, and answers everything else."""
+    started: list[MemoryChannel] = []
+
+    async def answer(server: MemoryChannel) -> None:
+        while True:
+            try:
+                frames = await server.receive()
+            except trio.EndOfChannel:
+                break
+            for frame in frames:
+                if frame.raw == INITIALIZE:
+                    server.send_nowait([s2c(WELCOME)])
+                elif b'"id"' in frame.raw:
+                    server.send_nowait([s2c(response(1, {"process": len(started)}))])
+        try:
+            server.send_nowait([hangs_up(S2C), exits(3)])
+        except trio.BrokenResourceError:
+            pass  # nobody waits for it
+
+    async def start(command: Sequence[str]) -> MemoryChannel:
+        assert ["server"] == command
+        process, server = memory_pair()
+        monkeypatch.setattr(process, "interrupt", lambda signum: None, raising=False)
+        started.append(server)
+        nursery.start_soon(answer, server)
+        return process
+
+    monkeypatch.setattr(ends, "start_process", start)
+    return started
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
+    """Whoever is on our stdio."""
+    outer, ours = memory_pair()
+    monkeypatch.setattr(stdio, "take_stdio", lambda: ours)
+    return outer
+
+
+def listening(web: Web, server: Server, **options: Any) -> Callable[[], Awaitable[int]]:
+    return lambda: proxy(server, web.listening(**options), web.said.append)
+
+
+async def test_http_in_front_of_a_process(web: Web, servers: list[MemoryChannel]) -> None:
+    """Each session has a process, which hears bare messages."""
+    async with running(web, listening(web, COMMAND)) as statuses:
+        sessions = [(await web.posts(INITIALIZE)).header("mcp-session-id") for _ in range(2)]
+        answers = [await web.posts(PING, session) for session in reversed(sessions)]
+
+    assert ([0], [f"http://127.0.0.1:{PORT}/mcp"]) == (statuses, web.announced)
+    assert [response(1, {"process": 2})] * 2 == [answer.body for answer in answers]
+    assert (2, 2) == (len(servers), len(set(sessions)))
+
+
+async def test_sse_in_front_of_a_process(web: Web, servers: list[MemoryChannel]) -> None:
+    """The stream names where to post to, and the answers come by it."""
+    async with running(web, listening(web, COMMAND, kind=Kind.SSE)):
+        stream = web.door.client("/sse")
+        await stream.ask("GET", headers=[("Accept", "text/event-stream")])
+        await stream.head()
+        endpoint = (await stream.event() or b"").decode().split()[-1]
+        poster = web.door.client(endpoint)
+        await poster.post(INITIALIZE)
+        status = await poster.head()
+        welcome = await stream.event() or b""
+
+    assert [f"http://127.0.0.1:{PORT}/sse"] == web.announced
+    assert (202, True) == (status, WELCOME in welcome)
+
+
+async def test_http_in_front_of_http(web: Web) -> None:
+    """Exchanges pass as they are, to the path and query of the server."""
+    async with running(web, listening(web, Url.parse(URL + "?x=1"))):
+        answer = await web.posts(PING, x_else="kept")
+
+    [asked] = web.server.asked
+    assert (response(1, {"given": None}), "kept") == (answer.body, asked.header("x-else"))
+    assert ("/mcp?x=1", PING) == (asked.target, asked.body)
+
+
+async def test_sse_in_front_of_http(web: Web) -> None:
+    """The rules of both transports translate; what is made up carries the fields we were given."""
+    server = Url.parse(URL, None, [("X-Key", "k")])
+    async with running(web, listening(web, server, kind=Kind.SSE)):
+        stream = web.door.client("/mcp")
+        await stream.ask("GET", headers=[("Accept", "text/event-stream")])
+        await stream.head()
+        print(stream.status, stream.headers, web.announced, web.said)
+        endpoint = (await stream.event() or b"").decode().split()[-1]
+        poster = web.door.client(endpoint)
+        await poster.post(PING)
+        await poster.head()
+        answer = await stream.data()
+
+    assert {"jsonrpc": "2.0", "id": 1, "result": {"given": None}} == answer
+    assert ["k"] == [asked.header("x-key") for asked in web.server.asked]
+
+
+async def test_stdio_in_front_of_http(web: Web, client: MemoryChannel) -> None:
+    """A client on our stdio hears the answers of a server at a URL, and its leaving is the end."""
+    heard: list[bytes] = []
+
+    async def talk() -> None:
+        client.send_nowait([c2s(PING)])
+        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
+        client.send_nowait([hangs_up(C2S)])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(talk)
+        status = await proxy(Url.parse(URL), None, web.said.append)
+
+    assert (0, [response(1, {"given": None})], []) == (status, heard, web.said)
+    assert [PING] == [asked.body for asked in web.server.asked if asked.method == "POST"]
+
+
+async def test_stdio_in_front_of_a_process(
+    web: Web, client: MemoryChannel, servers: list[MemoryChannel]
+) -> None:
+    """The status is the process's."""
+    client.send_nowait([c2s(PING), hangs_up(C2S)])
+
+    assert 3 == await proxy(COMMAND, None, web.said.append)
+
+
+async def test_a_command_that_cannot_be_started(
+    web: Web, client: MemoryChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over stdio it is the end; over HTTP each client hears of it, and so does the user."""
+
+    async def start(_command: Sequence[str]) -> MemoryChannel:
+        await trio.lowlevel.checkpoint()
+        raise CannotStart("server", "no such file", found=False)
+
+    monkeypatch.setattr(ends, "start_process", start)
+    with pytest.raises(CannotStart):
+        await proxy(COMMAND, None, web.said.append)
+    async with running(web, listening(web, COMMAND)) as statuses:
+        answers = [await web.posts(INITIALIZE) for _ in range(2)]
+
+    assert [0] == statuses
+    assert [503, 503] == [answer.status for answer in answers]
+    assert ["cannot start server: no such file"] * 2 == web.said
+
+
+async def test_an_address_that_others_reach(web: Web) -> None:
+    """Nothing is started, and nobody listens."""
+    with pytest.raises(Exception, match="--dangerously-bind"):
+        await proxy(COMMAND, Listening(host="0.0.0.0"), web.said.append)
+
+    assert [] == web.announced
