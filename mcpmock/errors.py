@@ -51,6 +51,17 @@ class CannotStart(McpMockError):
         super().__init__(f"cannot start {command}: {reason}")
 
 
+class CannotListen(McpMockError):
+    """No socket could be opened where clients are to come. `where` is HOST:PORT."""
+
+    exit_code = 4
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(
+            f"cannot listen on {where}: {reason}; name another address, or port 0 for any free one"
+        )
+
+
 class RecordingIncomplete(McpMockError):
     """The session went on (or was stopped, with `--strict`), but not all of it is in the
     cassette.

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.errors import CannotStart, CassetteError, McpMockError, RecordingIncomplete
+from mcpmock.errors import (
+    CannotListen,
+    CannotStart,
+    CassetteError,
+    McpMockError,
+    RecordingIncomplete,
+)
 
 CASES = [
     (McpMockError("x"), 1),
     (CassetteError("a.jsonl", "torn"), 3),
     (CannotStart("srv", "not found", found=False), 127),
     (CannotStart("srv", "permission denied", found=True), 126),
+    (CannotListen("127.0.0.1:80", "Permission denied"), 4),
     (RecordingIncomplete("disk full"), 5),
 ]
 
@@ -46,3 +53,11 @@ def test_cassette_error_without_a_line() -> None:
 def test_cannot_start_names_the_command() -> None:
     """A command that does not start is named with the reason."""
     assert "cannot start npx: no such file" == str(CannotStart("npx", "no such file", found=False))
+
+
+def test_cannot_listen_names_the_address() -> None:
+    """An address that cannot be had is named with the reason and the way out."""
+    error = CannotListen("[::1]:80", "Permission denied")
+
+    assert str(error).startswith("cannot listen on [::1]:80: Permission denied; ")
+    assert "port 0" in str(error)

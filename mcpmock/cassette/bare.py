@@ -16,6 +16,7 @@ from mcpmock.protocol.exchanges import Answering, flatten
 from mcpmock.protocol.messages import C2S, Frame
 
 from .model import Cassette, Event, Take, event_line
+from .resumed import resumed
 
 _event = msgspec.json.Decoder(Event)
 
@@ -33,7 +34,7 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
 def _bare_take(take: Take, *, one_session: bool) -> Take:
     if all(event.x is None for event in take.events):
         return take
-    events = list(_messages(take.events))
+    events = list(_messages(resumed(take.events)))
     if one_session:
         events = list(_joined(events))
     header = msgspec.structs.replace(take.header, transport="stdio")

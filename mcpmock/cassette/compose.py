@@ -99,6 +99,7 @@ class _Composer:
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, Cue, Exchange]] = attrs.field(factory=list)
     """Ends of streams with a call open: how they are played if it was never answered."""
+    _streams: dict[str, int] = attrs.field(factory=dict)
     _session_ids: set[str] = attrs.field(factory=set)
     _times: dict[int, int] = attrs.field(factory=dict)
     _chain_times: dict[int | None, int] = attrs.field(factory=dict)
@@ -189,6 +190,7 @@ class _Composer:
             tuple(self.calls),
             {id_: tuple(events) for id_, events in self.replies.items()},
             {call: tuple(events) for call, events in self.cancels.items()},
+            self._streams,
             frozenset(self._session_ids),
         )
 
@@ -226,7 +228,8 @@ class _Composer:
                 found.calls[call] = None
             if isinstance(message, Request):
                 self._within[step.place] = call
-            found.ties += _ties(message, note, call, item if batch else None)
+            asked = self.calls[call].call.request
+            found.ties += _ties(message, note, call, asked, item if batch else None)
         return found
 
     def _note_cue(self, exchange: Exchange, cue: Cue, step: Step) -> None:
@@ -242,6 +245,8 @@ class _Composer:
             self.cues[exchange.head_place] = attrs.evolve(head, overlaps=cue.overlaps)
         elif isinstance(fact, ExchangeEnd) and exchange.streams and not _is_alone(step):
             self._note_end(exchange, cue, step)
+        elif cue.meta is not None and isinstance(cue.meta.fact, SseMeta) and cue.meta.fact.id:
+            self._streams[cue.meta.fact.id] = exchange.number
         exchange.last = cue
 
     def _note_end(self, exchange: Exchange, cue: Cue, step: Step) -> None:
@@ -338,12 +343,12 @@ def _messages(frame: Frame) -> list[Content]:
     return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
 
 
-def _ties(message: Content, note: Note, call: int, item: int | None) -> list[Tie]:
+def _ties(message: Content, note: Note, call: int, asked: Request, item: int | None) -> list[Tie]:
     """Where a server message names a client request, by the protocol's own paths; never by text
-    search.
+    search. An answer with an id of the server's own keeps it.
     """
     if isinstance(message, Response):
-        if message.id is None:
+        if message.id is None or not same_id(asked.id, message.id):
             return []
         paths: list[tuple[str, ...]] = [("id",)]
         if member(message.result, *SUBSCRIPTION_PATH) is not None:

@@ -8,8 +8,9 @@ puts it beside the message that the request carries, `match` holds tables agains
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from mcpmock.protocol.messages import HttpRequest
 
@@ -17,10 +18,12 @@ from .redact_heads import unwrapped
 
 Fingerprint = dict[str, str]
 """Field names in lower case and their values; a field that is not there is absent. `method`,
-`path`, `host` and `origin` are no fields but what is known of the request itself.
+`path`, `endpoint`, `session-parameter`, `host` and `origin` are no fields but what is known of the
+request itself.
 """
 VERSION = "mcp-protocol-version"
 SESSION = "mcp-session-id"
+LAST_EVENT = "last-event-id"
 _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {"mcp-method", "mcp-name"}
 _FIXED = {"method", "path", "host", "origin"}
@@ -32,10 +35,14 @@ be.
 
 
 def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
-    """The table of a head. The path counts where the body is no message that says what is asked."""
+    """The table of a head. Where the body is no message that says what is asked, the path alone
+    does; else it says at which of a server's places it is asked.
+    """
     found = {"method": head.method, "host": "absent", "origin": "absent"}
-    if with_path:
-        found["path"] = head.path
+    found["path" if with_path else "endpoint"] = head.path.rstrip("/")
+    parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
+    if any(is_session_parameter(name) for name, _ in parameters):
+        found["session-parameter"] = "present"
     for field, value in head.headers:
         name = field.lower()
         what = _what_counts(name, value.strip())
@@ -82,6 +89,11 @@ def is_mirror(name: str) -> bool:
     the same it differs only if one of them is wrong.
     """
     return name in _MIRRORS or name.startswith(_MIRROR_PREFIX)
+
+
+def is_session_parameter(name: str) -> bool:
+    """Whether a query parameter of this name says which session is meant (HTTP+SSE)."""
+    return re.sub(r"[^a-z]", "", name.lower()) in ("sessionid", "session", "sid")
 
 
 def _plain(value: str) -> str:

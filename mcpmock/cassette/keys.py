@@ -27,6 +27,7 @@ from mcpmock.protocol.messages import (
 )
 
 from .fingerprint import Fingerprint, at, fingerprint
+from .variables import compare
 
 TIERS = (
     "exact",
@@ -36,6 +37,7 @@ TIERS = (
 )
 """What each tier forgives, the strictest first; the numbers are the places in this tuple."""
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
+_WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _IDENTITY = {
@@ -60,6 +62,8 @@ class Asked:
     method: str
     params: Any
     http: Fingerprint | None = None
+    greeting: Any = None
+    """The parameters of a handshake: none of them must agree, but the nearest is preferred."""
 
     def at(self, tier: int) -> Any:
         """What counts of the parameters at this tier."""
@@ -101,13 +105,16 @@ def asked_of(frame: Frame, head: HttpRequest | None = None) -> Asked | None:
 
 
 def _asked(content: Content, http: Fingerprint | None = None) -> Asked | None:
-    if isinstance(content, Request | Notification):
-        return Asked(content.method, _significant(content.method, content.params), http)
-    return None
+    if not isinstance(content, Request | Notification):
+        return None
+    method, params = content.method, _significant(content.params)
+    if method in _BY_METHOD_ALONE:
+        return Asked(method, {}, http, params)
+    return Asked(method, params, http)
 
 
-def _significant(method: str, params: bytes | None) -> Any:
-    if method in _BY_METHOD_ALONE or params is None:
+def _significant(params: bytes | None) -> Any:
+    if params is None:
         return {}
     value = decode(params)
     if value is None and params != b"null":
@@ -116,6 +123,16 @@ def _significant(method: str, params: bytes | None) -> Any:
         return _without_volatile(_fold(value))
     except RecursionError:
         return params
+
+
+def strangeness(one: Asked, other: Asked) -> int:
+    """How little two handshakes have in common, 0 if nothing differs: another revision counts more
+    than another client, and that more than all the rest.
+    """
+    if one.greeting is None or other.greeting is None:
+        return 0
+    paths = {difference.path for difference in compare(one.greeting, other.greeting)}
+    return sum(_WEIGHTS.get(path, 1) for path in paths)
 
 
 def _without_volatile(params: Any) -> Any:

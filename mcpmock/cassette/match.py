@@ -24,8 +24,8 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .fingerprint import HEADER_TIER, SESSION, fingerprint, is_mirror
-from .keys import TIERS, Asked, Key, asked_of
+from .fingerprint import HEADER_TIER, LAST_EVENT, SESSION, fingerprint, is_mirror
+from .keys import TIERS, Asked, Key, asked_of, strangeness
 from .redact import PLACEHOLDER
 from .score import ClientEvent, Score
 from .variables import Bindings, Difference, compare, unify
@@ -36,11 +36,14 @@ ELSEWHERE = "in another recorded session"
 
 @attrs.frozen
 class Match:
-    """A recorded client event that fits. `tier` is what had to be forgiven (see keys.TIERS)."""
+    """A recorded client event that fits. `tier` is what had to be forgiven (see keys.TIERS),
+    `strangeness` how far two handshakes are apart.
+    """
 
     event: ClientEvent
     tier: int = 0
     bindings: Bindings = attrs.field(factory=dict)
+    strangeness: int = 0
 
 
 @attrs.frozen
@@ -82,6 +85,8 @@ class Matcher:
     stateless: bool = False
     bindings: Bindings = attrs.field(factory=dict)
     used: set[int] = attrs.field(factory=set)
+    since: int = 0
+    """What was recorded before this client event is over."""
     _asked: dict[int, Asked | None] = attrs.field(factory=dict)
     _by_key: dict[tuple[int, bool], dict[Key, _Alike]] = attrs.field(factory=dict)
     _variable: list[int] | None = None
@@ -108,7 +113,7 @@ class Matcher:
         if isinstance(content, Opaque | StreamEnd | Response):
             found = (self._find_alike(frame, head, tier) for tier in tiers)
         else:
-            live = asked or asked_of(frame, head)
+            live = asked or self._place(frame, head)
             if live is None:
                 return None
             request = isinstance(content, Request)
@@ -121,7 +126,7 @@ class Matcher:
         """All client events that a live one is the same as, used or not, at the strictest tier that
         has any, or at this one; to a request those with requests only.
         """
-        live = asked_of(frame, head)
+        live = self._place(frame, head)
         tiers = self.tiers_for(frame, head) if tier is None else (tier,)
         for tier in tiers:
             if live is None:
@@ -131,8 +136,13 @@ class Matcher:
             events = [(self.score.client[index], found[index]) for index in sorted(found)]
             if isinstance(frame.content, Request):
                 events = [(event, bindings) for event, bindings in events if event.calls]
-            if events:
-                return [Match(event, tier, bindings) for event, bindings in events]
+            matches = [
+                Match(event, tier, bindings, self._strangeness(event, live))
+                for event, bindings in events
+            ]
+            if matches:
+                nearest = min(match.strangeness for match in matches)
+                return [match for match in matches if match.strangeness == nearest]
         return []
 
     def take(self, match: Match) -> None:
@@ -162,6 +172,8 @@ class Matcher:
         return range(min(self.tiers, HEADER_TIER) if headless else self.tiers)
 
     def _find_asked(self, live: Asked, request: bool, tier: int) -> Match | None:
+        if live.greeting is not None:
+            return self._find_greeting(live, request, tier)
         exact: int | None = None
         for key in _keys(live, tier):
             first = self._first_unused(live, tier, key)
@@ -178,6 +190,21 @@ class Matcher:
             if bindings is not None and self._allowed(index, request):
                 return Match(self.score.client[index], tier, bindings)
         return None if exact is None else Match(self.score.client[exact], tier)
+
+    def _find_greeting(self, live: Asked, request: bool, tier: int) -> Match | None:
+        """The handshake that comes nearest, of those the first."""
+        indices = sorted(self._same(live, tier))
+        events = [self.score.client[i] for i in indices if i not in self.used]
+        matches = [
+            Match(event, tier, strangeness=self._strangeness(event, live))
+            for event in events
+            if self._allowed(event.index, request)
+        ]
+        return min(matches, key=lambda match: match.strangeness, default=None)
+
+    def _strangeness(self, event: ClientEvent, live: Asked | None) -> int:
+        recorded = self._asked_of(event)
+        return 0 if recorded is None or live is None else strangeness(recorded, live)
 
     def _same(self, live: Asked, tier: int) -> dict[int, Bindings]:
         """All that have the key of a live message, or can have it with its values."""
@@ -197,7 +224,9 @@ class Matcher:
         if alike is None:
             return None
         used, indices = self.used, alike.indices
-        while alike.first < len(indices) and indices[alike.first] in used:
+        while alike.first < len(indices) and (
+            indices[alike.first] in used or indices[alike.first] < self.since
+        ):
             alike.first += 1
         for index in islice(indices, alike.first, None):
             if index not in used and (tier < HEADER_TIER or self._eligible(index, live, tier)):
@@ -252,7 +281,7 @@ class Matcher:
 
     def _allowed(self, index: int, request: bool) -> bool:
         event = self.score.client[index]
-        if request and not event.calls:
+        if index < self.since or (request and not event.calls):
             return False
         return not self.strict or not event.in_order or index == self.next()
 
@@ -290,8 +319,18 @@ class Matcher:
 
     def _asked_of(self, event: ClientEvent) -> Asked | None:
         if event.index not in self._asked:
-            self._asked[event.index] = asked_of(event.frame, event.head)
+            self._asked[event.index] = self._place(event.frame, event.head)
         return self._asked[event.index]
+
+    def _place(self, frame: Frame, head: HttpRequest | None) -> Asked | None:
+        """What is asked; of an event by which a client wants to take up a stream again, the stream
+        counts: where it lost its connection was chance.
+        """
+        asked = asked_of(frame, head)
+        if asked is None or asked.http is None or LAST_EVENT not in asked.http or head is None:
+            return asked
+        stream = self.score.streams.get(head.header(LAST_EVENT) or "", "unknown")
+        return attrs.evolve(asked, http={**asked.http, LAST_EVENT: str(stream)})
 
 
 def _keys(live: Asked, tier: int) -> tuple[Key, ...]:

@@ -114,6 +114,8 @@ class Score:
 
     cancels: dict[int, tuple[int, ...]]
     """The client events that cancel a call, by its number."""
+    streams: dict[str, int] = attrs.field(factory=dict)
+    """The exchanges by the ids of the server-sent events that came on them."""
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or what was written in their place."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from .fingerprint import Fingerprint, is_fixed, is_mirror
+from .fingerprint import LAST_EVENT, Fingerprint, is_fixed, is_mirror
 from .keys import Asked
 from .redact import PLACEHOLDER
 
@@ -57,9 +57,9 @@ class Verdicts:
 
 def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
     """Whether two requests that ask the same differ in a field that repeats what they ask: then one
-    of them is wrong.
+    of them is wrong. Nor is a stream that goes on another one, or one that begins.
     """
-    return any(
+    return recorded.get(LAST_EVENT) != live.get(LAST_EVENT) or any(
         is_mirror(name) and live.get(name, value) != value and PLACEHOLDER.decode() not in value
         for name, value in recorded.items()
     )

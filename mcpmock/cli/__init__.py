@@ -7,6 +7,7 @@ print.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -16,7 +17,7 @@ import click
 from mcpmock.errors import McpMockError
 from mcpmock.version import VERSION
 
-from .terminal import say
+from .terminal import printable, say
 
 _COMMANDS = {
     "check": "files",
@@ -71,14 +72,11 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        status = cli(standalone_mode=False)
+        status = cli(prog_name="mcpmock", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
-        try:
-            error.show()
-        except OSError:
-            pass  # nobody can be told
+        _show(error)
         return error.exit_code
     except BaseExceptionGroup as group:
         return _complain(_only(group))
@@ -87,6 +85,17 @@ def _run() -> int:
     if sys.stdout is not None:  # closed by whoever started us
         sys.stdout.flush()
     return status if isinstance(status, int) else 0
+
+
+def _show(error: click.ClickException) -> None:
+    """As click does, but for what a terminal would act on: messages repeat what was typed."""
+    shown = io.StringIO()
+    error.show(shown)
+    message = error.format_message()
+    try:
+        click.echo(shown.getvalue().replace(message, printable(message)), err=True, nl=False)
+    except OSError:
+        pass  # nobody can be told
 
 
 def _fill_standard_descriptors() -> None:

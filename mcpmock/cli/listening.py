@@ -4,12 +4,13 @@ them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .terminal import announce
+from .terminal import Announcer
 
 if TYPE_CHECKING:
     from mcpmock.modes.ends import Listening, Url
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TRANSPORTS = click.Choice(["streamable-http", "sse"])
+_NAMES = ("listen", "transport", "allow_host", "allow_origin", "dangerously_bind")
+_FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+_ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
+_FRAMING = {"connection", "content-length", "transfer-encoding"}
 _OPTIONS = (
     click.option(
         "--listen",
@@ -50,15 +55,17 @@ def listening_options(command: _Command) -> _Command:
 
 
 def listening_of(
-    options: dict[str, Any], *, json: bool, default: str | None = None
+    options: dict[str, Any], announcer: Announcer, *, default: str | None = None
 ) -> Listening | None:
     """From the options above; None where there is nothing to listen on. Raises a usage error for
     what makes no sense.
     """
-    address = options["listen"] or default
+    address = default if options["listen"] is None else options["listen"]
     if address is None:
-        if options["transport"] or options["dangerously_bind"]:
-            raise click.UsageError("--transport and --dangerously-bind need --listen")
+        if given := listening_given(options):
+            raise click.UsageError(
+                f"{given}: only with --listen; without it the client is on stdio"
+            )
         return None
 
     from mcpmock.endpoints.address import is_loopback, parse_listen  # over stdio we do without
@@ -69,6 +76,7 @@ def listening_of(
         host, port = parse_listen(address)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
+    _check_guests(options)
     if not is_loopback(host) and not options["dangerously_bind"]:
         raise click.BadParameter(
             f"others can reach {host}: say --dangerously-bind if they may", param_hint="--listen"
@@ -80,8 +88,32 @@ def listening_of(
         hosts=frozenset(options["allow_host"]),
         origins=frozenset(options["allow_origin"]),
         dangerously=options["dangerously_bind"],
-        announce=lambda url: announce(url, json=json),
+        announce=announcer.announce,
     )
+
+
+def _check_guests(options: dict[str, Any]) -> None:
+    """What never lets anybody in would be found out late."""
+    from mcpmock.transports.heads import split_authority
+
+    for host in options["allow_host"]:
+        if split_authority(host.strip()) is None:
+            raise click.BadParameter(
+                f"{host!a}: write each host like mcp.example or mcp.example:8080",
+                param_hint="--allow-host",
+            )
+    for origin in options["allow_origin"]:
+        if not _ORIGIN.fullmatch(origin.strip()):
+            raise click.BadParameter(
+                f"{origin!a}: write each origin like https://app.example",
+                param_hint="--allow-origin",
+            )
+
+
+def listening_given(options: dict[str, Any]) -> str:
+    """The names of those that are given, for a sentence that refuses them."""
+    names = [name for name in _NAMES if options[name]]
+    return " and ".join("--" + name.replace("_", "-") for name in names)
 
 
 def url_of(url: str, transport: str | None, headers: tuple[str, ...] = ()) -> Url:
@@ -89,13 +121,22 @@ def url_of(url: str, transport: str | None, headers: tuple[str, ...] = ()) -> Ur
     from mcpmock.errors import McpMockError
     from mcpmock.modes.ends import Url
 
-    fields = [
-        (name.strip(), value.strip()) for name, _, value in (h.partition(":") for h in headers)
-    ]
+    fields = [_field_of(header) for header in headers]
     try:
         return Url.parse(url, kind_of(transport), fields)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
+
+
+def _field_of(header: str) -> tuple[str, str]:
+    """What is wrong with it is said without it: most of these are secrets."""
+    found = _FIELD.fullmatch(header)
+    if found is None:
+        raise click.BadParameter("write it as 'NAME: VALUE'", param_hint="--header")
+    name, value = found.groups()
+    if name.lower() in _FRAMING:
+        raise click.BadParameter(f"{name} is counted, not chosen", param_hint="--header")
+    return name, value.strip(" \t")
 
 
 def kind_of(transport: str | None) -> Kind | None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .listening import listening_of, listening_options, url_of
-from .terminal import common, say
+from .terminal import Announcer, common, say
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -46,6 +46,13 @@ def proxy(
 
     if (url is None) is not bool(command):
         raise click.UsageError("say either --url URL or -- COMMAND, to name the server")
-    listening = listening_of(options, json=options["json"])
+    announcer = Announcer(json=options["json"])
+    listening = listening_of(options, announcer)
     server = Command(command) if url is None else url_of(url, url_transport, header)
-    return trio.run(run_proxy, server, listening, say)
+    if url is None and (url_transport or header):
+        raise click.UsageError("--url-transport and --header: only with --url")
+    if header and listening is not None and listening.kind in (None, server.kind):
+        raise click.UsageError(
+            "--header is not for clients of the server's own transport: theirs pass as they are"
+        )
+    return trio.run(run_proxy, server, listening, say if listening is None else announcer.say)

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
-from .listening import listening_of, listening_options, url_of
-from .terminal import common, say
+from .listening import listening_given, listening_of, listening_options, url_of
+from .terminal import Announcer, common, say
+
+_UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -51,12 +53,10 @@ def record(
 
     if (url is None) is not bool(command):
         raise click.UsageError("say either -- COMMAND or --url URL, to name the server")
-    if url is None and (options["listen"] or options["transport"]):
-        raise click.UsageError("--listen and --transport go with --url; `mcpmock proxy` translates")
+    if url is None and (given := listening_given(options)):
+        raise click.UsageError(f"{given}: only with --url; `mcpmock proxy` translates")
     if overwrite and new:
         raise click.UsageError("--overwrite and --new exclude each other")
-    if options["no_redact"]:
-        say("--no-redact: secrets will be in the cassette as they are")
     recording = Recording.to(
         output,
         overwrite=overwrite,
@@ -67,10 +67,15 @@ def record(
     if url is None:
         from mcpmock.modes.stdio import record as record_command
 
+        if options["no_redact"]:
+            say(_UNREDACTED)
         return trio.run(record_command, command, recording, say)
     from mcpmock.modes.http import record_url
 
+    announcer = Announcer(json=options["json"])
     server = url_of(url, options["transport"])
-    listening = listening_of(options, json=options["json"], default="127.0.0.1:0")
+    listening = listening_of(options, announcer, default="127.0.0.1:0")
     assert listening is not None
-    return trio.run(record_url, server, recording, listening, say)
+    if options["no_redact"]:
+        announcer.say(_UNREDACTED)
+    return trio.run(record_url, server, recording, listening, announcer.say)

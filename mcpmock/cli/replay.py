@@ -12,7 +12,7 @@ import click
 from mcpmock.errors import McpMockError
 
 from .listening import listening_of, listening_options
-from .terminal import CASSETTE, common, emit, printable, say
+from .terminal import CASSETTE, Announcer, common, emit, printable, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.match import Miss, NearMiss
@@ -96,7 +96,8 @@ def replay(
     # again and again doubles the time to start.
     gc.set_threshold(200_000)
     playing = _playing(how, mute=quiet)
-    listening = listening_of(how, json=json)
+    announcer = Announcer(json=json)
+    listening = listening_of(how, announcer)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
     recording = None if record is None else Recording.to(record)
@@ -105,7 +106,7 @@ def replay(
 
         status = trio.run(
             lambda: replay_listening(
-                cassette, playing, told.tell, listening, recording=recording, say=say
+                cassette, playing, told.tell, listening, recording=recording, say=announcer.say
             )
         )
     else:

@@ -51,12 +51,34 @@ def say(text: str) -> None:
     _tell(f"mcpmock: {printable(text)}")
 
 
-def announce(url: str, *, json: bool) -> None:
-    """Where we listen: the first line on standard error, for programs to read as well."""
-    if json:
-        emit({"type": "listening", "url": url}, err=True)
-    else:
-        _tell(f"listening on {url}")
+class Announcer:
+    """Where we listen is the first line on standard error, for programs to read: what is said
+    before is held until then.
+    """
+
+    def __init__(self, *, json: bool) -> None:
+        self._json = json
+        self._held: list[str] | None = []
+
+    def announce(self, url: str, token: str | None) -> None:
+        if self._json:
+            more = {} if token is None else {"token": token}
+            emit({"type": "listening", "url": url, **more}, err=True)
+        else:
+            _tell(f"listening on {url}")
+            if token is not None:
+                say(f"clients need the header Authorization: Bearer {token}")
+        held, self._held = self._held or [], None
+        for text in held:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        if self._held is not None:
+            self._held.append(text)
+        elif self._json:
+            emit({"type": "note", "text": text}, err=True)
+        else:
+            say(text)
 
 
 def _tell(line: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.transports import heads
 from mcpmock.transports.heads import Upstream
 
@@ -29,7 +29,7 @@ the middle and lose a request.
 """
 Connect = Callable[[], Awaitable[trio.abc.Stream]]
 
-_LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[^\[\]:/\s]*):)?([0-9]{1,5})")
+_LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -48,13 +48,14 @@ def is_loopback(host: str) -> bool:
 
 
 async def listen(host: str, port: int) -> list[trio.SocketListener]:
-    """Sockets that listen there, all on one port. Raises McpMockError."""
+    """Sockets that listen there, all on one port. Raises CannotListen."""
     if host == "localhost" and port == 0:
         host = "127.0.0.1"  # its other address would get another port
     try:
         return await trio.open_tcp_listeners(port, host=host)
     except OSError as error:
-        raise McpMockError(f"cannot listen on {host}:{port}: {_why(error)}") from error
+        shown = f"[{host}]" if ":" in host else host
+        raise CannotListen(f"{shown}:{port}", _why(error)) from error
 
 
 def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:

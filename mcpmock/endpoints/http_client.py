@@ -138,10 +138,11 @@ class _Exchange:
         while not frames:
             try:
                 data = await self._wire.read()
-            except trio.BrokenResourceError:
-                data, self._gone = b"", "reset"
+            except trio.BrokenResourceError as error:
+                self._gone = "reset"  # also of a body that lasts until the connection ends
+                return self._broken_off(ValueError(str(error)))
             if not data:
-                self._gone = self._gone or "closed"
+                self._gone = "closed"
             try:
                 for part in self._reader.feed(bytes(data)):
                     frames += self._frames(part)
@@ -288,9 +289,9 @@ class HttpClientChannel(MessageChannel):
                 exchange.abort()
             case Fragment(last):
                 exchange.say(frame.raw, last=last)
-            case HttpBody():
+            case HttpBody(more=more):
                 exchange.mcp = False
-                exchange.say(frame.raw, last=True)
+                exchange.say(frame.raw, last=not more)
             case None:
                 exchange.mcp = True
                 exchange.say(frame.raw, last=True)
@@ -301,7 +302,7 @@ class HttpClientChannel(MessageChannel):
         return None if number is None else self._exchanges.get(number)
 
     def _leave(self, number: int) -> None:
-        del self._exchanges[number]
+        self._exchanges.pop(number, None)
         if self._until is not None:
             self._changed.unpark_all()
 

@@ -14,6 +14,7 @@ from itertools import count
 import attrs
 import trio
 
+from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -166,16 +167,25 @@ class Connection:
 
     def send(self, exchange: Exchange, frames: Sequence[Frame]) -> None:
         """Frames of the answer to the request that is open."""
-        answer = exchange.answer
         try:
-            self.out.put(answer.write(frames))
-        except ValueError as error:
-            self._desk.tell(error)
-            answer.ended = "closed"
-        if answer.ended:
+            data = exchange.answer.write(frames)
+        except ValueError as error:  # only a recording that was edited by hand has such answers
+            data = self._unsendable(exchange, error)
+        self.out.put(data)
+        if exchange.answer.ended:
             exchange.inbox.end()
             if not self.out.held:
                 self._written()
+
+    def _unsendable(self, exchange: Exchange, error: ValueError) -> bytes:
+        """What goes out instead: the end, where the answer has begun."""
+        why = f"this answer cannot be sent: {error}"
+        self._desk.tell(McpMockError(why))
+        if exchange.answer.begun:
+            exchange.answer.ended = "closed"
+            return b""
+        exchange.answer = exchange.answer.anew()
+        return exchange.answer.write(_frames_of(refusal(502, "Bad Gateway", why)))
 
     async def _write(self) -> None:
         await self.out.run(self._wire)
@@ -292,6 +302,7 @@ class Connection:
         self._method = request.method
         mcp = self._desk.reception.is_mcp(request)
         self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
+        asked.request = self._desk.doorkeeper.admitted(request)
         self._stop(self._desk.too_long(asked.length))
         exchange = Exchange(next(self._desk.numbers), asked, self)
         source = RequestBody(asked, self._input)

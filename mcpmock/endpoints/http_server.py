@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
+from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame
 from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
 from mcpmock.transports.reception import NO_SESSION, Reception
@@ -32,7 +33,10 @@ _NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initia
 
 
 def _tell(error: BaseException) -> None:
-    sys.stderr.write(f"mcpmock: a connection was dropped, by a mistake of ours: {error!r}\n")
+    text = str(error)
+    if not isinstance(error, McpMockError):
+        text = f"a connection was dropped, by a mistake of ours: {error!r}"
+    sys.stderr.write(f"mcpmock: {text}\n")
 
 
 class HttpServerChannel(MessageChannel):

@@ -295,10 +295,17 @@ class ResponseWriter:
         response = frames[0].fact
         if type(response) is not HttpResponse:
             return b""
-        self.begun = True
         self._body = BodyWriter(response.media_type)
         data = self._body.write(frames[1:])
-        return self._begin(response, len(data)) + self._framed(data)
+        head = self._begin(response, len(data))
+        self.begun = True
+        return head + self._framed(data)
+
+    def anew(self) -> ResponseWriter:
+        """For another answer to the same request."""
+        writer = ResponseWriter(self._method, closing=self.closing)
+        writer.http_1_1 = self.http_1_1
+        return writer
 
     def _up_to_the_end(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         for place, frame in enumerate(frames, 1):

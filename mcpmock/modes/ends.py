@@ -11,6 +11,7 @@ import secrets
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import count
 from uuid import UUID
 
@@ -34,7 +35,6 @@ from mcpmock.transports.streamable_http_client import StreamableHttpClient
 from mcpmock.transports.streamable_http_server import StreamableHttpServer
 
 from .stopping import listener_status_of
-from .taking import Say
 
 PATHS = {Kind.STREAMABLE_HTTP: "/mcp", Kind.SSE: "/sse"}
 """Where clients look for us if nothing else says so."""
@@ -46,6 +46,14 @@ BODY_LIMIT = 4 << 20
 def mint() -> str:
     """A session id: 128 bits that nobody can guess, in the form that most servers give them."""
     return str(UUID(bytes=secrets.token_bytes(16)))
+
+
+@attrs.frozen
+class Front:
+    """Where clients over HTTP come in; `announce` says where that is."""
+
+    listener: HttpListener
+    announce: Callable[[], None]
 
 
 @attrs.frozen(kw_only=True)
@@ -60,14 +68,14 @@ class Listening:
     origins: frozenset[str] = frozenset()
     dangerously: bool = False
     """Whether an address beyond loopback may be bound. It takes a bearer token then."""
-    announce: Callable[[str], None] = lambda _url: None
-    """Is told the URL, once clients can reach it."""
+    announce: Callable[[str, str | None], None] = lambda _url, _token: None
+    """Is told the URL, and the bearer token that clients need, once they are served."""
 
     @asynccontextmanager
     async def opened(
-        self, kind: Kind, target: str, say: Say, *, body_limit: int | None = None
-    ) -> AsyncIterator[HttpListener]:
-        """A listener that clients reach now; says where."""
+        self, kind: Kind, target: str, *, body_limit: int | None = None
+    ) -> AsyncIterator[Front]:
+        """Clients can connect now; that they can is said when they are served."""
         token = None
         if not is_loopback(self.host):
             if not self.dangerously:
@@ -80,11 +88,9 @@ class Listening:
         doorkeeper = Doorkeeper(port, self.hosts, self.origins, token)
         reception = Reception(kind, target.partition("?")[0])
         host = f"[{self.host}]" if ":" in self.host else self.host
-        self.announce(f"http://{host}:{port}{target}")
-        if token is not None:
-            say(f"clients need the header Authorization: Bearer {token}")
+        announce = partial(self.announce, f"http://{host}:{port}{target}", token)
         async with HttpListener(reception, doorkeeper, sockets, body_limit=body_limit) as listener:
-            yield listener
+            yield Front(listener, announce)
 
 
 @attrs.frozen
@@ -148,7 +154,7 @@ def server_rules(kind: Kind, path: str, *, stateless: bool) -> list[Stage]:
 Converse = Callable[[HttpServerChannel], Awaitable[None]]
 
 
-async def serve(listener: HttpListener, converse: Converse, signals: AsyncIterator[int]) -> int:
+async def serve(front: Front, converse: Converse, signals: AsyncIterator[int]) -> int:
     """Hands every conversation to `converse` until we are told to stop; gives the exit status.
 
     Where a mistake of ours ends a conversation, the others go on.
@@ -163,8 +169,9 @@ async def serve(listener: HttpListener, converse: Converse, signals: AsyncIterat
             await client.aclose()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(listener.run)
-        nursery.start_soon(trio.serve_listeners, isolated, [listener])
+        nursery.start_soon(front.listener.run)
+        nursery.start_soon(trio.serve_listeners, isolated, [front.listener])
+        front.announce()
         async for signum in signals:
             stopped_by = signum
             break

@@ -4,6 +4,7 @@ place.
 
 from __future__ import annotations
 
+import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.bare import bare
@@ -21,6 +22,10 @@ from .ends import BODY_LIMIT, PATHS, Listening, Url, mint, serve, server_rules
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
 
+BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.005}
+"""The least time between the last progress of a call and its answer, in seconds. Where both come on
+one stream with everything else, the TypeScript SDKs lose progress that is read with the answer.
+"""
 ALONE = 1
 """The conversation of all exchanges that belong to no session."""
 
@@ -31,15 +36,15 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
     """
     kind = listening.kind or server.kind
     with taking_signals() as signals:
-        async with listening.opened(kind, server.upstream.target, say) as listener:
+        async with listening.opened(kind, server.upstream.target) as front:
             taking = await open_taking(recording, say)
 
             async def converse(client: HttpServerChannel) -> None:
                 pipeline = Pipeline([taking.recorder(client.conversation)])
-                await run(Session(pipeline, client, await server.open(listener)))
+                await run(Session(pipeline, client, await server.open(front.listener)))
 
             async with taking.recorded(kind.value, server.upstream.url):
-                return await serve(listener, converse, signals)
+                return await serve(front, converse, signals)
 
 
 async def replay_listening(
@@ -62,9 +67,10 @@ async def replay_listening(
     path = (_path_of(cassette) if as_recorded else None) or PATHS[kind]
     if not as_recorded:  # an event stream is one session, whatever its client says on it
         cassette = bare(cassette, one_session=kind is Kind.SSE)
-    casting = Casting(cassette, playing)
+    pace = attrs.evolve(playing.pace, after_progress=BREATHS[kind])
+    casting = Casting(cassette, attrs.evolve(playing, pace=pace))
     with taking_signals() as signals:
-        async with listening.opened(kind, path, say, body_limit=BODY_LIMIT) as listener:
+        async with listening.opened(kind, path, body_limit=BODY_LIMIT) as front:
             taking = None if recording is None else await open_taking(recording, say)
 
             async def converse(client: HttpServerChannel) -> None:
@@ -77,9 +83,9 @@ async def replay_listening(
                 await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
-                return await serve(listener, converse, signals)
+                return await serve(front, converse, signals)
             async with taking.recorded(kind.value, ["mcpmock", "replay", cassette.name]):
-                return await serve(listener, converse, signals)
+                return await serve(front, converse, signals)
 
 
 def _recorders(taking: Taking | None, client: HttpServerChannel) -> list[Stage]:

@@ -32,11 +32,11 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
     alike = kind is server.kind
     target = server.upstream.target if isinstance(server, Url) and alike else PATHS[kind]
     with taking_signals() as signals:
-        async with listening.opened(kind, target, say) as listener:
+        async with listening.opened(kind, target) as front:
 
             async def converse(client: HttpServerChannel) -> None:
                 try:
-                    channel = await server.open(listener if alike else None)
+                    channel = await server.open(front.listener if alike else None)
                 except McpMockError as error:
                     say(str(error))
                     await client.aclose()
@@ -48,4 +48,4 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
                     rules += server.rules(numbers())
                 await run(Session(Pipeline(rules), client, channel))
 
-            return await serve(listener, converse, signals)
+            return await serve(front, converse, signals)

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 import attrs
+import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.compose import compose
 from mcpmock.cassette.keys import TIERS, Asked
 from mcpmock.cassette.match import ELSEWHERE, Matcher, NearMiss
 from mcpmock.cassette.model import Cassette, Episode, Event
+from mcpmock.cassette.resumed import resumed
 from mcpmock.cassette.score import Score
 from mcpmock.cassette.steps import is_message, merged
 from mcpmock.protocol.messages import HttpRequest
@@ -65,7 +67,7 @@ class Casting:
         self._alone = []
         for take in self.cassette.takes:
             on_http = any(event.x is not None for event in take.events)
-            for episode in take.episodes():
+            for episode in msgspec.structs.replace(take, events=resumed(take.events)).episodes():
                 session = episode.events[0].s
                 own += [episode] if not on_http or session != 1 else []
                 self._alone += [episode] if not on_http or session == 1 else []

@@ -41,8 +41,8 @@ class Pace:
 
     `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
     overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
-    the least time between the last progress of a call and its answer; the TypeScript SDKs lose
-    progress that comes in one read with the answer.
+    the least time between the last progress of a call and its answer; over stdio the TypeScript
+    SDKs lose progress that comes in one read with the answer.
     """
 
     timing: Timing = attrs.field(factory=Timing)
@@ -153,6 +153,15 @@ class Performance:
             self.score.cues[place].frame.fact for place in self.score.carried.get(recorded, ())
         )
         return next((fact.status for fact in facts if isinstance(fact, HttpResponse)), None)
+
+    def end_session(self, exchange: int) -> None:
+        """The client ended the session on this live exchange: what it was answered before, it is
+        not answered any more.
+        """
+        recorded = self.live.recorded.get(exchange)
+        events = self.score.client.values()
+        ends = (e.index for e in events if recorded is not None and e.frame.exchange == recorded)
+        self.matcher.since = next(ends, len(self.score.episode.events))
 
     def heard(self, now: float) -> None:
         """Anything came from the client: the session is not quiet."""

@@ -198,13 +198,20 @@ class Player(Stage):
         if heard.exchange is not None and not self._answers_on(heard.exchange):
             self._ready += self._settle(heard)
         if ends_session(heard) and not self.stateless:
-            self._over = self._over or not self._refuses(heard.exchange)
+            self._end_session(heard.exchange)
+
+    def _end_session(self, live: int | None) -> None:
+        """The client says so on this exchange; the recorded server may have refused it."""
+        if live is not None and not self._refuses(live):
+            self._over = True
+            for performance in self._cast:
+                performance.end_session(live)
 
     def _answers_on(self, live: int) -> bool:
         return any(performance.answers_on(live) for performance in self._performing())
 
-    def _refuses(self, live: int | None) -> bool:
-        told = [p.status_on(live) for p in self._performing()] if live is not None else []
+    def _refuses(self, live: int) -> bool:
+        told = [performance.status_on(live) for performance in self._performing()]
         heads = (frame for frame in self._ready if frame.exchange == live)
         told += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
         return any(status is not None and status >= REFUSED for status in told)
@@ -279,10 +286,11 @@ class Player(Stage):
         self, matches: list[tuple[Performance, Match]], live: Asked, frame: Frame, now: float
     ) -> None:
         """Only the candidates that know this request stay, at the strictest tier that any knows it
-        at.
+        at; in front those whose client was most like this one.
         """
         tier = min(match.tier for _, match in matches)
         kept = [(performance, match) for performance, match in matches if match.tier == tier]
+        kept.sort(key=lambda found: found[1].strangeness)
         self._lead([performance for performance, _ in kept], now)
         for performance, match in kept:
             performance.hear(match, frame, now)
@@ -306,13 +314,13 @@ class Player(Stage):
 
     def _deal(self, heard: Heard, now: float) -> bool:
         """Exchanges without a session are dealt in recorded order, and the last of those that are
-        alike stays.
+        alike stays. A handshake is dealt again before another client's is taken for it.
         """
         frame, head = heard.frame, heard.head
         for performance in self._cast:
             for tier in performance.matcher.tiers_for(frame, head):
                 match = None if self._stubs else performance.matcher.find(frame, head, tier=tier)
-                if match is not None:
+                if match is not None and not self._repeats_nearer(performance, heard, match):
                     performance.hear(match, frame, now)
                 elif self._strict or not self._encores.add(performance, heard, tier, now):
                     continue
@@ -324,7 +332,18 @@ class Player(Stage):
         """Answers once more with an answer that was given before, where that was asked for."""
         if self.casting.playing.repeats == "error" and not self._stubs:
             return False
-        return any(self._encores.add(performance, heard, None, now) for performance in self._cast)
+        cast = sorted(self._cast, key=lambda performance: self._strangeness(performance, heard))
+        return any(self._encores.add(performance, heard, None, now) for performance in cast)
+
+    def _repeats_nearer(self, performance: Performance, heard: Heard, match: Match) -> bool:
+        if self._strict or not match.strangeness:
+            return False
+        return self._strangeness(performance, heard, match.tier) < match.strangeness
+
+    def _strangeness(self, performance: Performance, heard: Heard, tier: int | None = None) -> int:
+        """How far the nearest handshake of a performance is from this one, used or not."""
+        again = performance.matcher.repeats(heard.frame, heard.head, tier)
+        return again[0].strangeness if again else 0
 
     def _answer_unknown(self, heard: Heard, live: Asked) -> None:
         answer = answer_lost(heard) if self._is_lost(heard) else answer_request(heard)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import attrs
 
-from mcpmock.cassette.fingerprint import SESSION
+from mcpmock.cassette.fingerprint import SESSION, is_session_parameter
 from mcpmock.cassette.redact import HOLE, PLACEHOLDER
 from mcpmock.cassette.score import ClientEvent, Cue, Tie
 from mcpmock.cassette.variables import Bindings
@@ -35,7 +35,6 @@ from mcpmock.protocol.spans import Span, elements, locate, splice
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
 """Fields of a recorded head that are about its connection and its time."""
 _QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
-_SESSION_NAMES = {"sessionid", "session", "sid"}
 
 
 @attrs.frozen
@@ -119,7 +118,7 @@ class Identities:
             new = self._render_batch(raw, cue.ties)
         if new is None:
             return []
-        new = _fill(new, bindings)
+        new = _fill(new, self._known(new, bindings))
         return [Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)]
 
     def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
@@ -127,8 +126,13 @@ class Identities:
         if isinstance(fact, HttpResponse):
             fact = self._render_head(fact, bindings)
         elif isinstance(fact, HttpBody) and PLACEHOLDER in raw:
-            raw = _fill_text(raw.decode("utf-8", "surrogateescape"), bindings)
+            raw = _fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
+
+    def _known(self, raw: bytes, bindings: Bindings) -> Bindings:
+        """What can be put into placeholders; where one stands for the session's id, that too."""
+        wanted = self.recorded_sessions.intersection(found.decode() for found in HOLE.findall(raw))
+        return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
 
     def _render_head(self, head: HttpResponse, bindings: Bindings) -> HttpResponse:
         headers = []
@@ -141,7 +145,8 @@ class Identities:
                 session = session or self.session()
                 headers.append((name, session))
             elif PLACEHOLDER.decode() in value:
-                live = _fill_text(value, bindings).decode("utf-8", "surrogateescape")
+                raw = value.encode("utf-8", "surrogateescape")
+                live = _fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
                 fits = live.isascii() and live.isprintable()  # no line break gets into a head
                 headers.append((name, live if fits else value))
             else:
@@ -155,7 +160,7 @@ class Identities:
         text = uri.decode("utf-8", "surrogateescape")
         session = quote(self.session(), safe="")
         names = {match[2] for match in _QUERY_VALUE.finditer(text)}
-        named = {name for name in names if _plain(name) in _SESSION_NAMES} or names
+        named = {name for name in names if is_session_parameter(name)} or names
         if not names:
             text += f"{'&' if '?' in text else '?'}sessionId={session}"
 
@@ -199,27 +204,15 @@ def _names_endpoint(meta: Frame) -> bool:
     return isinstance(meta.fact, SseMeta) and meta.fact.event == "endpoint"
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name.lower())
-
-
-def _fill(raw: bytes, bindings: Bindings) -> bytes:
-    """The live values of the placeholders in a message; one that nothing bound is sent as it
-    stands.
+def _fill(raw: bytes, bindings: Bindings, *, quoted: bool = True) -> bytes:
+    """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
+    that nothing bound is sent as it stands.
     """
 
     def value(placeholder: re.Match[bytes]) -> bytes:
         live = bindings.get(placeholder[0].decode())
-        return placeholder[0] if live is None else encode(live)[1:-1]
+        if live is None:
+            return placeholder[0]
+        return encode(live)[1:-1] if quoted else live.encode("utf-8", "surrogateescape")
 
     return HOLE.sub(value, raw)
-
-
-def _fill_text(text: str, bindings: Bindings) -> bytes:
-    """The same in what is no JSON."""
-
-    def value(placeholder: re.Match[bytes]) -> bytes:
-        live = bindings.get(placeholder[0].decode())
-        return placeholder[0] if live is None else live.encode("utf-8", "surrogateescape")
-
-    return HOLE.sub(value, text.encode("utf-8", "surrogateescape"))

@@ -51,7 +51,10 @@ def header(headers: Headers, name: str) -> str | None:
     where there is none.
     """
     name = name.lower()
-    return next((value.strip() for field, value in headers if field.lower() == name), None)
+    for field, value in headers:
+        if field.lower() == name:
+            return value.strip(" \t")
+    return None
 
 
 class HttpRequest(msgspec.Struct, frozen=True, gc=False):
@@ -60,8 +63,9 @@ class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     An exchange is numbered by the frame's `exchange`. Its frames, in this order:
 
     * to the server `HttpRequest`; then, if `has_body`, the body: one message frame (also of zero
-      bytes), one `HttpBody`, or a message in `Fragment` pieces; and `ExchangeEnd` only if the
-      client goes away before the response is over.
+      bytes), one `HttpBody` (a long one in pieces, all but the last with `more`), or a message in
+      `Fragment` pieces; and `ExchangeEnd` only if the client goes away before the response is
+      over.
     * to the client `HttpResponse`; then the body: one message frame or its pieces (JSON), any
       number of `SseMeta` and message frames (an event stream), any number of `HttpBody` (the rest);
       then `ExchangeEnd`, always, unless the client went away. Nothing comes behind it.
@@ -107,10 +111,11 @@ class HttpBody(msgspec.Struct, frozen=True, gc=False):
     """`raw` holds (a piece of) a body that is not MCP: an error page, an OAuth answer.
 
     What is `unkept` passes and is never recorded: the bodies of exchanges that are none of MCP's,
-    and what is beyond the bound of the others.
+    and what is beyond the bound of the others. `more`: the next piece of a request's body follows.
     """
 
     unkept: bool = False
+    more: bool = False
 
 
 class SseMeta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

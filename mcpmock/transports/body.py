@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
     Direction,
+    Fact,
     Fragment,
     Frame,
     HttpBody,
@@ -28,7 +30,6 @@ from .sse import KEPT, Excerpt, SseDecoder, encode_event
 PIECE = 1 << 20
 """The longest message that is held until it is whole, and the longest piece of longer ones."""
 EVENT_STREAM = "text/event-stream"
-_PIECE, _LAST_PIECE = Fragment(), Fragment(last=True)
 _CARRIED = (type(None), Fragment, HttpBody)
 
 
@@ -40,9 +41,8 @@ class BodyReader(ABC):
         """For a body to the server: exactly one body comes out, be it of zero bytes, unless the
         head has none.
         """
-        if mcp:
-            return _OneMessage(C2S, exchange, wanted=head.has_body)
-        return _OneBody(C2S, exchange, wanted=head.has_body)
+        form = _MESSAGE if mcp else _OTHER
+        return _OneBody(C2S, exchange, form, wanted=head.has_body)
 
     @classmethod
     def of_response(cls, exchange: int, head: HttpResponse, *, mcp: bool) -> BodyReader:
@@ -51,7 +51,7 @@ class BodyReader(ABC):
         if not mcp:
             return _Bytes(S2C, exchange, kept=0)
         if media_type == "application/json" or media_type.endswith("+json"):
-            return _OneMessage(S2C, exchange, wanted=False)
+            return _OneBody(S2C, exchange, _MESSAGE, wanted=False)
         if media_type == EVENT_STREAM and not _is_encoded(head):
             return _Events(S2C, exchange)
         return _Bytes(S2C, exchange)
@@ -74,12 +74,29 @@ def _is_encoded(head: HttpResponse) -> bool:
     return (head.header("content-encoding") or "identity").lower() != "identity"
 
 
-class _OneMessage(BodyReader):
-    """A body that is one message. `wanted`: also if it has no bytes."""
+class _Form(NamedTuple):
+    """The frame of a body that is one thing: whole, or in pieces."""
 
-    def __init__(self, direction: Direction, exchange: int, *, wanted: bool) -> None:
+    whole: Fact | None
+    piece: Fact
+    last: Fact
+    kept: int
+    """How much is recorded of one that is cut short."""
+
+
+_MESSAGE = _Form(None, Fragment(), Fragment(last=True), KEPT)
+_OTHER = _Form(HttpBody(unkept=True), HttpBody(unkept=True, more=True), HttpBody(unkept=True), 0)
+
+
+class _OneBody(BodyReader):
+    """A body that is one message, or one of a request that is none of MCP's. `wanted`: also if it
+    has no bytes.
+    """
+
+    def __init__(self, direction: Direction, exchange: int, form: _Form, *, wanted: bool) -> None:
         self._direction = direction
         self._exchange = exchange
+        self._form = form
         self._wanted = wanted
         self._rest: list[bytes] = []
         self._held = 0
@@ -93,50 +110,25 @@ class _OneMessage(BodyReader):
         self._in_pieces = True
         held = self._take()
         cuts = range(0, len(held), PIECE)
-        return [self._frame(held[at : at + PIECE], b"", _PIECE) for at in cuts]
+        return [self._frame(held[at : at + PIECE], b"", self._form.piece) for at in cuts]
 
     def end(self) -> list[Frame]:
         if self._in_pieces:
-            return [self._frame(b"", b"\n", _LAST_PIECE)]
+            return [self._frame(b"", b"\n", self._form.last)]
         if not self._held and not self._wanted:
             return []
-        return [self._frame(self._take(), b"\n", None)]
+        return [self._frame(self._take(), b"\n", self._form.whole)]
 
     def cut(self) -> list[Frame]:
-        return Excerpt(self._direction, self._exchange).take(self._take())
+        return Excerpt(self._direction, self._exchange, self._form.kept).take(self._take())
 
     def _take(self) -> bytes:
         held = bytes(self._rest[0]) if len(self._rest) == 1 else b"".join(self._rest)
         self._rest, self._held = [], 0
         return held
 
-    def _frame(self, raw: bytes, eol: bytes, fact: Fragment | None) -> Frame:
+    def _frame(self, raw: bytes, eol: bytes, fact: Fact | None) -> Frame:
         return Frame(self._direction, raw, eol, fact, self._exchange)
-
-
-class _OneBody(BodyReader):
-    """A body to the server in an exchange that is none of MCP's: one frame."""
-
-    def __init__(self, direction: Direction, exchange: int, *, wanted: bool) -> None:
-        self._direction = direction
-        self._exchange = exchange
-        self._wanted = wanted
-        self._rest: list[bytes] = []
-
-    def feed(self, data: bytes) -> list[Frame]:
-        self._rest.append(data)
-        return []
-
-    def end(self) -> list[Frame]:
-        return [self._frame()] if any(self._rest) or self._wanted else []
-
-    def cut(self) -> list[Frame]:
-        return [self._frame()] if any(self._rest) else []
-
-    def _frame(self) -> Frame:
-        raw, self._rest = b"".join(self._rest), []
-        fact = HttpBody(unkept=True)
-        return Frame(self._direction, raw, fact=fact, exchange=self._exchange)
 
 
 class _Events(BodyReader):

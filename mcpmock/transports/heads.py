@@ -196,6 +196,8 @@ def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) ->
                 value = upstream.origin
             case "accept-encoding":
                 value = "identity"
+            case "expect" if value.strip().lower() == "100-continue":
+                continue  # we have told the client to go on
         fields.append((name, value))
     if header(fields, "host") is None:
         fields.insert(0, ("Host", upstream.authority))

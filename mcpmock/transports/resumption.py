@@ -84,6 +84,8 @@ class Resumption(Stage):
     _events: deque[_Event] = attrs.field(factory=deque)
     _size: int = 0
     _modern: set[int] = attrs.field(factory=set)
+    _asked: dict[int, str] = attrs.field(factory=dict)
+    """The event after which a GET that was passed on wants to have more."""
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
         if seen[0].direction is S2C:
@@ -97,13 +99,16 @@ class Resumption(Stage):
         if x is None:
             return [frame]
         if isinstance(fact, HttpResponse) and x not in self._modern:
+            id_ = self._asked.pop(x, None)
             if fact.status == 200 and fact.media_type == EVENT_STREAM:
-                self._streams[x] = _Stream(x, fact)
+                begun = self._streams[x] = _Stream(x, fact, resumable=id_ is not None)
+                if id_ is not None:  # who asks for the same again did not get what comes here
+                    self._events.append(_Event(begun, sent=True, id=id_))
             return [frame]
         stream = self._streams.get(x)
         if stream is None:
             if isinstance(fact, ExchangeEnd):
-                self._modern.discard(x)
+                self._forget(x)
             return [frame]
         if isinstance(fact, ExchangeEnd):
             del self._streams[x]
@@ -150,7 +155,7 @@ class Resumption(Stage):
             case HttpRequest() as head:
                 return not self._resume(x, head, back)
             case ExchangeEnd():
-                self._modern.discard(x)
+                self._forget(x)
                 return not self._lose(x)
             case _:
                 return True
@@ -167,6 +172,10 @@ class Resumption(Stage):
             stream.client = None
         return True
 
+    def _forget(self, x: int) -> None:
+        self._modern.discard(x)
+        self._asked.pop(x, None)
+
     def _resume(self, x: int, head: HttpRequest, back: list[Frame]) -> bool:
         """Answers a GET with the rest of a stream, where that is known and not nothing."""
         if is_modern(head.header(VERSION)):
@@ -175,6 +184,12 @@ class Resumption(Stage):
         id_ = head.header(LAST_EVENT) if head.method == "GET" else None
         if not id_:
             return False
+        if not self._take_up(x, id_, back):
+            self._asked[x] = id_
+            return False
+        return True
+
+    def _take_up(self, x: int, id_: str, back: list[Frame]) -> bool:
         events = list(self._events)
         place = next((n for n in range(len(events), 0, -1) if events[n - 1].id == id_), None)
         if place is None:

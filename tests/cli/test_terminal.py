@@ -11,7 +11,7 @@ from json import dumps, loads
 import click
 import pytest
 
-from mcpmock.cli.terminal import common, emit, printable, printable_lines, say
+from mcpmock.cli.terminal import Announcer, common, emit, printable, printable_lines, say
 from tests.cli.conftest import CONTROLS, HOSTILE
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -154,3 +154,41 @@ def test_the_options_of_every_command(
     shown.main([*options, "--color", "never"], standalone_mode=False)
 
     assert [False, True, True, True] == loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("token", "lines"),
+    [
+        (None, ["listening on http://x"]),
+        (
+            "t0",
+            ["listening on http://x", "mcpmock: clients need the header Authorization: Bearer t0"],
+        ),
+    ],
+)
+def test_where_we_listen_comes_first(
+    capsys: pytest.CaptureFixture[str], token: str | None, lines: list[str]
+) -> None:
+    """What is said before waits for it, and what is said later does not."""
+    announcer = Announcer(json=False)
+    announcer.say("early")
+    assert ("", "") == capsys.readouterr()
+
+    announcer.announce("http://x", token)
+    announcer.say("late")
+    out, err = capsys.readouterr()
+    assert ("", [*lines, "mcpmock: early", "mcpmock: late"]) == (out, err.splitlines())
+
+
+def test_where_we_listen_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line is an object with a type."""
+    announcer = Announcer(json=True)
+    announcer.say("\x1b[2J")
+    announcer.announce("http://x", "t0")
+    out, err = capsys.readouterr()
+
+    assert "" == out
+    assert [
+        {"type": "listening", "url": "http://x", "token": "t0"},
+        {"type": "note", "text": "\x1b[2J"},
+    ] == [loads(line) for line in err.splitlines()]

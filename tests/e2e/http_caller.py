@@ -170,6 +170,11 @@ class Caller:
         while (message := await self.data()) is not None:
             yield message
 
+    async def to_the_end(self) -> None:
+        """Hears events until there are no more of them, or the server hangs up."""
+        while await self.event():
+            pass
+
     async def ended(self) -> str:
         """Waits for the server to hang up, and says how."""
         try:

@@ -6,6 +6,8 @@ Each is started, waited for until it says where it listens, and ended for sure:
         with recording(cassette, server.url) as recorder:
             ...                   # server.url, recorder.url
     assert recorder.exit_code == 0
+
+`recording` and `proxying` pass on what clients say to a server, `replaying` takes its place.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -143,3 +145,18 @@ def replaying(cassette: Path, *options: str) -> Iterator[Served]:
     argv = [*MCPMOCK, "replay", str(cassette), "--listen", "127.0.0.1:0", *options]
     with serving(argv) as served:
         yield served
+
+
+@contextmanager
+def proxying(*argv: str) -> Iterator[Served]:
+    """`mcpmock proxy` for clients over HTTP; `argv` are its other options, and the server."""
+    with serving([*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", *argv]) as served:
+        yield served
+
+
+FORWARDING = ("record", "proxy")
+
+
+def forwarding(how: str, cassette: Path, url: str) -> AbstractContextManager[Served]:
+    """The command of FORWARDING that is called so; only `record` keeps a cassette."""
+    return recording(cassette, url) if how == "record" else proxying("--url", url)

@@ -5,68 +5,24 @@ neither the server nor the cassette.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from mcpmock.cassette.model import UNSET
-from tests.helpers import request
-
 from .http_caller import Answer, calling, posts
-from .http_processes import Served, recording, replaying, serving
-from .http_upstream import Asked, Reply, Upstream, answers_all, upstream
-from .processes import MCPMOCK, takes, whole_take
+from .http_fronts import PING, PLAYED, fronts
+from .http_processes import Served, recording
+from .http_upstream import Asked, Reply, answers_all, upstream
+from .processes import MCPMOCK
 
 pytestmark = pytest.mark.e2e
 
-PING = request(1, "ping")
 JSON = ("Content-Type", "application/json")
 METHODS = ("GET", "POST", "DELETE", "OPTIONS", "PUT", "HEAD")
 Field = tuple[str, str]
-
-
-@dataclass
-class Fronts:
-    """A server, the recorder in front of it, and a player in its place."""
-
-    server: Upstream
-    recorder: Served
-    player: Served
-    recording: Path
-
-    @property
-    def both(self) -> tuple[Served, Served]:
-        return self.recorder, self.player
-
-    def let_in(self) -> int:
-        """How many requests the server was asked; the cassette has no more and no fewer."""
-        events = takes(self.recording)[0].events
-        heads = [e for e in events if e.d == "c2s" and e.http is not UNSET]
-        assert len(heads) == len(self.server.asked)
-        return len(heads)
-
-
-@asynccontextmanager
-async def fronts(folder: Path, *options: str) -> AsyncIterator[Fronts]:
-    """A recorder and a player with these options."""
-    played, cassette = folder / "played.jsonl", folder / "a.jsonl"
-    async with upstream(answers_all) as server:
-        with recording(played, server.url) as recorder:
-            await posts(recorder.url, PING)
-        server.asked.clear()
-        with (
-            recording(cassette, server.url, *options) as recorder,
-            replaying(played, *options) as player,
-        ):
-            yield Fronts(server, recorder, player, cassette)
-    assert (recorder.exit_code, server.torn) == (0, [])
-    [take] = takes(cassette)
-    assert take.sealed
-    assert len(take.events) == (take.footer.events if take.footer else 0)
 
 
 def port_of(served: Served) -> int:
@@ -134,22 +90,22 @@ async def test_hosts(tmp_path: Path) -> None:
     """With every method a Host that is not this machine and our port is 421, none or two are 421 or
     400; whoever names us is let in.
     """
-    async with fronts(tmp_path) as both:
-        for front in both.both:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             port = port_of(front)
             strange = await statuses(front, [[("Host", host), JSON] for host in foreign(port)])
             two = [("Host", f"localhost:{port}"), ("Host", "evil.example"), JSON]
             missing = await statuses(front, [[JSON], two, [two[1], two[0], JSON]])
 
-            assert dict.fromkeys(strange, {421}) == strange
+            assert all(found == {421} for found in strange.values()), strange
             assert all(found <= {400, 421} for found in missing.values()), missing
-        assert both.let_in() == 0
-        for front in both.both:
+        assert three.let_in() == 0
+        for front in three.every:
             known = await statuses(front, [[("Host", h), JSON] for h in ours(port_of(front))])
 
             assert not any(found & {400, 403, 415, 421} for found in known.values()), known
-        assert both.let_in() == len(ours(0)) * len(METHODS)
-    assert b"evil" not in both.recording.read_bytes()
+        assert three.let_in() == len(ours(0)) * len(METHODS)
+    assert b"evil" not in three.cassette.read_bytes()
 
 
 FOREIGN_ORIGINS = [
@@ -177,22 +133,22 @@ async def test_origins(tmp_path: Path) -> None:
     """With every method an Origin that is not of this machine is 403, and so are two; whoever has
     none, or one of this machine, is let in.
     """
-    async with fronts(tmp_path) as both:
-        for front in both.both:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             host = ("Host", f"127.0.0.1:{port_of(front)}")
             strange = await statuses(front, [[("Origin", o), host, JSON] for o in FOREIGN_ORIGINS])
             two = [("Origin", "http://localhost"), ("Origin", "http://evil.example"), host, JSON]
             strange |= await statuses(front, [two])
 
-            assert {frozenset({403})} == set(map(frozenset, strange.values())), strange
-        assert both.let_in() == 0
-        for front in both.both:
+            assert all(found == {403} for found in strange.values()), strange
+        assert three.let_in() == 0
+        for front in three.every:
             host = ("Host", f"127.0.0.1:{port_of(front)}")
             known = await statuses(front, [[("Origin", o), host, JSON] for o in OUR_ORIGINS])
 
             assert not any(found & {400, 403, 415, 421} for found in known.values()), known
-        assert both.let_in() == len(OUR_ORIGINS) * len(METHODS)
-    assert b"evil" not in both.recording.read_bytes()
+        assert three.let_in() == len(OUR_ORIGINS) * len(METHODS)
+    assert b"evil" not in three.cassette.read_bytes()
 
 
 SIMPLE_TYPES = [
@@ -208,8 +164,8 @@ async def test_content_types(tmp_path: Path) -> None:
     """A POST of messages with a type that a page may send without being asked for, or without one,
     is 415; other wrong types and other paths are the server's affair.
     """
-    async with fronts(tmp_path) as both:
-        for front in both.both:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             host = ("Host", f"127.0.0.1:{port_of(front)}")
             types = [[("Content-Type", media)] for media in SIMPLE_TYPES]
             types += [[], [JSON, ("Content-Type", "text/plain")]]
@@ -217,28 +173,27 @@ async def test_content_types(tmp_path: Path) -> None:
                 for target in ("/mcp", "/mcp/", "/mcp?x=/other"):
                     answer = await said(front, "POST", [host, *fields], target)
                     assert answer.status == 415, (fields, target)
-        assert both.let_in() == 0
-        host = ("Host", f"127.0.0.1:{port_of(both.recorder)}")
-        for fields, target in (
-            ([("Content-Type", "application/xml")], "/mcp"),
-            ([("Content-Type", "text/plain")], "/elsewhere"),
-        ):
-            assert (await said(both.recorder, "POST", [host, *fields], target)).status == 200
-        assert both.let_in() == 2
+        assert three.let_in() == 0
+        for front in (three.recorder, three.proxy):
+            host = ("Host", f"127.0.0.1:{port_of(front)}")
+            for media, target in (("application/xml", "/mcp"), ("text/plain", "/elsewhere")):
+                fields = [host, ("Content-Type", media)]
+                assert (await said(front, "POST", fields, target)).status == 200
+        assert three.let_in() == 2
 
 
 async def test_preflights(tmp_path: Path) -> None:
     """A page that asks whether it may send is not told so, whoever it is (`said` looks)."""
     asking = [("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "*")]
-    async with fronts(tmp_path) as both:
-        for front in both.both:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             host = ("Host", f"127.0.0.1:{port_of(front)}")
             strange = ("Origin", "http://evil.example")
 
             assert (await said(front, "OPTIONS", [host, strange, *asking])).status == 403
             known = await said(front, "OPTIONS", [host, ("Origin", "http://localhost:1"), *asking])
             assert known.status not in (403, 421)
-        assert both.let_in() == 1
+        assert three.let_in() == 1
 
 
 async def test_who_is_let_in_by_name(tmp_path: Path) -> None:
@@ -246,9 +201,9 @@ async def test_who_is_let_in_by_name(tmp_path: Path) -> None:
     check of them still has something to check. Ours become the server's.
     """
     options = ["--allow-host", "mcp.example", "--allow-origin", "https://app.example:8443"]
-    async with fronts(tmp_path, *options) as both:
+    async with fronts(tmp_path, *options) as three:
         named = [("Host", "mcp.example"), ("Origin", "https://app.example:8443"), JSON]
-        for front in both.both:
+        for front in three.every:
             mine = f"127.0.0.1:{port_of(front)}"
 
             assert (await said(front, "POST", named)).status == 200
@@ -260,17 +215,17 @@ async def test_who_is_let_in_by_name(tmp_path: Path) -> None:
                 fields = [("Host", host), ("Origin", origin), JSON]
                 assert (await said(front, "POST", fields)).status in (403, 421)
             await said(front, "POST", [("Host", mine), ("Origin", f"http://{mine}"), JSON])
-        assert both.let_in() == 2
-        known = [(asked.header("host"), asked.header("origin")) for asked in both.server.asked]
-        theirs = urlsplit(both.server.url).netloc
-
-    assert known == [("mcp.example", "https://app.example:8443"), (theirs, f"http://{theirs}")]
+        assert three.let_in() == 2
+    for server in three.servers:
+        known = [(asked.header("host"), asked.header("origin")) for asked in server.asked]
+        theirs = urlsplit(server.url).netloc
+        assert known == [("mcp.example", "https://app.example:8443"), (theirs, f"http://{theirs}")]
 
 
 async def test_refusals_tell_what_to_do(tmp_path: Path) -> None:
     """One line of text, which names the way out and does not repeat what would be markup."""
-    async with fronts(tmp_path) as both:
-        for front in both.both:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             host = ("Host", f"127.0.0.1:{port_of(front)}")
             wrong = await said(front, "GET", [("Host", "<b>evil.example")])
             page = await said(front, "GET", [host, ("Origin", "http://evil.example")])
@@ -311,27 +266,59 @@ async def test_only_this_machine_reaches_us(tmp_path: Path, listen: str, bound: 
     assert answer.status == 200
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("record", "-o", "b.jsonl", "--url", "http://127.0.0.1:9/mcp"),
+        ("proxy", "--url", "http://127.0.0.1:9/mcp"),
+        ("replay", "a.jsonl"),
+    ],
+)
+def test_others_reach_us_only_if_told_so(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """An address beyond loopback, and nothing more, is a usage error; nothing was begun."""
+    (tmp_path / "a.jsonl").write_bytes(PLAYED)
+    name, *rest = command
+    outcome = subprocess.run(
+        [*MCPMOCK, name, "--listen", "0.0.0.0:0", *rest],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    assert outcome.returncode == 2
+    assert b"--dangerously-bind" in outcome.stderr
+    assert b"listening" not in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
 async def test_a_dangerous_address_takes_a_token(tmp_path: Path) -> None:
-    """Beyond loopback nobody comes in without the token that is printed; it reaches neither the
-    server nor the cassette, and what else the client sends does.
+    """Beyond loopback nobody comes in without the token that is printed, in either of its places;
+    it reaches neither the server nor the cassette, and what else the client sends does.
     """
-    where = ["--listen", "0.0.0.0:0", "--dangerously-bind"]
-    async with upstream(answers_all) as server:
-        with recording(tmp_path / "a.jsonl", server.url, *where) as recorder:
-            url = recorder.url.replace("0.0.0.0", "127.0.0.1")
-            token = await printed(recorder)
-            for wrong in ({}, {"authorization": "Bearer x"}, {"authorization": f"Basic {token}"}):
-                refused = await posts(url, PING, **wrong)
+    theirs = "Bearer theirs-theirs-theirs"
+    tokens = []
+    async with fronts(tmp_path, "--listen", "0.0.0.0:0", "--dangerously-bind") as three:
+        for front in three.every:
+            front.url = front.url.replace("0.0.0.0", "127.0.0.1")
+            tokens.append(await printed(front))
+            for wrong in ({}, {"authorization": theirs}, {"authorization": f"Basic {tokens[-1]}"}):
+                refused = await posts(front.url, PING, **wrong)
                 assert refused.status == 401
                 assert (refused.header("www-authenticate") or "").startswith("Bearer")
-            assert server.asked == []
-
-            answer = await posts(url, PING, authorization=f"Bearer {token}", x_else="kept")
-    assert answer.status == 200
-    [asked] = server.asked
-    assert asked.header("x-else") == "kept"
-    assert asked.header("authorization") is None
-    assert token.encode() not in (tmp_path / "a.jsonl").read_bytes()
+        assert three.let_in() == 0
+        for front, token in zip(three.every, tokens, strict=True):
+            ours = {"authorization": f"Bearer {token}", "x_else": "kept"}
+            both = {"authorization": theirs, "mcpmock_token": token}
+            for right in (ours, both):
+                assert (await posts(front.url, PING, **right)).status == 200
+        assert three.let_in() == 2
+    assert len(set(tokens)) == 3
+    for server in three.servers:
+        first, second = server.asked
+        assert (first.header("x-else"), first.header("authorization")) == ("kept", None)
+        assert (second.header("mcpmock-token"), second.header("authorization")) == (None, theirs)
+    kept = three.cassette.read_bytes()
+    assert [token for token in (*tokens, theirs) if token.encode() in kept] == []
 
 
 async def printed(served: Served) -> str:
@@ -360,17 +347,3 @@ async def test_credentials_go_to_their_server_only(tmp_path: Path) -> None:
     assert [asked.header("authorization") for asked in server.asked] == [f"Bearer {secret}"]
     assert other.asked == []
     assert secret.encode() not in (tmp_path / "a.jsonl").read_bytes()
-
-
-async def test_a_proxy_lets_in_nobody_else(tmp_path: Path) -> None:
-    """`proxy` has the same doorkeeper."""
-    async with upstream(answers_all) as server:
-        argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--url", server.url]
-        with serving(argv) as proxy:
-            host = ("Host", f"127.0.0.1:{port_of(proxy)}")
-            assert (await said(proxy, "POST", [("Host", "evil.example"), JSON])).status == 421
-            evil = [host, ("Origin", "http://evil.example"), JSON]
-            assert (await said(proxy, "POST", evil)).status == 403
-            assert (await said(proxy, "POST", [host])).status == 415
-            assert (await said(proxy, "POST", [host, JSON])).status == 200
-    assert len(server.asked) == 1

@@ -168,12 +168,13 @@ class Front:
 
 @asynccontextmanager
 async def front(
-    kind: Kind = Kind.STREAMABLE_HTTP, body_limit: int | None = None
+    kind: Kind = Kind.STREAMABLE_HTTP, body_limit: int | None = None, token: str | None = None
 ) -> AsyncIterator[Front]:
     """A listener in front of nothing; at the end no connection is open."""
     told: list[BaseException] = []
+    doorkeeper = Doorkeeper(PORT, token=token)
     listener = HttpListener(
-        Reception(kind, "/mcp"), Doorkeeper(PORT), [], body_limit=body_limit, tell=told.append
+        Reception(kind, "/mcp"), doorkeeper, [], body_limit=body_limit, tell=told.append
     )
     with trio.fail_after(3600):
         async with trio.open_nursery() as nursery:

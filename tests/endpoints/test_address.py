@@ -18,7 +18,7 @@ from mcpmock.endpoints.address import (
     listen,
     parse_listen,
 )
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.transports.heads import Upstream
 
 LIMIT = 20.0
@@ -68,10 +68,12 @@ async def test_listening(host: str) -> None:
     """Port 0 is one free port, and a taken one is refused in one line."""
     sockets = await listen(host, 0)
     port = sockets[0].socket.getsockname()[1]
-    with pytest.raises(McpMockError) as caught:
+    with pytest.raises(CannotListen) as caught:
         await listen("127.0.0.1", port)
 
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" == str(caught.value)
+    assert str(caught.value).startswith(
+        f"cannot listen on 127.0.0.1:{port}: Address already in use; "
+    )
     assert 1 == len({listener.socket.getsockname()[1] for listener in sockets})
     for listener in sockets:
         await listener.aclose()

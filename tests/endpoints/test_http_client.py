@@ -229,6 +229,43 @@ async def test_no_http(autojump_clock: MockClock, name: str) -> None:
         )
 
 
+class Resets(trio.abc.Stream):
+    """A server that answers and then resets the connection."""
+
+    def __init__(self, said: bytes) -> None:
+        self.said = said
+
+    async def send_all(self, data: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        await trio.lowlevel.checkpoint()
+        data, self.said = self.said, b""
+        if not data:
+            raise trio.BrokenResourceError
+        return data
+
+    async def aclose(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("fields", [b"", b"Transfer-Encoding: chunked\r\n"])
+async def test_a_reset_is_no_end(autojump_clock: MockClock, fields: bytes) -> None:
+    """Not even where only the end of the connection ends the answer."""
+    size = b"9\r\n" if fields else b""
+
+    async def connect() -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        return Resets(STREAM + fields + b"\r\n" + size + b"data: 1\n\n")
+
+    async with back(connect) as there:
+        receive = await there.send(*posted(1))
+        assert [200, b"1", "reset"] == shown(await everything(receive))
+
+
 async def test_a_broken_body(autojump_clock: MockClock) -> None:
     """Chunks that are none cut an answer off."""
     async with back() as there:
@@ -386,6 +423,23 @@ async def test_what_is_not_mcp(autojump_clock: MockClock) -> None:
             frames = await everything(receive)
             assert [200, ("HttpBody", b"{}"), "eof"] == shown(frames)
             assert HttpBody(unkept=True) == frames[1].fact
+
+
+async def test_a_long_upload_goes_in_pieces(autojump_clock: MockClock) -> None:
+    """As it comes, and is over with its last piece."""
+    async with back() as there:
+        piece = Frame(C2S, b"abc", fact=HttpBody(unkept=True, more=True), exchange=1)
+        last = Frame(C2S, b"", fact=HttpBody(unkept=True), exchange=1)
+        receive = await there.send(*said(1, request(target="/x")), piece)
+        there.nursery.start_soon(everything, receive)
+        server = await there.server()
+        await wait_all_tasks_blocked()
+        there.channel.send_nowait([piece])
+        there.channel.send_nowait([last])
+        got = b""
+        while not got.endswith(b"3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n"):
+            got += await server.stream.receive_some(100)
+        assert b"\r\nTransfer-Encoding: chunked\r\n" in got
 
 
 async def test_a_long_body_goes_in_pieces(autojump_clock: MockClock) -> None:

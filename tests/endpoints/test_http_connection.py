@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
+from trio.testing import (
+    MockClock,
+    lockstep_stream_pair,
+    memory_stream_pair,
+    wait_all_tasks_blocked,
+)
 
 from mcpmock.endpoints import http_connection
 from mcpmock.endpoints.channel import ROOM
 from mcpmock.endpoints.http_connection import BODY_PATIENCE, HEAD_PATIENCE, IDLE_PATIENCE, LINGER
 from mcpmock.endpoints.http_wire import HEAD_LIMIT
-from mcpmock.protocol.messages import ExchangeEnd, Fragment, HttpBody, HttpRequest, HttpResponse
+from mcpmock.protocol.messages import (
+    ExchangeEnd,
+    Fragment,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+)
 from tests.endpoints.http_talking import (
     EVENTS,
     GET,
@@ -343,6 +355,32 @@ async def test_other_bodies(autojump_clock: MockClock) -> None:
         assert frames[1].fact == HttpBody(unkept=True)
 
 
+async def test_long_other_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
+    """An upload goes on as it comes, and no faster than it is taken."""
+    sent = 0
+    async with front() as door:
+        client = door.connect(lockstep_stream_pair)
+        whole = post(b"x" * (8 * ROOM), target=b"/upload")
+
+        async def push() -> None:
+            nonlocal sent
+            for at in range(0, len(whole), ROOM):
+                await client.send(whole[at : at + ROOM])
+                sent += 1
+
+        door.nursery.start_soon(push)
+        channel = await door.conversation()
+        receive = await channel.another_receiver()
+        await wait_all_tasks_blocked()
+        assert sent <= 2
+        frames = await receive()
+        while frames[-1].fact != HttpBody(unkept=True):
+            frames += await receive()
+
+        assert 8 * ROOM == sum(len(frame.raw) for frame in frames)
+        assert {HttpBody(unkept=True, more=True)} == {frame.fact for frame in frames[1:-1]}
+
+
 async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock) -> None:
     """A client that is answered early is read for a moment more, so that it gets to hear it."""
     async with front() as door:
@@ -494,17 +532,69 @@ async def test_no_answer_at_all(autojump_clock: MockClock, how: str) -> None:
         assert b"" == await client.rest()
 
 
-async def test_an_answer_that_cannot_be_written(autojump_clock: MockClock) -> None:
-    """A head that would be two costs its connection, and is told."""
+UNSENDABLE = {
+    "a head that would be two": (HttpResponse(200, "OK", [("A", "b\r\nSet-Cookie: c")]),),
+    "no name of a field": (HttpResponse(200, "OK", [("A b", "c")]), b"{}"),
+    "a status for the way only": (HttpResponse(100, "Continue", []),),
+    "no text of the old kind": (HttpResponse(200, "\u4f60", []), ExchangeEnd()),
+    "an event that would be two": (HttpResponse(200, "OK", EVENTS), SseMeta(id="1\n2"), b"{}"),
+}
+
+
+@pytest.mark.parametrize("name", UNSENDABLE)
+async def test_an_answer_that_cannot_be_sent(autojump_clock: MockClock, name: str) -> None:
+    """Is a 502 that says why, and is told; what its exchange says behind that goes nowhere, and the
+    next on the connection is served.
+    """
+    async with front() as door:
+        client = door.connect()
+        await client.send(GET)
+        channel = await door.conversation()
+        receive, _ = await first(channel)
+        channel.send_nowait(of(1, *UNSENDABLE[name]))
+        channel.send_nowait(of(1, b"more", ExchangeEnd()))
+        status, text = await client.response()
+
+        assert (502, True) == (status, text.startswith(b"mcpmock: this answer cannot be sent: "))
+        assert [text[9:-1].decode()] == [str(error) for error in door.told]
+        with pytest.raises(trio.EndOfChannel):
+            await receive()
+        await client.send(post(b"{}"))
+        await first(channel)
+        channel.send_nowait(ok(2, b"[]"))
+        assert (200, b"[]") == await client.response()
+
+
+async def test_an_event_that_cannot_be_sent(autojump_clock: MockClock) -> None:
+    """Once an answer has begun all that can be done is to cut it off."""
     async with front() as door:
         client = door.connect()
         await client.send(GET)
         channel = await door.conversation()
         await first(channel)
-        channel.send_nowait(of(1, HttpResponse(200, "OK", [("A", "b\r\nSet-Cookie: c")])))
+        channel.send_nowait(of(1, HttpResponse(200, "OK", EVENTS), b"1"))
+        channel.send_nowait(of(1, SseMeta(event="a\nb"), b"2"))
 
-        assert b"" == await client.rest()
-        assert [ValueError] == [type(error) for error in door.told]
+        assert (await client.rest()).endswith(b"\r\n\r\n9\r\ndata: 1\n\n\r\n")
+        assert 1 == len(door.told)
+
+
+async def test_our_token_goes_no_further(autojump_clock: MockClock) -> None:
+    """Of a request that was let in by it; a token of the server's goes on."""
+    theirs = b"Authorization: Bearer theirs"
+    async with front(token="ours") as door:
+        client = door.connect()
+        await client.send(post(b"1", b"Mcpmock-Token: ours", theirs))
+        channel = await door.conversation()
+        _, frames = await first(channel)
+        channel.send_nowait(ok(1, b"{}"))
+        await client.send(post(b"2", b"Authorization: Bearer ours", theirs))
+        frames += (await first(channel))[1]
+        heads = [frame.fact for frame in frames if isinstance(frame.fact, HttpRequest)]
+
+        assert 2 == len(heads)
+        assert {("Authorization", "Bearer theirs")} == {head.headers[-1] for head in heads}
+        assert "ours" not in str(frames)
 
 
 async def test_a_wrong_length_closes_the_connection(autojump_clock: MockClock) -> None:

@@ -270,6 +270,26 @@ async def test_a_mistake_is_said(
     await listener.aclose()
 
 
+async def test_what_cannot_be_sent_is_said(
+    autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, with the reason, as no mistake of ours."""
+    listener = HttpListener(Reception(Kind.STREAMABLE_HTTP, "/mcp"), Doorkeeper(8080), [])
+    ours, theirs = memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listener.serve, theirs)
+        await ours.send_all(post(b"{}", b"Connection: close"))
+        channel = await listener.accept()
+        await first(channel)
+        channel.send_nowait(of(1, HttpResponse(99, "", []), ExchangeEnd()))
+        assert (await ours.receive_some()).startswith(b"HTTP/1.1 502 ")
+        await ours.aclose()
+
+    line = "mcpmock: this answer cannot be sent: no status of a response: 99\n"
+    assert line == capsys.readouterr().err
+    await listener.aclose()
+
+
 class Full(trio.abc.Listener[trio.abc.Stream]):
     """A listener that finds no descriptor at first, and then is closed."""
 

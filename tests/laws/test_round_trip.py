@@ -1,12 +1,17 @@
-"""What is replayed and recorded again is what was recorded, for every cassette that is shipped."""
+"""What is replayed and recorded again is what was recorded, for every cassette that is shipped:
+exchange for exchange over the transport of the recording, message for message over the others.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from mcpmock.cassette.bare import bare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Event, Header, Take
 from mcpmock.cassette.read import read
@@ -15,12 +20,29 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.pipeline.timing import Timing
-from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
-from tests.helpers import shown
-from tests.laws.http_episodes import EPISODES as HTTP_EPISODES
+from mcpmock.protocol.messages import (
+    C2S,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    Request,
+    StreamEnd,
+)
+from mcpmock.protocol.stage import Stage
+from mcpmock.transports.http_sse import SseClient, SseServer
+from mcpmock.transports.resumption import Resumption
+from mcpmock.transports.streamable_http_client import StreamableHttpClient
+from mcpmock.transports.streamable_http_server import StreamableHttpServer
+from tests.laws.http_episodes import EPISODES as HAND_MADE
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 HEADER = b'{"mcpmock":1}\n'
+LIVE = "live-session"
+CONNECTION = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
+"""Fields of a recorded head that are about its connection and its time."""
+RECORDED = Pace(Timing("recorded"))
+_SESSION = re.compile(r"(?<=sessionId=)[^&]+")
 
 
 def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
@@ -38,17 +60,24 @@ def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
 
 
 def record_replay_of(
-    episode: Episode, playing: Playing, *, stateless: bool = False, live: int = 0
+    episode: Episode,
+    playing: Playing,
+    *,
+    stateless: bool = False,
+    live: int | None = None,
+    between: Sequence[Stage] = (),
 ) -> Episode:
-    """Plays the client of an episode against a replay of it, and records that.
+    """Plays the client of an episode against a replay of it, with these stages between the two, and
+    records that. Nothing may be missed.
 
     Each thing the client did comes at its time, and not before all that the server had sent before
-    it has come again. Live exchanges have the recorded numbers plus `live`.
+    it has come again. Live exchanges have the recorded numbers plus `live`; without it the client
+    speaks bare messages.
     """
     lines: list[bytes] = []
     cassette = Cassette(name="one", takes=[Take(header=Header(mcpmock=1), events=episode.events)])
-    player = Player(Casting(cassette, playing), stateless=stateless, mint=lambda: "live-session")
-    pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), player])
+    player = Player(Casting(cassette, playing), stateless=stateless, mint=lambda: LIVE)
+    pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), *between, player])
     now = 0.0
     came = _to_client(pipeline.begin(now))
     awaited = 0
@@ -60,11 +89,11 @@ def record_replay_of(
             now = max(now, pipeline.next_due)
             came += _to_client(pipeline.advance(now))
         now = max(now, event.t / 1_000_000)
-        frame.exchange = None if frame.exchange is None else frame.exchange + live
-        came += _to_client(pipeline.enter([frame], now))
+        came += _to_client(pipeline.enter([_live(frame, live)], now))
     while pipeline.next_due is not None and not pipeline.hung_up:
         now = max(now, pipeline.next_due)
         pipeline.advance(now)
+    assert 0 == player.missed
     return read("again", HEADER + b"".join(lines)).episodes()[0]
 
 
@@ -72,56 +101,124 @@ def _to_client(batches: Sequence[Sequence[Frame]]) -> int:
     return sum(len(batch) for batch in batches if batch[0].direction is not C2S)
 
 
-def _bytes(episode: Episode) -> list[tuple[str, str, bytes]]:
-    return [
-        (frame.direction.value, repr(frame.fact), frame.raw + frame.eol)
-        for _, frame in crossed(episode)
-    ]
+def _live(frame: Frame, live: int | None) -> Frame:
+    """What a client of the live session says in the place of this."""
+    exchange = None if live is None or frame.exchange is None else frame.exchange + live
+    fact = frame.fact
+    if isinstance(fact, HttpRequest):
+        headers = [(name, LIVE if _is_session(name) else value) for name, value in fact.headers]
+        fact = HttpRequest(fact.method, _SESSION.sub(LIVE, fact.target), headers)
+    return Frame(frame.direction, frame.raw, frame.eol, fact, exchange)
 
 
-EPISODES = [
-    pytest.param(episode, id=f"{path.stem}-{number}")
+def _is_session(name: str) -> bool:
+    return name.lower() == "mcp-session-id"
+
+
+def _told(episode: Episode, *, live: int = 0, session: str = LIVE) -> list[str]:
+    """What crossed, byte for byte and exchange by exchange, the live session under this name."""
+    return [_line(frame, live).replace(LIVE, session) for _, frame in crossed(episode)]
+
+
+def _line(frame: Frame, live: int) -> str:
+    fact = frame.fact
+    if isinstance(fact, HttpResponse):
+        kept = [field for field in fact.headers if field[0].lower() not in CONNECTION]
+        fact = HttpResponse(fact.status, fact.reason, kept)
+    exchange = None if frame.exchange is None else frame.exchange - live
+    return f"{exchange} {frame.direction.value} {fact!r} {frame.raw!r} {frame.eol!r}"
+
+
+def _session_of(episode: Episode) -> str:
+    """What the recorded session is called."""
+    frames = [frame for _, frame in crossed(episode)]
+    heads = [frame.fact for frame in frames if isinstance(frame.fact, HttpResponse)]
+    named = [id_ for head in heads if (id_ := head.header("mcp-session-id"))]
+    posted = [match[0] for f in frames if (match := _SESSION.search(f.raw.decode()))]
+    return [*named, *posted, "none"][0]
+
+
+def _messages(episode: Episode) -> list[tuple[str, bytes]]:
+    """The messages that crossed."""
+    return [(f.direction.value, f.raw) for _, f in crossed(episode) if f.fact is None]
+
+
+def _over(kind: str, episode: Episode) -> tuple[list[Stage], bool]:
+    """What is between a client that speaks bare messages and a replay over this transport, and
+    whether the replay is of exchanges without a session.
+    """
+    numbers = count(1)
+    if kind == "sse":
+        return [SseClient("/sse", [], numbers), SseServer("/sse", "/messages", lambda: LIVE)], False
+    methods = [f.content.method for _, f in crossed(episode) if isinstance(f.content, Request)]
+    stateless = "initialize" not in methods
+    server = StreamableHttpServer("/mcp", lambda: LIVE, stateless)
+    return [StreamableHttpClient("/mcp", [], numbers), Resumption(), server], stateless
+
+
+SHIPPED = {
+    f"{path.stem}-{number}": (take.transport, episode)
     for path in CASSETTES
-    for number, episode in enumerate(load(path).episodes(), 1)
-]
+    for number, (take, episode) in enumerate(
+        [(take, episode) for take in load(path).takes for episode in take.episodes()], 1
+    )
+}
+OVER_STDIO = [name for name, (transport, _) in SHIPPED.items() if transport == "stdio"]
+OVER_HTTP = {
+    name: (episode.events[0].s == 1, episode)
+    for name, (transport, episode) in SHIPPED.items()
+    if transport != "stdio"
+} | {name: (alone, made.episodes()[0]) for name, (alone, made) in HAND_MADE.items()}
+"""With whether the exchanges belong to no session."""
+BARE = {
+    f"{path.stem}-{number}": episode
+    for path in CASSETTES
+    for number, episode in enumerate(bare(load(path), one_session=True).episodes(), 1)
+}
+"""What each episode amounts to in messages."""
 
 
 @pytest.mark.parametrize("order", ["causal", "strict"])
-@pytest.mark.parametrize("episode", EPISODES)
-def test_round_trip(episode: Episode, order: str) -> None:
+@pytest.mark.parametrize("name", OVER_STDIO)
+def test_round_trip(name: str, order: str) -> None:
     """record(drive(replay(c))) == c: every frame, byte for byte, in the recorded order."""
-    again = record_replay_of(episode, Playing(order=order, pace=Pace(Timing("recorded"))))
+    _, episode = SHIPPED[name]
+    again = record_replay_of(episode, Playing(order=order, pace=RECORDED))
 
-    assert _bytes(episode) == _bytes(again)
-
-
-def _lines(episode: Episode, *, live: int = 0) -> list[str]:
-    """What crossed, exchange by exchange, with the recorded ids in place of the live ones."""
-    frames = []
-    for _, frame in crossed(episode):
-        frame.exchange = (frame.exchange or 0) - live
-        frames.append(frame)
-    told = zip(shown(frames), frames, strict=True)
-    return [f"{line.replace('live-session', 'S')} {frame.eol!r}" for line, frame in told]
+    assert _told(episode) == _told(again)
 
 
 @pytest.mark.parametrize("order", ["causal", "strict"])
-@pytest.mark.parametrize("name", HTTP_EPISODES)
+@pytest.mark.parametrize("name", OVER_HTTP)
 def test_round_trip_over_http(name: str, order: str) -> None:
     """Exchange for exchange: what was recorded over HTTP comes again, up to what is live."""
-    stateless, cassette = HTTP_EPISODES[name]
-    [episode] = cassette.episodes()
-    playing = Playing(order=order, pace=Pace(Timing("recorded")))
+    stateless, episode = OVER_HTTP[name]
+    playing = Playing(order=order, pace=RECORDED)
     again = record_replay_of(episode, playing, stateless=stateless, live=100)
 
-    assert _lines(episode) == _lines(again, live=100)
+    assert _told(episode) == _told(again, live=100, session=_session_of(episode))
 
 
-@pytest.mark.parametrize("episode", EPISODES)
-def test_same_input_same_bytes(episode: Episode) -> None:
+@pytest.mark.parametrize("kind", ["stdio", "streamable-http", "sse"])
+@pytest.mark.parametrize("name", BARE)
+def test_the_transport_does_not_matter(name: str, kind: str) -> None:
+    """Whatever a cassette was recorded over: a client that speaks any other hears each message of
+    it, in the recorded order.
+    """
+    episode = BARE[name]
+    between, stateless = ([], False) if kind == "stdio" else _over(kind, episode)
+    again = record_replay_of(
+        episode, Playing(pace=RECORDED), stateless=stateless, between=between
+    )
+
+    assert _messages(episode) == _messages(again)
+
+
+@pytest.mark.parametrize("name", OVER_STDIO)
+def test_same_input_same_bytes(name: str) -> None:
     """Twice the same drive gives twice the same recording, times included."""
-    playing = Playing()
+    _, episode = SHIPPED[name]
 
-    one, two = (record_replay_of(episode, playing) for _ in range(2))
+    one, two = (record_replay_of(episode, Playing()) for _ in range(2))
 
     assert one.events == two.events

@@ -104,19 +104,15 @@ async def test_what_servers_are_reached_by(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_an_address_that_others_reach(web: Web, host: str) -> None:
     """It is refused, unless it is asked for; it takes a token then, a new one each time."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        async with web.listening(host=host).opened(Kind.SSE, "/sse", web.said.append):
+        async with web.listening(host=host).opened(Kind.SSE, "/sse"):
             pass
-    assert [] == web.announced
     for _ in range(2):
         listening = web.listening(host=host, dangerously=True)
-        async with listening.opened(Kind.SSE, "/sse", web.said.append):
-            pass
-    tokens = {
-        line.removeprefix("clients need the header Authorization: Bearer ") for line in web.said
-    }
+        async with listening.opened(Kind.SSE, "/sse") as front:
+            front.announce()
 
-    assert 2 == len(tokens)
-    assert all(len(token) >= 22 and " " not in token for token in tokens)
+    assert 2 == len(set(web.tokens))
+    assert all(token and len(token) >= 22 and " " not in token for token in web.tokens)
     shown = f"[{host}]" if ":" in host else host
     assert [f"http://{shown}:{PORT}/sse"] * 2 == web.announced
 
@@ -124,10 +120,11 @@ async def test_an_address_that_others_reach(web: Web, host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
 async def test_an_address_that_only_we_reach(web: Web, host: str) -> None:
     """It takes no token."""
-    async with web.listening(host=host).opened(Kind.SSE, "/sse", web.said.append):
-        pass
+    async with web.listening(host=host).opened(Kind.SSE, "/sse") as front:
+        assert [] == web.announced
+        front.announce()
 
-    assert [] == web.said
+    assert [None] == web.tokens
 
 
 async def signals(*numbers: int) -> AsyncGenerator[int, None]:
@@ -155,9 +152,11 @@ async def test_conversations_until_a_signal(web: Web, signum: int, status: int) 
         await caller.post(PING)
     await (client := web.door.client()).post(request(1, "initialize", {}))
     listening = web.listening()
-    async with listening.opened(Kind.STREAMABLE_HTTP, "/mcp", web.said.append) as listener:
-        async with aclosing(signals(signum)) as coming:
-            assert status == await serve(listener, converse, coming)
+    async with (
+        listening.opened(Kind.STREAMABLE_HTTP, "/mcp") as front,
+        aclosing(signals(signum)) as coming,
+    ):
+        assert status == await serve(front, converse, coming)
 
     assert [1, 2] == sorted(conversations) == sorted(cancelled)
     assert "closed" == await client.ended()
@@ -168,10 +167,10 @@ async def test_who_is_let_in(web: Web, autojump_clock: MockClock) -> None:
     listening = Listening(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
     statuses = []
     async with (
-        listening.opened(Kind.STREAMABLE_HTTP, "/mcp", web.said.append) as listener,
+        listening.opened(Kind.STREAMABLE_HTTP, "/mcp") as front,
         trio.open_nursery() as nursery,
     ):
-        nursery.start_soon(listener.run)
+        nursery.start_soon(front.listener.run)
         for host, origin in (
             ("evil.example", "http://a.example"),
             ("mcp.example", "http://evil.example"),
@@ -184,7 +183,7 @@ async def test_who_is_let_in(web: Web, autojump_clock: MockClock) -> None:
         caller = web.door.client()
         caller.authority = "mcp.example"
         await caller.post(PING, origin="http://a.example")
-        accepted = await listener.accept()
+        accepted = await front.listener.accept()
         nursery.cancel_scope.cancel()
 
     assert [421, 403, 421] == statuses

@@ -90,11 +90,16 @@ class Web:
     door: Door = attrs.field(factory=Door)
     server: Served = attrs.field(factory=lambda: Served(answers_all))
     announced: list[str] = attrs.field(factory=list)
+    tokens: list[str | None] = attrs.field(factory=list)
     said: list[str] = attrs.field(factory=list)
     reached: list[Upstream] = attrs.field(factory=list)
 
     def listening(self, **options: Any) -> Listening:
-        return Listening(announce=self.announced.append, **options)
+        def announce(url: str, token: str | None) -> None:
+            self.announced.append(url)
+            self.tokens.append(token)
+
+        return Listening(announce=announce, **options)
 
     async def posts(self, body: bytes, session: str | None = None, **fields: str) -> Answer:
         caller = self.door.client(self.announced[0].partition(f":{PORT}")[2])
@@ -157,7 +162,7 @@ def player(
     return lambda: replay_listening(
         recorded,
         Playing(),
-        web.said.append,
+        lambda what: web.said.append(str(what)),
         web.listening(**options),
         recording=recording,
         say=web.said.append,

@@ -111,10 +111,9 @@ async def test_sse_in_front_of_http(web: Web) -> None:
     """The rules of both transports translate; what is made up carries the fields we were given."""
     server = Url.parse(URL, None, [("X-Key", "k")])
     async with running(web, listening(web, server, kind=Kind.SSE)):
-        stream = web.door.client("/mcp")
+        stream = web.door.client("/sse")
         await stream.ask("GET", headers=[("Accept", "text/event-stream")])
         await stream.head()
-        print(stream.status, stream.headers, web.announced, web.said)
         endpoint = (await stream.event() or b"").decode().split()[-1]
         poster = web.door.client(endpoint)
         await poster.post(PING)
@@ -146,9 +145,17 @@ async def test_stdio_in_front_of_a_process(
     web: Web, client: MemoryChannel, servers: list[MemoryChannel]
 ) -> None:
     """The status is the process's."""
-    client.send_nowait([c2s(PING), hangs_up(C2S)])
+    heard: list[bytes] = []
 
-    assert 3 == await proxy(COMMAND, None, web.said.append)
+    async def talk() -> None:
+        client.send_nowait([c2s(PING), hangs_up(C2S)])
+        heard.extend(frame.raw for frame in await client.receive())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(talk)
+        status = await proxy(COMMAND, None, web.said.append)
+
+    assert (3, response(1, {"process": 1})) == (status, heard[0])
 
 
 async def test_a_command_that_cannot_be_started(

@@ -6,15 +6,20 @@ import pytest
 
 from mcpmock.protocol.facts import HttpRequest, HttpResponse, ProcessExit, header
 
-FIELDS = [("Accept", " a "), ("X", ""), ("ACCEPT", "b"), ("content-Type", "Text/HTML ; charset=x")]
+FIELDS = [
+    ("Accept", " \ta\xa0\t "),
+    ("X", ""),
+    ("ACCEPT", "b"),
+    ("content-Type", "Text/HTML ; charset=x"),
+]
 
 
 def test_headers_are_found_in_any_case() -> None:
-    """The first of a name, without the white space around it."""
+    """The first of a name, without the spaces and tabs around it, and what else is its value."""
     found = [header(FIELDS, name) for name in ("accept", "x", "y", "Content-TYPE")]
 
-    assert ["a", "", None, "Text/HTML ; charset=x"] == found
-    assert "a" == HttpRequest("GET", "/", FIELDS).header("ACCEPT")
+    assert ["a\xa0", "", None, "Text/HTML ; charset=x"] == found
+    assert "a\xa0" == HttpRequest("GET", "/", FIELDS).header("ACCEPT")
 
 
 def test_media_types() -> None:

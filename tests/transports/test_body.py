@@ -65,7 +65,7 @@ def test_a_request_without_a_body(mcp: bool) -> None:
     assert [] == to_server(GET, mcp=mcp).end()
 
 
-@pytest.mark.parametrize("chunks", [(), (b"a=1",), (b"a" * PIECE, b"b" * PIECE)])
+@pytest.mark.parametrize("chunks", [(), (b"a=1",), (b"a" * (PIECE - 1), b"b")])
 def test_a_request_of_another_kind_is_one_body(chunks: tuple[bytes, ...]) -> None:
     """The body of an exchange that is none of MCP's is one frame that is never recorded."""
     reader = to_server(mcp=False)
@@ -99,15 +99,20 @@ def test_a_long_message_goes_on_in_pieces(sizes: list[int]) -> None:
     """A message beyond a piece is passed on as it comes, in small pieces; an empty last one ends
     it.
     """
-    for reader in (to_server(), to_client("application/json")):
+    piece, last_piece = HttpBody(unkept=True, more=True), UNKEPT
+    for reader, fact, end in (
+        (to_server(), Fragment(), Fragment(last=True)),
+        (to_server(mcp=False), piece, last_piece),
+        (to_client("application/json"), Fragment(), Fragment(last=True)),
+    ):
         chunks = [bytes([65 + at % 26]) * size for at, size in enumerate(sizes)]
         pieces = [frame for chunk in chunks for frame in reader.feed(chunk)]
         last = reader.end()
 
-        assert b"".join(chunks) == b"".join(piece.raw for piece in pieces)
-        assert {(b"", Fragment())} == {(piece.eol, piece.fact) for piece in pieces}
-        assert max(len(piece.raw) for piece in pieces) <= PIECE
-        assert [(b"", b"\n", Fragment(last=True))] == [(f.raw, f.eol, f.fact) for f in last]
+        assert b"".join(chunks) == b"".join(frame.raw for frame in pieces)
+        assert {(b"", fact)} == {(frame.eol, frame.fact) for frame in pieces}
+        assert max(len(frame.raw) for frame in pieces) <= PIECE
+        assert [(b"", b"\n", end)] == [(f.raw, f.eol, f.fact) for f in last]
 
 
 def test_a_message_of_exactly_one_piece_is_whole() -> None:
@@ -177,6 +182,7 @@ def test_what_has_passed_is_not_held() -> None:
     """Of pieces and other bodies nothing is left when the connection dies."""
     for reader, data in (
         (to_server(), b"x" * (PIECE + 1)),
+        (to_server(mcp=False), b"x" * (PIECE + 1)),
         (to_client("text/html"), b"x"),
         (to_client("application/json", mcp=False), b"x"),
     ):

@@ -272,6 +272,16 @@ def test_everything_else_stays() -> None:
     assert before == head.headers
 
 
+@pytest.mark.parametrize(
+    ("value", "stays"), [("100-continue", False), (" 100-Continue", False), ("200-ok", True)]
+)
+def test_an_expectation_that_we_meet(value: str, stays: bool) -> None:
+    """Who waits to be told to go on is told by us; what else is expected is for the upstream."""
+    head = HttpRequest("POST", "/", [("Host", "x"), ("EXPECT", value)])
+
+    assert stays == (("EXPECT", value) in for_upstream(head, UPSTREAM, OWN).headers)
+
+
 def test_fields_that_are_missing() -> None:
     """A head that we made ourselves gets its Host first, and no compression last."""
     assert [("Host", "mcp.example"), ("a", "b"), ("Accept-Encoding", "identity")] == for_upstream(
