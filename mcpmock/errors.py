@@ -51,6 +51,15 @@ class CannotStart(McpMockError):
         super().__init__(f"cannot start {command}: {reason}")
 
 
+class CannotReach(McpMockError):
+    """The server at a URL takes no connection."""
+
+    exit_code = 4
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"cannot reach {url}: {reason}; start the server, or correct --url")
+
+
 class CannotListen(McpMockError):
     """No socket could be opened where clients are to come. `where` is HOST:PORT."""
 

@@ -8,8 +8,8 @@ the channels'; `modes` says what is put together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import trio
 
@@ -17,6 +17,8 @@ from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
+IDLE_PUMPS = 4
+"""How many tasks are kept for what opens next."""
 LAST_WORDS = 2.0
 """Seconds that a session which is over waits for its client to take what is still held for it."""
 
@@ -35,6 +37,8 @@ class Session:
         self._gone: set[MessageChannel] = set()
         self._input_ended = False
         self._over = trio.Event()
+        self._done = False
+        self._mistake: Exception | None = None
         self._armed: float | None = None
         self._rearmed = trio.Event()
 
@@ -48,9 +52,13 @@ class Session:
                 nursery.start_soon(self._pump_server, self.server)
             nursery.start_soon(self._keep_time)
             self._deliver(self.pipeline.begin(trio.current_time()))
+            self.client.deliver = self._take
             await self._over.wait()
+            if self._mistake is not None:
+                raise self._mistake
             with trio.move_on_after(LAST_WORDS):
                 await self._settle(self.client)
+            self._done = True
             nursery.cancel_scope.cancel()
 
     def client_left(self, how: str = "closed") -> None:
@@ -78,9 +86,7 @@ class Session:
         async with trio.open_nursery() as nursery:
             for receive in channel.receivers:
                 nursery.start_soon(self._pump, receive, feeds)
-            with suppress(trio.EndOfChannel):
-                while True:
-                    nursery.start_soon(self._pump, await channel.another_receiver(), feeds)
+            await _Pumps(channel, partial(self._pump, feeds=feeds), nursery).work()
 
     async def _pump(self, receive: Receive, feeds: MessageChannel) -> None:
         while True:
@@ -91,6 +97,18 @@ class Session:
             self._enter(frames)
             if feeds not in self._gone and feeds.held(frames[-1]) >= ROOM:
                 await self._settle_for(feeds, frames[-1])
+
+    def _take(self, frames: Sequence[Frame]) -> None:
+        """What the client's channel delivers. A mistake in here is the session's, not the
+        channel's.
+        """
+        if self._done or self._mistake is not None:
+            return
+        try:
+            self._enter(frames)
+        except Exception as error:  # noqa: BLE001 (`run` raises it)
+            self._mistake = error
+            self._over.set()
 
     def _enter(self, frames: Sequence[Frame]) -> None:
         if type(frames[-1].fact) is StreamEnd and frames[-1].direction is C2S:
@@ -155,6 +173,36 @@ class Session:
             if due is not None and trio.current_time() >= due:
                 await self.client.drained()
                 self._deliver(self.pipeline.advance(trio.current_time()))
+
+
+class _Pumps:
+    """The tasks that pump what opens later in a channel. One of them always waits for the next to
+    open, and whoever is done waits again: where exchanges come one after another no task has to be
+    started for each, which would be an eighth of what one costs.
+    """
+
+    def __init__(
+        self,
+        channel: MessageChannel,
+        pump: Callable[[Receive], Awaitable[None]],
+        nursery: trio.Nursery,
+    ) -> None:
+        self._channel, self._pump, self._nursery = channel, pump, nursery
+        self._waiting = 0
+
+    async def work(self) -> None:
+        """Until nothing opens any more, or enough others wait for it."""
+        while self._waiting < IDLE_PUMPS:
+            self._waiting += 1
+            try:
+                receive = await self._channel.another_receiver()
+            except trio.EndOfChannel:
+                return
+            finally:
+                self._waiting -= 1
+            if not self._waiting:
+                self._nursery.start_soon(self.work)
+            await self._pump(receive)
 
 
 async def run(session: Session) -> ProcessExit | None:

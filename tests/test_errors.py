@@ -6,6 +6,7 @@ import pytest
 
 from mcpmock.errors import (
     CannotListen,
+    CannotReach,
     CannotStart,
     CassetteError,
     McpMockError,
@@ -17,6 +18,7 @@ CASES = [
     (CassetteError("a.jsonl", "torn"), 3),
     (CannotStart("srv", "not found", found=False), 127),
     (CannotStart("srv", "permission denied", found=True), 126),
+    (CannotReach("http://localhost/mcp", "Connection refused"), 4),
     (CannotListen("127.0.0.1:80", "Permission denied"), 4),
     (RecordingIncomplete("disk full"), 5),
 ]
@@ -61,3 +63,11 @@ def test_cannot_listen_names_the_address() -> None:
 
     assert str(error).startswith("cannot listen on [::1]:80: Permission denied; ")
     assert "port 0" in str(error)
+
+
+def test_cannot_reach_names_the_server() -> None:
+    """A server that takes no connection is named with the reason and what to do."""
+    error = CannotReach("http://localhost/mcp", "Connection refused")
+
+    assert str(error).startswith("cannot reach http://localhost/mcp: Connection refused; ")
+    assert "--url" in str(error)

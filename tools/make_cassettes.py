@@ -88,9 +88,7 @@ def make_over_http(made: Made, output: Path, work: Path) -> None:
 
 def run(client: list[str], work: Path) -> None:
     environment = parts.environment(work)
-    subprocess.run(
-        client, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE
-    )
+    subprocess.run(client, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ from mcpmock.protocol.session import CANCELLED, PROGRESS, SUBSCRIPTION_PATH, Cal
 from .endings import Exchange, delayed
 from .fingerprint import SESSION
 from .model import Episode
-from .score import ClientEvent, Cue, RecordedCall, Score, Tie
+from .score import NEVER, ClientEvent, Cue, RecordedCall, Score, Tie
 from .steps import Step, steps
 
 _OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
@@ -139,15 +139,18 @@ class _Composer:
             return  # the server ended because its client had: replay ends by itself then
         exchange = self._exchange_of(frame)
         of_exchange = frame.fact is not None and isinstance(frame.fact, _OF_EXCHANGES)
+        is_body = exchange is not None and exchange.head is not None and not exchange.streams
         found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
         causes = found.causes
-        wants_latest = self.strict or not (causes or of_exchange or _is_alone(step))
+        wants_latest = self.strict or not (causes or of_exchange or is_body or _is_alone(step))
         if wants_latest and step.event.s in self._latest:
             causes = {self._latest[step.event.s]}
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(found.calls)
         overlaps = self._overlaps(calls) if found.answers and not self.strict else ()
+        if exchange is not None and exchange.left is not None:
+            overlaps = (*overlaps, NEVER)  # a live client that leaves there too has the time to
         self._answered.update(calls if found.answers else ())
         chain = None if self.strict else _chain(calls, exchange)
         cue = Cue(

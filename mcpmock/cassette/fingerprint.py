@@ -24,6 +24,7 @@ request itself.
 VERSION = "mcp-protocol-version"
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
+SESSION_PARAMETER = "session-parameter"
 _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {"mcp-method", "mcp-name"}
 _FIXED = {"method", "path", "host", "origin"}
@@ -40,9 +41,8 @@ def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
     """
     found = {"method": head.method, "host": "absent", "origin": "absent"}
     found["path" if with_path else "endpoint"] = head.path.rstrip("/")
-    parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
-    if any(is_session_parameter(name) for name, _ in parameters):
-        found["session-parameter"] = "present"
+    if session_parameter(head) is not None:
+        found[SESSION_PARAMETER] = "present"
     for field, value in head.headers:
         name = field.lower()
         what = _what_counts(name, value.strip())
@@ -89,6 +89,12 @@ def is_mirror(name: str) -> bool:
     the same it differs only if one of them is wrong.
     """
     return name in _MIRRORS or name.startswith(_MIRROR_PREFIX)
+
+
+def session_parameter(head: HttpRequest) -> str | None:
+    """Which session the query says is meant, if it says so."""
+    parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
+    return next((value for name, value in parameters if is_session_parameter(name)), None)
 
 
 def is_session_parameter(name: str) -> bool:

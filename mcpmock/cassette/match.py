@@ -24,7 +24,15 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .fingerprint import HEADER_TIER, LAST_EVENT, SESSION, fingerprint, is_mirror
+from .fingerprint import (
+    HEADER_TIER,
+    LAST_EVENT,
+    SESSION,
+    SESSION_PARAMETER,
+    fingerprint,
+    is_mirror,
+    session_parameter,
+)
 from .keys import TIERS, Asked, Key, asked_of, strangeness
 from .redact import PLACEHOLDER
 from .score import ClientEvent, Score
@@ -323,14 +331,20 @@ class Matcher:
         return self._asked[event.index]
 
     def _place(self, frame: Frame, head: HttpRequest | None) -> Asked | None:
-        """What is asked; of an event by which a client wants to take up a stream again, the stream
-        counts: where it lost its connection was chance.
+        """What is asked. Of an event by which a client wants to take up a stream again, the stream
+        counts: where it lost its connection was chance. What belongs to no session and names one
+        names a wrong one, and servers tell those apart.
         """
         asked = asked_of(frame, head)
-        if asked is None or asked.http is None or LAST_EVENT not in asked.http or head is None:
+        if asked is None or asked.http is None or head is None:
             return asked
-        stream = self.score.streams.get(head.header(LAST_EVENT) or "", "unknown")
-        return attrs.evolve(asked, http={**asked.http, LAST_EVENT: str(stream)})
+        places = {}
+        if LAST_EVENT in asked.http:
+            stream = self.score.streams.get(head.header(LAST_EVENT) or "", "unknown")
+            places[LAST_EVENT] = str(stream)
+        if self.stateless and SESSION_PARAMETER in asked.http:
+            places[SESSION_PARAMETER] = session_parameter(head) or ""
+        return attrs.evolve(asked, http={**asked.http, **places}) if places else asked
 
 
 def _keys(live: Asked, tier: int) -> tuple[Key, ...]:

@@ -82,11 +82,11 @@ class Redactor:
         """A head with the secrets in its fields and its target replaced; the very same object if
         there are none.
         """
-        headers = [(name, self._text_of(value, name)) for name, value in head.headers]
+        headers = [(field[0], self._text_of(field)) for field in head.headers]
         if isinstance(head, HttpResponse):
             same = headers == head.headers
             return head if same else HttpResponse(head.status, head.reason, headers)
-        target = self._text_of(head.target)
+        target = self._text_of((None, head.target))
         same = headers == head.headers and target == head.target
         return head if same else HttpRequest(head.method, target, headers)
 
@@ -129,7 +129,8 @@ class Redactor:
         if frame.fact is None and self.suspicious(raw):
             clean = self.json(raw)
         if frame.fact is None and embeddable(raw):
-            return splice(clean, self._new(clean, self._mentions(clean)))
+            mentioned = self._new(clean, self._mentions(clean)) if self._session_ids else []
+            return splice(clean, mentioned)
         return self.text(clean) if frame.exchange is None else self.body(clean)
 
     def _meta(self, meta: SseMeta) -> SseMeta:
@@ -140,22 +141,24 @@ class Redactor:
         same = comment == meta.comment.encode("utf-8", "surrogatepass")
         return meta if same else msgspec.structs.replace(meta, comment=comment.decode())
 
-    def _text_of(self, text: str, field: str | None = None) -> str:
-        """The value of a header field, or a target."""
+    def _text_of(self, field: tuple[str | None, str]) -> str:
+        """The value of a header field, or, without a name, a target."""
+        seen = self._shown.get(field)
+        if seen is not None:
+            self.count += seen[1]
+            return seen[0]
+        before, shown = self.count, self._text_shown(*field)
+        if len(self._shown) >= _REMEMBERED:
+            self._shown.clear()
+        self._shown[field] = shown, self.count - before
+        return shown
+
+    def _text_shown(self, name: str | None, text: str) -> str:
         from .redact_heads import in_field, in_url, unwrapped  # a recorder of stdio has no need
 
-        seen = self._shown.get((field, text))
-        if seen is None:
-            before = self.count
-            raw = text.encode("utf-8", "surrogateescape")
-            found = in_url(raw) if field is None else in_field(field, raw)
-            shown = self._replaced(raw, found, unwrapped).decode("utf-8", "surrogateescape")
-            if len(self._shown) >= _REMEMBERED:
-                self._shown.clear()
-            seen = self._shown[field, text] = shown, self.count - before
-        else:
-            self.count += seen[1]
-        return seen[0]
+        raw = text.encode("utf-8", "surrogateescape")
+        found = in_url(raw) if name is None else in_field(name, raw)
+        return self._replaced(raw, found, unwrapped).decode("utf-8", "surrogateescape")
 
     def _json(self, raw: bytes, kind_of: Callable[[Sequence[str | int]], str | None]) -> bytes:
         found: list[tuple[Span, bytes]] = []
@@ -176,7 +179,9 @@ class Redactor:
 
     def _mentions(self, raw: bytes) -> Iterator[Found]:
         """Where a session id that is known stands as a word of its own."""
-        for word in _WORD.finditer(raw) if self._session_ids else ():
+        if self._session_ids.isdisjoint(_WORD.findall(raw)):  # far quicker, and nearly always so
+            return
+        for word in _WORD.finditer(raw):
             if word[0] in self._session_ids:
                 yield Span(*word.span()), SESSION_ID
 

@@ -28,7 +28,9 @@ _Stream = int
 
 
 def resumed(events: list[Event]) -> list[Event]:
-    """The events with each stream on the exchange it began on, and nothing twice on it."""
+    """The events with each stream on the exchange it began on, and nothing twice on it. That its
+    client left stays where it was.
+    """
     joints = _Joints()
     for event in events:
         if event.x is not None and event.s != 1:  # resuming needs a session
@@ -78,7 +80,7 @@ class _Joints:
                 known = stream, event.sse.id
                 again |= {x} if known in sent else set()
                 sent.add(known)
-            is_over = event.end is not UNSET and x != last[stream]
+            is_over = event.end is not UNSET and event.d == "s2c" and x != last[stream]
             if not (is_over or x in again or (x != stream and event.http is not UNSET)):
                 yield event if x == stream else msgspec.structs.replace(event, x=stream)
             if is_message(event):

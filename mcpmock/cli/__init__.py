@@ -17,7 +17,7 @@ import click
 from mcpmock.errors import McpMockError
 from mcpmock.version import VERSION
 
-from .terminal import printable, say
+from .terminal import printable, printable_lines, say
 
 _COMMANDS = {
     "check": "files",
@@ -92,8 +92,10 @@ def _show(error: click.ClickException) -> None:
     shown = io.StringIO()
     error.show(shown)
     message = error.format_message()
+    helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
+    safe = printable_lines(message) if helps else printable(message)
     try:
-        click.echo(shown.getvalue().replace(message, printable(message)), err=True, nl=False)
+        click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
     except OSError:
         pass  # nobody can be told
 

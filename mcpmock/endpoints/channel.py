@@ -24,6 +24,7 @@ DRAIN = 1.0
 """Seconds that `drained` waits for a reader that does not read."""
 
 Receive = Callable[[], Awaitable[list[Frame]]]
+Deliver = Callable[[Sequence[Frame]], None]
 
 
 class MessageChannel(trio.abc.Channel[list[Frame]]):
@@ -32,6 +33,11 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
     Sending never waits: what the other side does not take at once is held, and moved on by `run`.
     Who sends much asks for `room` before producing more; that is the whole of back pressure. A
     `StreamEnd` that is sent closes the way out behind all that was sent before it.
+    """
+
+    deliver: Deliver | None = None
+    """Takes frames at once, as soon as the runner has set it. A channel may use it for what is
+    whole: whoever is to be stopped when nobody takes what he sends has to be received from.
     """
 
     @property

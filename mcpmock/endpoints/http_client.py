@@ -95,7 +95,7 @@ class _Exchange:
     async def receive(self) -> list[Frame]:
         """What one read gives."""
         if self._over:
-            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint_if_cancelled()
             raise trio.EndOfChannel
         try:
             return (self._wire is None and await self._begin()) or await self._hear()

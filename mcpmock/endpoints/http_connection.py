@@ -42,6 +42,7 @@ LINGER = 1.0
 """Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
 reset may take the last word with it.
 """
+_NEVER = float("inf")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 
@@ -145,7 +146,7 @@ class Connection:
         self._exchange: Exchange | None = None
         self._gone = "closed"
         self._scope = trio.CancelScope()
-        self._reading = trio.CancelScope()
+        self._until = _NEVER
         self._turn = trio.lowlevel.ParkingLot()
 
     async def run(self) -> None:
@@ -155,6 +156,7 @@ class Connection:
                 async with trio.open_nursery() as nursery:
                     self.out.attach(self._wire)
                     nursery.start_soon(self._write)
+                    nursery.start_soon(self._watch)
                     await self._converse()
                     nursery.cancel_scope.cancel()
         finally:
@@ -205,9 +207,9 @@ class Connection:
         if answer.ended != "eof" or not answer.begun:
             self._cut(reset=answer.ended == "reset")
         elif answer.closing or not exchange.whole or self._input:
-            self._reading.cancel()
+            self._wire.interrupt()
         else:
-            self._reading.deadline = trio.current_time() + IDLE_PATIENCE
+            self._until = trio.current_time() + IDLE_PATIENCE
 
     def _leave(self) -> None:
         """The client is gone: its exchange is told, and nothing more is sent to it."""
@@ -223,17 +225,27 @@ class Connection:
             self._wire.reset_on_close()
         self._scope.cancel()
 
-    async def _read(self, deadline: float = float("inf")) -> bytes | bytearray | None:
+    async def _read(self, deadline: float = _NEVER) -> bytes | bytearray | None:
         """What comes next: nothing if the client is gone, None if the deadline has come or the
         answer is written.
         """
-        with trio.CancelScope(deadline=deadline) as self._reading:
-            try:
-                return await self._wire.read()
-            except trio.BrokenResourceError:
-                self._gone = "reset"
-                return b""
-        return None
+        self._until = deadline
+        try:
+            return await self._wire.read_on()
+        except trio.BrokenResourceError:
+            self._gone = "reset"
+            return b""
+        finally:
+            self._until = _NEVER
+
+    async def _watch(self) -> None:
+        """Ends reads whose deadline has come. None is set that is nearer than HEAD_PATIENCE, so who
+        looks that often is in time, and nobody has to say when one is set.
+        """
+        while True:
+            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_PATIENCE))
+            if self._until <= trio.current_time():
+                self._wire.interrupt()
 
     async def _converse(self) -> None:
         try:

@@ -15,30 +15,40 @@ import trio
 
 from mcpmock.protocol.messages import Frame
 
+from .channel import Deliver
+
 READ_SIZE = 1 << 16
 """The most that is taken from a connection in one go."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Inbox:
-    """The frames of one exchange that came from the peer, on their way to whoever receives them."""
+    """The frames of one exchange that came from the peer, on their way to whoever receives them;
+    to `deliver` at once, where that is set.
+    """
 
     def __init__(self) -> None:
+        self.deliver: Deliver | None = None
         self._frames: list[Frame] = []
         self._held = 0
         self._ended = False
         self._changed = trio.lowlevel.ParkingLot()
 
     def put(self, frames: Sequence[Frame]) -> None:
-        if not self._ended:
-            self._frames += frames
-            self._held += sum(frame.size for frame in frames)
-            self._changed.unpark_all()
+        if self._ended or not frames:
+            return
+        if self.deliver is not None:
+            self.deliver(frames)
+            return
+        self._frames += frames
+        self._held += sum(frame.size for frame in frames)
+        self._changed.unpark_all()
 
     def end(self) -> None:
         """Nothing comes behind what was put."""
         self._ended = True
-        self._changed.unpark_all()
+        if self._changed:
+            self._changed.unpark_all()
 
     async def receive(self) -> list[Frame]:
         await trio.lowlevel.checkpoint_if_cancelled()
@@ -68,6 +78,7 @@ class Wire:
         self._socket = _socket_of(stream)
         below = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         self._lowest = _socket_of(below)
+        self._reading = trio.CancelScope()
 
     async def read(self) -> bytes | bytearray:
         """What comes next, nothing at the end. Raises as `receive_some` does."""
@@ -81,6 +92,24 @@ class Wire:
                 continue
             except OSError as error:
                 raise trio.BrokenResourceError(str(error)) from error
+
+    async def read_on(self) -> bytes | bytearray | None:
+        """As `read`; None if it is interrupted meanwhile."""
+        if self._socket is None:
+            with trio.CancelScope() as self._reading:
+                return await self.stream.receive_some(READ_SIZE)
+            return None
+        try:
+            return await self.read()
+        except trio.ClosedResourceError:
+            return None
+
+    def interrupt(self) -> None:
+        """Ends a `read_on` that waits. A scope around each would be a twentieth of an exchange."""
+        if self._socket is None:
+            self._reading.cancel()
+        else:
+            trio.lowlevel.notify_closing(self._socket)
 
     def write_now(self, data: bytes) -> int:
         """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none

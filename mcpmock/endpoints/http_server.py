@@ -104,9 +104,14 @@ class HttpServerChannel(MessageChannel):
         await trio.lowlevel.checkpoint()
 
     def open(self, exchange: Exchange) -> None:
-        """Takes up an exchange: it is the next that `another_receiver` gives."""
+        """Takes up an exchange: what is whole is delivered, another is the next that
+        `another_receiver` gives.
+        """
         self._exchanges[exchange.number] = exchange
         exchange.leave = self._leave
+        if exchange.whole and self.deliver is not None and not self._opened:
+            exchange.inbox.deliver = self.deliver
+            return
         self._opened.append(exchange.inbox.receive)
         self._changed.unpark()
 

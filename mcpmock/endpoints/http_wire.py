@@ -18,7 +18,7 @@ import h11
 from mcpmock.protocol.facts import ExchangeEnd, Headers, HttpRequest, HttpResponse, header
 from mcpmock.protocol.messages import Frame
 from mcpmock.transports.body import BodyWriter
-from mcpmock.transports.heads import end_to_end
+from mcpmock.transports.heads import end_to_end, field_of
 
 HEAD_LIMIT = 1 << 16
 """The longest head, in bytes."""
@@ -44,21 +44,25 @@ def head_bytes(start: str, headers: Headers) -> bytes:
     if text.count("\r") != breaks or text.count("\n") != breaks or "\0" in text:
         raise ValueError("a line break in a header field")
     for name, _ in headers:
-        if not _TOKEN.fullmatch(name):
+        if not _is_token(name):
             raise ValueError(f"no name of a header field: {name!r}")
     return text.encode("latin-1") + b"\r\n\r\n"
+
+
+@lru_cache(maxsize=512)
+def _is_token(text: str) -> bool:
+    return _TOKEN.fullmatch(text) is not None
 
 
 class RequestHead:
     """What a request's head says, which `heads.lint` has let pass: there is one way to read it."""
 
     def __init__(self, head: bytes) -> None:
-        request_line, *lines = head[:-4].decode("latin-1").split("\r\n")
-        method, target, version = request_line.split(" ")
-        parted = [line.partition(":") for line in lines]
-        headers = [(name, value.strip(" \t")) for name, _, value in parted]
-        known = {name.lower(): value for name, value in headers}
-        self.request = HttpRequest(method, target, headers)
+        request_line, *lines = head[:-4].split(b"\r\n")
+        method, target, version = request_line.decode("latin-1").split(" ")
+        fields = [field for line in lines if (field := field_of(line))]
+        known = {name: value for _, name, value in fields}
+        self.request = HttpRequest(method, target, [(name, value) for name, _, value in fields])
         self.http_1_1 = version == "HTTP/1.1"
         self.chunked = "transfer-encoding" in known
         self.length = int(known.get("content-length", 0))
@@ -67,7 +71,7 @@ class RequestHead:
         self.waits = self.http_1_1 and known.get("expect", "").lower() == "100-continue"
         """Whether the client sends the body only when it is told to."""
         if "connection" in known:
-            self.closing |= _closes(headers)
+            self.closing |= _closes(self.request.headers)
 
 
 class _Chunks:
@@ -359,9 +363,11 @@ def _chunk(data: bytes, *, last: bool) -> bytes:
 
 def _counted(headers: Headers, size: int) -> Headers:
     """With the right Content-Length, where one was or at the end."""
-    length = str(size)
-    names = [name.lower() for name, _ in headers]
-    if "content-length" not in names:
+    length, given = str(size), header(headers, "content-length")
+    if given is None:
         return [*headers, ("Content-Length", length)]
+    names = [name.lower() for name, _ in headers]
+    if given == length and names.count("content-length") == 1:
+        return headers
     fields = zip(names, headers, strict=True)
     return [(field[0], length) if name == "content-length" else field for name, field in fields]

@@ -7,23 +7,26 @@ are of one kind, exchanges pass as they are, else rule sets make bare messages o
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
+from shutil import which
 from uuid import UUID
 
 import attrs
 import trio
 
-from mcpmock.endpoints.address import connector, is_loopback, listen
+from mcpmock.endpoints.address import Connect, connector, is_loopback, listen
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.http_client import HttpClientChannel
 from mcpmock.endpoints.http_server import HttpListener, HttpServerChannel
 from mcpmock.endpoints.process import start_process
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotReach, CannotStart, McpMockError
 from mcpmock.protocol.facts import Headers
 from mcpmock.protocol.stage import Stage
 from mcpmock.transports.doorkeeper import Doorkeeper
@@ -35,6 +38,7 @@ from mcpmock.transports.streamable_http_client import StreamableHttpClient
 from mcpmock.transports.streamable_http_server import StreamableHttpServer
 
 from .stopping import listener_status_of
+from .taking import Say
 
 PATHS = {Kind.STREAMABLE_HTTP: "/mcp", Kind.SSE: "/sse"}
 """Where clients look for us if nothing else says so."""
@@ -73,9 +77,16 @@ class Listening:
 
     @asynccontextmanager
     async def opened(
-        self, kind: Kind, target: str, *, body_limit: int | None = None
+        self,
+        kind: Kind,
+        target: str,
+        *,
+        body_limit: int | None = None,
+        posts: Collection[str] = (),
     ) -> AsyncIterator[Front]:
-        """Clients can connect now; that they can is said when they are served."""
+        """Clients can connect now; that they can is said when they are served. `posts` are the
+        paths of messages, where they are known.
+        """
         token = None
         if not is_loopback(self.host):
             if not self.dangerously:
@@ -86,11 +97,38 @@ class Listening:
         sockets = await listen(self.host, self.port)
         port = sockets[0].socket.getsockname()[1]
         doorkeeper = Doorkeeper(port, self.hosts, self.origins, token)
-        reception = Reception(kind, target.partition("?")[0])
+        reception = Reception(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
         announce = partial(self.announce, f"http://{host}:{port}{target}", token)
         async with HttpListener(reception, doorkeeper, sockets, body_limit=body_limit) as listener:
             yield Front(listener, announce)
+
+
+@attrs.define
+class Reach:
+    """Whether the server at a URL takes connections. The user hears of it where it begins not to;
+    clients hear of it in an answer each time.
+    """
+
+    say: Say
+    failing: bool = False
+
+    def watched(self, connect: Connect, upstream: Upstream) -> Connect:
+        """`connect`, with an eye on it."""
+
+        async def watched() -> trio.abc.Stream:
+            try:
+                stream = await connect()
+            except (OSError, trio.BrokenResourceError) as error:
+                if not self.failing:
+                    url = upstream.url.partition("?")[0]  # behind it there are secrets, often
+                    self.say(str(CannotReach(url, str(error))))
+                self.failing = True
+                raise
+            self.failing = False
+            return stream
+
+        return watched
 
 
 @attrs.frozen
@@ -100,7 +138,19 @@ class Command:
     command: Sequence[str]
     kind: Kind | None = None
 
-    async def open(self, front: HttpListener | None = None) -> MessageChannel:  # noqa: ARG002
+    def check(self) -> None:
+        """Raises CannotStart where it is sure to fail: else the first client would find out."""
+        program = self.command[0]
+        if which(program) is None:
+            found = os.sep in program and os.path.lexists(program)
+            number = errno.EACCES if found else errno.ENOENT
+            raise CannotStart(program, os.strerror(number), found=found)
+
+    async def open(
+        self,
+        reach: Reach,  # noqa: ARG002
+        front: HttpListener | None = None,  # noqa: ARG002
+    ) -> MessageChannel:
         return await start_process(self.command)
 
     def rules(self, numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
@@ -124,11 +174,14 @@ class Url:
         guessed = Kind.SSE if path.endswith("/sse") else Kind.STREAMABLE_HTTP
         return cls(upstream, kind or guessed, headers or [])
 
-    async def open(self, front: HttpListener | None = None) -> MessageChannel:
+    def check(self) -> None:
+        """A server that is not there may come yet."""
+
+    async def open(self, reach: Reach, front: HttpListener | None = None) -> MessageChannel:
         """`front` is where the exchanges come from that are passed on; None where all of them are
         made up.
         """
-        connect = connector(self.upstream)
+        connect = reach.watched(connector(self.upstream), self.upstream)
         if front is None:
             return HttpClientChannel(connect, self.upstream)
         return HttpClientChannel(

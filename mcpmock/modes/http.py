@@ -18,7 +18,7 @@ from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 from mcpmock.transports.resumption import Resumption
 
-from .ends import BODY_LIMIT, PATHS, Listening, Url, mint, serve, server_rules
+from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_rules
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
 
@@ -38,10 +38,11 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
     with taking_signals() as signals:
         async with listening.opened(kind, server.upstream.target) as front:
             taking = await open_taking(recording, say)
+            reach = Reach(say)
 
             async def converse(client: HttpServerChannel) -> None:
                 pipeline = Pipeline([taking.recorder(client.conversation)])
-                await run(Session(pipeline, client, await server.open(front.listener)))
+                await run(Session(pipeline, client, await server.open(reach, front.listener)))
 
             async with taking.recorded(kind.value, server.upstream.url):
                 return await serve(front, converse, signals)
@@ -70,7 +71,9 @@ async def replay_listening(
     pace = attrs.evolve(playing.pace, after_progress=BREATHS[kind])
     casting = Casting(cassette, attrs.evolve(playing, pace=pace))
     with taking_signals() as signals:
-        async with listening.opened(kind, path, body_limit=BODY_LIMIT) as front:
+        async with listening.opened(
+            kind, path, body_limit=BODY_LIMIT, posts=casting.paths if as_recorded else ()
+        ) as front:
             taking = None if recording is None else await open_taking(recording, say)
 
             async def converse(client: HttpServerChannel) -> None:

@@ -6,13 +6,13 @@ their transports translate.
 from __future__ import annotations
 
 from mcpmock.endpoints.http_server import HttpServerChannel
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotReach, McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
-from .ends import PATHS, Listening, Server, Url, numbers, serve, server_rules
+from .ends import PATHS, Listening, Reach, Server, Url, numbers, serve, server_rules
 from .http import ALONE
 from .stdio import run_stdio
 from .stopping import taking_signals
@@ -22,12 +22,15 @@ from .taking import Say
 async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
     """Until the session is over (stdio in front) or we are told to stop. Gives the exit status.
 
-    Raises CannotStart where the one server of a client on stdio cannot be started.
+    Raises CannotStart where a command cannot be started, and CannotListen.
     """
+    reach = Reach(say)
     if listening is None:
         with taking_signals() as signals:
-            channel = await server.open()
-            return await run_stdio(server.rules(numbers()), signals, server=channel)
+            channel = await server.open(reach)
+            status = await run_stdio(server.rules(numbers()), signals, server=channel)
+        return status or (CannotReach.exit_code if reach.failing else 0)
+    server.check()
     kind = listening.kind or server.kind or Kind.STREAMABLE_HTTP
     alike = kind is server.kind
     target = server.upstream.target if isinstance(server, Url) and alike else PATHS[kind]
@@ -36,8 +39,8 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
 
             async def converse(client: HttpServerChannel) -> None:
                 try:
-                    channel = await server.open(front.listener if alike else None)
-                except McpMockError as error:
+                    channel = await server.open(reach, front.listener if alike else None)
+                except (McpMockError, OSError) as error:
                     say(str(error))
                     await client.aclose()
                     return

@@ -317,8 +317,8 @@ class Performance:
         """Cues that can go, with the time since when their causes have happened: pauses count from
         there.
 
-        Of those that are ready together none overtakes one recorded before it for the sake of
-        `after_progress` alone.
+        Without pauses, of those that are ready together none overtakes one recorded before it for
+        the sake of `after_progress` alone.
         """
         floor = 0.0
         for place, since in sorted(ready.items()):
@@ -329,7 +329,7 @@ class Performance:
                 due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
             if pause:
                 due = round(due, 6)  # recorded times are in us: what came together stays together
-            else:
+            elif self.pace.timing.kind == "none":
                 due = floor = max(due, floor)
             if cue.exchange is not None:
                 due = max(due, self._head_due.get(cue.exchange, due))

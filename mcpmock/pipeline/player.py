@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from mcpmock.cassette.fingerprint import SESSION
+from mcpmock.cassette.fingerprint import SESSION, session_parameter
 from mcpmock.cassette.keys import TIERS, Asked, asked_of
 from mcpmock.cassette.match import ELSEWHERE, Match, Miss
 from mcpmock.cassette.verdicts import REFUSED
@@ -40,6 +40,7 @@ from .answers import exchange, miss_error
 from .casting import Casting, Playing
 from .encores import Encores
 from .hearing import Heard, Hearing
+from .leftovers import leftovers
 from .performance import Performance
 from .strays import (
     OK,
@@ -122,18 +123,7 @@ class Player(Stage):
         """What the recording still had when the session was over, in words; empty if it was used
         up.
         """
-        lead = self.leading
-        if lead is None:
-            return []
-        methods = [asked.method for e in lead.unused if (asked := asked_of(e.frame)) is not None]
-        unplayed = lead.unplayed
-        answers = sum(cue.answers for cue in unplayed)
-        told = (
-            (len(methods), f"recorded requests never came: {', '.join(sorted(set(methods)))}"),
-            (answers, "requests were left without their recorded answer"),
-            (len(unplayed) - answers, "other recorded messages of the server were never due"),
-        )
-        return [f"{number} {words}" for number, words in told if number]
+        return [] if self.leading is None else leftovers(self.leading)
 
     @property
     def _stubs(self) -> bool:
@@ -226,7 +216,8 @@ class Player(Stage):
 
     def _is_lost(self, heard: Heard) -> bool:
         """Whether it names a session that is over, or that never was."""
-        named = heard.head is not None and heard.head.header(SESSION) is not None
+        head = heard.head
+        named = head is not None and (head.header(SESSION) or session_parameter(head)) is not None
         return self._over or (self.stateless and named)
 
     def _hear_tied(self, act: Callable[[Performance], bool], heard: Heard, now: float) -> None:

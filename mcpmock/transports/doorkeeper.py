@@ -54,11 +54,14 @@ class Doorkeeper:
 
     def refusal(self, head: HttpRequest, *, mcp: bool) -> Refusal | None:
         """Why this request, to an MCP path or not, may not come in; None if it may."""
+        values: dict[str, list[str]] = {}
+        for name, value in head.headers:
+            values.setdefault(name.lower(), []).append(value.strip())
         return (
-            self._host(_values(head, "host"))
-            or self._origin(_values(head, "origin"))
+            self._host(values.get("host", []))
+            or self._origin(values.get("origin", []))
             or self._authorization(head)
-            or (_content_type(_values(head, "content-type")) if mcp and _is_post(head) else None)
+            or (_content_type(values.get("content-type", [])) if mcp and _is_post(head) else None)
         )
 
     def admitted(self, head: HttpRequest) -> HttpRequest:
@@ -128,10 +131,6 @@ def _content_type(types: list[str]) -> Refusal | None:
     shown = f"the content type is {_shown(types[0])}" if types else "no content type"
     way_out = "send Content-Type: application/json"
     return _refuse(415, "Unsupported Media Type", shown, way_out)
-
-
-def _values(head: HttpRequest, name: str) -> list[str]:
-    return [value.strip() for field, value in head.headers if field.lower() == name]
 
 
 def _is_post(head: HttpRequest) -> bool:

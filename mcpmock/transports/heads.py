@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from urllib.parse import urljoin
 
 import attrs
@@ -31,6 +32,7 @@ _HOP_BY_HOP = frozenset(
         "upgrade",
     )
 )
+_MAPPED = frozenset(("host", "origin", "accept-encoding", "expect"))
 # What no `Connection: host` may take away: without these the message is another one.
 _ALWAYS_END_TO_END = frozenset(("host", "content-length", "content-type", "content-encoding"))
 
@@ -43,14 +45,17 @@ _NO_URL = re.compile(r"[^\x21-\x7e]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.[01]")
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_LENGTH = re.compile(rb"[0-9]{1,18}")
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _ONLY_ONCE = {
-    b"host": "Host",
-    b"content-length": "Content-Length",
-    b"transfer-encoding": "Transfer-Encoding",
+    "host": "Host",
+    "content-length": "Content-Length",
+    "transfer-encoding": "Transfer-Encoding",
 }
+_REMEMBERED = 256
+"""The longest line of a head that is remembered, in bytes."""
 
 
+@lru_cache(maxsize=64)
 def split_authority(text: str) -> tuple[str, int | None] | None:
     """Host (small letters, IPv6 in its brackets) and port of an authority; None if it is none."""
     found = _AUTHORITY.fullmatch(text)
@@ -73,6 +78,7 @@ def split_origin(text: str) -> tuple[str, str, int] | None:
     return scheme, host, _DEFAULT_PORTS[scheme] if port is None else port
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether the host (of `split_authority`) is this machine, whatever any name server says."""
     if host == "localhost":
@@ -170,12 +176,13 @@ def end_to_end(headers: Headers) -> Headers:
     """The fields that are meant for the other end: without those of this connection only, and
     without those that a Connection field names (RFC 9110, 7.6.1).
     """
-    named = _HOP_BY_HOP
-    if header(headers, "connection") is not None:
-        values = [value for name, value in headers if name.lower() == "connection"]
-        options = {option.strip().lower() for option in ",".join(values).split(",")}
-        named = _HOP_BY_HOP | (options - _ALWAYS_END_TO_END)
-    return [field for field in headers if field[0].lower() not in named]
+    names = [name.lower() for name, _ in headers]
+    if _HOP_BY_HOP.isdisjoint(names):
+        return [*headers]
+    values = [field[1] for name, field in zip(names, headers, strict=True) if name == "connection"]
+    options = {option.strip().lower() for option in ",".join(values).split(",")}
+    dropped = _HOP_BY_HOP | (options - _ALWAYS_END_TO_END)
+    return [field for name, field in zip(names, headers, strict=True) if name not in dropped]
 
 
 def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) -> HttpRequest:
@@ -186,36 +193,49 @@ def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) ->
     that the upstream's own check of it still has something to check. Transfer-Encoding is
     gone: who writes the body frames it.
     """
-    ours = {found for text in own if (found := split_authority(text))}
     fields: Headers = []
-    for name, value in end_to_end(head.headers):
-        match name.lower():
-            case "host" if _means_us(value, ours):
-                value = upstream.authority
-            case "origin" if _is_our_origin(value, ours):
-                value = upstream.origin
-            case "accept-encoding":
-                value = "identity"
-            case "expect" if value.strip().lower() == "100-continue":
-                continue  # we have told the client to go on
-        fields.append((name, value))
-    if header(fields, "host") is None:
+    changed = set()
+    for field in end_to_end(head.headers):
+        if (name := field[0].lower()) in _MAPPED:
+            changed.add(name)
+            value = _mapped(name, field[1], upstream, own)
+            if value is None:
+                continue
+            field = field[0], value
+        fields.append(field)
+    if "host" not in changed:
         fields.insert(0, ("Host", upstream.authority))
-    if header(fields, "accept-encoding") is None:
+    if "accept-encoding" not in changed:
         fields.append(("Accept-Encoding", "identity"))
     return HttpRequest(head.method, head.target, fields)
 
 
-def _means_us(host: str, ours: Collection[tuple[str, int | None]]) -> bool:
+def _mapped(name: str, value: str, upstream: Upstream, own: Collection[str]) -> str | None:
+    """The value of a field that is not always sent on as it is; None for one that goes."""
+    match name:
+        case "host" if _means_us(value, own):
+            return upstream.authority
+        case "origin" if _is_our_origin(value, own):
+            return upstream.origin
+        case "accept-encoding":
+            return "identity"
+        case "expect" if value.strip().lower() == "100-continue":
+            return None  # we have told the client to go on
+        case _:
+            return value
+
+
+def _means_us(host: str, own: Collection[str]) -> bool:
     found = split_authority(host.strip())
-    return found is not None and (found in ours or is_loopback(found[0]))
+    return found is not None and (is_loopback(found[0]) or found in map(split_authority, own))
 
 
-def _is_our_origin(origin: str, ours: Collection[tuple[str, int | None]]) -> bool:
+def _is_our_origin(origin: str, own: Collection[str]) -> bool:
     """Other than for Host, the port counts: a page of another port of this machine is foreign."""
     found = split_origin(origin.strip())
     if found is None:
         return False
+    ours = {authority for text in own if (authority := split_authority(text))}
     scheme, host, port = found
     if (host, port) in ours or (port == _DEFAULT_PORTS[scheme] and (host, None) in ours):
         return True
@@ -237,6 +257,8 @@ def lint(head: bytes) -> str | None:
     if _CONTROL.search(head):
         return "a control character in the head"
     request_line, *lines = head[:-4].split(b"\r\n")
+    if len(lines) > MAX_FIELDS:
+        return f"more than {MAX_FIELDS} header fields"
     return _lint_request_line(request_line) or _lint_fields(lines)
 
 
@@ -251,29 +273,43 @@ def _lint_request_line(line: bytes) -> str | None:
 
 
 def _lint_fields(lines: list[bytes]) -> str | None:
-    if len(lines) > MAX_FIELDS:
-        return f"more than {MAX_FIELDS} header fields"
-    framing: dict[bytes, bytes] = {}
+    framing: dict[str, str] = {}
     for line in lines:
-        if line[:1] in (b" ", b"\t"):
-            return "a header field goes on in a second line"
-        name, colon, value = line.partition(b":")
-        if not colon or not _NAME.fullmatch(name):
+        field = field_of(line)
+        if field is None:
+            if line[:1] in (b" ", b"\t"):
+                return "a header field goes on in a second line"
             return "a line that is no header field, or white space before its colon"
-        name = name.lower()
+        _, name, value = field
         if name in _ONLY_ONCE:
             if name in framing:
                 return f"more than one {_ONLY_ONCE[name]}"
-            framing[name] = value.strip(b" \t")
+            framing[name] = value
     return _lint_framing(framing)
 
 
-def _lint_framing(framing: dict[bytes, bytes]) -> str | None:
-    length, coding = framing.get(b"content-length"), framing.get(b"transfer-encoding")
+def _lint_framing(framing: dict[str, str]) -> str | None:
+    length, coding = framing.get("content-length"), framing.get("transfer-encoding")
     if length is not None and coding is not None:
         return "Content-Length together with Transfer-Encoding"
     if length is not None and not _LENGTH.fullmatch(length):
         return "a Content-Length that is no number"
-    if coding is not None and coding.lower() != b"chunked":
+    if coding is not None and coding.lower() != "chunked":
         return "a Transfer-Encoding that is not chunked"
     return None
+
+
+def field_of(line: bytes) -> tuple[str, str, str] | None:
+    """Name, name in small letters and value of a line of a head; None if it is no field. Clients
+    send the same ones with every request.
+    """
+    return _known_field(line) if len(line) <= _REMEMBERED else _known_field.__wrapped__(line)
+
+
+@lru_cache(maxsize=512)
+def _known_field(line: bytes) -> tuple[str, str, str] | None:
+    name, colon, value = line.partition(b":")
+    if not colon or not _NAME.fullmatch(name):
+        return None
+    text = name.decode("ascii")
+    return text, text.lower(), value.decode("latin-1").strip(" \t")

@@ -34,7 +34,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.session import CANCELLED
-from mcpmock.protocol.stage import Action, Send, Stage, Wake
+from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 
 from .heads import path_and_query
 
@@ -198,6 +198,8 @@ class SseClient(Stage):
         self._pieces = Pieces()
         self._leaving: Frame | None = None
         self._over = False
+        self._ended = False
+        """Whether the server ended the session: with its stream."""
         self._back: list[Frame] = []
         self._out: list[Frame] = []
 
@@ -229,6 +231,8 @@ class SseClient(Stage):
             self._leave(self._leaving)
         back, out = self._back, self._out
         self._back, self._out = [], []
+        if self._ended:  # nothing that the client says gets anywhere any more
+            return Send(back), Send(out), Hangup("the server's stream has ended")
         return Send(back), Send(out)
 
     def _hear_client(self, frame: Frame) -> None:
@@ -290,9 +294,9 @@ class SseClient(Stage):
         self._named = isinstance(frame.fact, SseMeta) and frame.fact.event == "endpoint"
         self._back += self._stream.hear(frame)
         if isinstance(frame.fact, ExchangeEnd):
-            if self._endpoint is None:
-                self._back += self._stream.fail("mcpmock: the stream ended without an endpoint")
-            self._over = True
+            lack = "an endpoint" if self._endpoint is None else "an answer"
+            self._back += self._stream.fail(f"mcpmock: the stream ended without {lack}")
+            self._over = self._ended = True
             self._back.append(Frame(S2C, b"", b"", StreamEnd(frame.fact.how)))
 
     def _hear_answer(self, frame: Frame, answering: Answering) -> None:

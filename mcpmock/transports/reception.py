@@ -8,7 +8,7 @@ other paths. Nothing here answers or refuses anything; the listener in `endpoint
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 import attrs
@@ -50,6 +50,8 @@ class Reception:
     kind: Kind
     path: str
     remembered: int = REMEMBERED
+    posts: Collection[str] = ()
+    """Where messages are posted to, as far as that is known before an endpoint event says so."""
     _last: int = attrs.field(default=NO_SESSION, init=False)
     _known: dict[str, int] = attrs.field(factory=dict, init=False)
     """Session ids, or the targets of endpoint events, oldest first."""
@@ -60,7 +62,7 @@ class Reception:
 
     def is_mcp(self, head: HttpRequest) -> bool:
         """Whether the request goes to where MCP is spoken."""
-        return self._is_path(head.path) or head.path in self._paths
+        return self._is_path(head.path) or head.path in self._paths or head.path in self.posts
 
     def conversation(self, head: HttpRequest, body: bytes) -> int:
         """The conversation of an exchange that begins so; a new number if it opens one. `body` is

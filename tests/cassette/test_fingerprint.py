@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.cassette.fingerprint import Fingerprint, at, fingerprint
+from mcpmock.cassette.fingerprint import Fingerprint, at, fingerprint, session_parameter
 from mcpmock.protocol.messages import HttpRequest
 
 
@@ -29,6 +29,7 @@ def test_what_counts() -> None:
 
     assert {
         "method": "POST",
+        "endpoint": "/mcp",
         "host": "absent",
         "origin": "absent",
         "mcp-protocol-version": "2025-11-25",
@@ -42,9 +43,22 @@ def test_what_counts() -> None:
 
 
 def test_the_path() -> None:
-    """The path counts where it is asked for, without its query."""
-    assert "/mcp" == of(with_path=True)["path"]
-    assert "path" not in of()
+    """It counts without its query, and of a message less: no tier gives up where a GET goes."""
+    alone, with_message = of(with_path=True), of()
+
+    assert ("/mcp", None) == (alone["path"], with_message.get("path"))
+    assert ("/mcp", None) == (with_message["endpoint"], alone.get("endpoint"))
+    assert [True, False] == ["path" in at(alone, 3), "endpoint" in at(with_message, 3)]
+
+
+@pytest.mark.parametrize("name", ["session_id", "sessionId", "SID"])
+def test_a_session_in_the_query(name: str) -> None:
+    """That there is one counts, not which."""
+    head = HttpRequest("POST", f"/messages?a=1&{name}=5", [])
+
+    assert "5" == session_parameter(head)
+    assert "present" == fingerprint(head, with_path=False)["session-parameter"]
+    assert "session-parameter" not in of()
 
 
 @pytest.mark.parametrize(

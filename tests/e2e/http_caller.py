@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,8 @@ from .raw_http import Headers, request_bytes
 
 PATIENCE = 20.0
 """Seconds without a byte after which a server is taken for dead."""
+TOGETHER = 50.0
+"""Seconds for clients who come together; they take one or two."""
 
 
 class HungUpError(Exception):
@@ -249,3 +251,11 @@ async def posts(url: str, body: bytes, session: str | None = None, **fields: str
     async with calling(url) as caller:
         await caller.post(body, session, **fields)
         return await caller.answer()
+
+
+async def at_once(count: int, client: Callable[[int], Awaitable[None]]) -> None:
+    """So many clients, started together."""
+    with trio.fail_after(TOGETHER):
+        async with trio.open_nursery() as nursery:
+            for nth in range(count):
+                nursery.start_soon(client, nth)

@@ -79,8 +79,11 @@ class Reply:
         self.kept = True
 
     def last_word(self, body: bytes) -> None:
-        """A whole answer, and the connection is closed, unannounced, before anything can come."""
+        """A whole answer, and the connection is closed, unannounced, before anything can come: both
+        leave in one segment.
+        """
         assert isinstance(self._stream, trio.SocketStream)
+        self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         media = "application/json"
         answer = head(200, content_type=media, content_length=str(len(body))) + body
         assert os.write(self._stream.socket.fileno(), answer) == len(answer)
@@ -245,38 +248,78 @@ async def answers_all(asked: Asked, reply: Reply) -> None:
         await reply.whole(status=202)
 
 
+def marked(name: str, message: Any) -> list[bytes]:
+    """What a client of this name is told on a request: its name, and in a call the progress before
+    it.
+    """
+    if message["method"] == "initialize":
+        result = {
+            "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": name, "version": "1"},
+        }
+        return [response(message["id"], result)]
+    params = message["params"]
+    n = params["arguments"]["n"]
+    result = {"content": [{"type": "text", "text": f"{name} {n}"}]}
+    return [progress(params["_meta"]["progressToken"], n), response(message["id"], result)]
+
+
 @dataclass
 class Marking:
-    """A script: sessions, and in every answer and every progress the name of the client that
-    opened the session.
+    """A script: sessions of Streamable HTTP, and in every answer the name of the client that opened
+    the session.
     """
 
     names: dict[str, str] = field(default_factory=dict)
 
     async def __call__(self, asked: Asked, reply: Reply) -> None:
         message = asked.message
-        session = asked.header("mcp-session-id") or ""
         match message["method"]:
             case "initialize":
-                session = f"session-of-{message['params']['clientInfo']['name']}"
-                self.names[session] = message["params"]["clientInfo"]["name"]
-                result = {
-                    "protocolVersion": "2025-11-25",
-                    "capabilities": {"tools": {}},
-                    "serverInfo": {"name": self.names[session], "version": "1"},
-                }
-                await reply.whole(response(message["id"], result), mcp_session_id=session)
+                name = message["params"]["clientInfo"]["name"]
+                self.names[f"session-of-{name}"] = name
+                [answer] = marked(name, message)
+                await reply.whole(answer, mcp_session_id=f"session-of-{name}")
             case "tools/call":
-                await self._call(message, self.names[session], reply)
+                await reply.open()
+                for said in marked(self.names[asked.header("mcp-session-id") or ""], message):
+                    await reply.event(said)
+                    await trio.lowlevel.checkpoint()
+                await reply.close()
             case _:
                 await reply.whole(status=202)
 
-    async def _call(self, message: Any, name: str, reply: Reply) -> None:
-        params = message["params"]
-        said = f"{name} {params['arguments']['n']}"
-        token = params["_meta"]["progressToken"]
+
+@dataclass
+class MarkingStreams:
+    """A script: the same for HTTP+SSE, where each event stream is a session."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    ways: dict[str, trio.MemorySendChannel[bytes]] = field(default_factory=dict)
+
+    async def __call__(self, asked: Asked, reply: Reply) -> None:
+        if asked.method == "GET":
+            await self._stream(reply)
+            return
+        session, message = asked.target.partition("=")[2], asked.message
+        await reply.whole(b"Accepted", 202, "text/plain")
+        if message["method"] == "initialize":
+            self.names[session] = message["params"]["clientInfo"]["name"]
+        if "id" in message:
+            for said in marked(self.names[session], message):
+                self.ways[session].send_nowait(said)
+
+    async def _stream(self, reply: Reply) -> None:
+        session = str(len(self.ways))
+        self.ways[session], told = trio.open_memory_channel[bytes](10)
         await reply.open()
-        await reply.event(progress(token, params["arguments"]["n"]))
-        await trio.lowlevel.checkpoint()
-        await reply.event(response(message["id"], {"content": [{"type": "text", "text": said}]}))
-        await reply.close()
+        await reply.event(f"/messages?session={session}".encode(), b"event: endpoint\n")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._tell, told, reply)
+            await reply.left()
+            nursery.cancel_scope.cancel()
+
+    async def _tell(self, told: trio.MemoryReceiveChannel[bytes], reply: Reply) -> None:
+        async for said in told:
+            await reply.event(said)

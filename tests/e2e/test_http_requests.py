@@ -1,27 +1,29 @@
 """What is taken for a request: bytes that two parsers may read in two ways are refused, what is too
 long or too slow holds nobody up, and the server is asked what clients asked, no more.
+
+How long we wait for the slow is tested in tests/endpoints/test_http_connection.py, on a clock that
+jumps.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import trio
 
+from mcpmock.endpoints.http_connection import HEAD_PATIENCE
 from mcpmock.transports.heads import MAX_FIELDS
-from tests.helpers import request, response
+from tests.helpers import request
 
 from .http_caller import Caller, HungUpError, calling, posts
+from .http_fronts import PING, fronts
 from .http_processes import Served, recording, replaying
-from .http_upstream import Asked, Reply, answers_all, upstream
+from .http_upstream import answers_all, upstream
 from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 
-PING = request(1, "ping")
 HERE = b"host.here:00000"
 """Stands for our authority, and is as long: lengths of bodies with it stay right."""
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: %b\r\n\r\n" % HERE
@@ -144,24 +146,17 @@ async def is_served(served: Served) -> bool:
 
 async def test_ambiguous_requests(tmp_path: Path) -> None:
     """Each is 400 and the connection closes: nothing of it, or of what is behind it, reaches the
-    server or the cassette, recorded or replayed, and the next client is served.
+    server or the cassette, and the next client is served.
     """
-    cassette = tmp_path / "a.jsonl"
-    wrong: dict[str, list[int]] = {}
-    async with upstream(answers_all) as server:
-        with recording(cassette, server.url) as recorder:
-            for name, data in REFUSED.items():
-                wrong[name] = await answered(recorder.url, data)
-            assert await is_served(recorder)
-    with replaying(cassette) as player:
-        for name, data in REFUSED.items():
-            wrong[f"replayed: {name}"] = await answered(player.url, data)
-        assert await is_served(player)
+    async with fronts(tmp_path) as three:
+        for front in three.every:
+            found = {name: await answered(front.url, data) for name, data in REFUSED.items()}
+            wrong = {name: statuses for name, statuses in found.items() if statuses != [400]}
 
-    assert {name: found for name, found in wrong.items() if found != [400]} == {}
-    assert [asked.body for asked in server.asked] == [PING]
-    assert (server.torn, recorder.exit_code) == ([], 0)
-    assert len(whole_take(cassette).events) == 5
+            assert wrong == {}
+            assert await is_served(front)
+        assert three.let_in() == 1
+    assert len(whole_take(three.cassette).events) == 5
 
 
 TAKEN = {
@@ -208,23 +203,23 @@ async def test_odd_requests(tmp_path: Path) -> None:
     """Each reaches the server as often as it is one, whole, with its own length, and without the
     fields of the client's connection.
     """
-    found = {}
-    async with upstream(answers_all) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+    hop = {"connection", "upgrade", "trailer", "te", "keep-alive"}
+    async with fronts(tmp_path) as three:
+        for front, server in zip((three.recorder, three.proxy), three.servers, strict=True):
+            found = {}
             for name, (data, count) in TAKEN.items():
                 before = len(server.asked)
-                async with calling(recorder.url) as caller:
+                async with calling(front.url) as caller:
                     await send_to(caller, data)
                     for _ in range(count):
                         await caller.answer()
                 found[name] = len(server.asked) - before
 
-    assert found == {name: count for name, (_, count) in TAKEN.items()}
-    assert (server.torn, recorder.exit_code) == ([], 0)
-    assert not [asked for asked in server.asked if "smuggled" in asked.target]
-    hop = {"connection", "upgrade", "trailer", "te", "keep-alive"}
-    assert not [a for a in server.asked if hop & {name.lower() for name, _ in a.headers}]
-    assert all(a.body in (PING, b"") for a in server.asked if b"smuggled" not in a.body)
+            assert found == {name: count for name, (_, count) in TAKEN.items()}
+            assert not [asked for asked in server.asked if "smuggled" in asked.target]
+            assert not [a for a in server.asked if hop & {name.lower() for name, _ in a.headers}]
+            assert all(a.body in (PING, b"") for a in server.asked if b"smuggled" not in a.body)
+        assert three.let_in() == sum(count for _, count in TAKEN.values())
 
 
 async def test_an_expected_continue(tmp_path: Path) -> None:
@@ -246,21 +241,21 @@ async def test_an_expected_continue(tmp_path: Path) -> None:
 
 async def test_long_heads(tmp_path: Path) -> None:
     """A head of ten thousand fields or of a megabyte is 431, and costs nobody anything."""
-    async with upstream(answers_all) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-            fits = [b"Connection: close", *[b"X: 1"] * (MAX_FIELDS - 2)]
-            assert await answered(recorder.url, get(HOST, *fits)) == [200]
-            for data in (
-                get(HOST, *[b"X: 1"] * MAX_FIELDS),
-                get(HOST, *[b"X-%d: 1" % n for n in range(10_000)]),
-                get(HOST, b"X: " + b"a" * MIB),
-                get(HOST, line=b"GET /" + b"a" * MIB + b" HTTP/1.1"),
-                b"G" * MIB,
-            ):
-                [status] = await answered(recorder.url, data)
-                assert status in (400, 431), data[:40]
-            assert await is_served(recorder)
-    assert len(server.asked) == 2
+    fits = [b"Connection: close", *[b"X: 1"] * (MAX_FIELDS - 2)]
+    long = (
+        get(HOST, *[b"X: 1"] * MAX_FIELDS),
+        get(HOST, *[b"X-%d: 1" % n for n in range(10_000)]),
+        get(HOST, b"X: " + b"a" * MIB),
+        get(HOST, line=b"GET /" + b"a" * MIB + b" HTTP/1.1"),
+        b"G" * MIB,
+    )
+    async with fronts(tmp_path) as three:
+        for front in three.every:
+            found = [await answered(front.url, data) for data in (get(HOST, *fits), *long)]
+
+            assert found == [[405 if front is three.player else 200], *[[431]] * len(long)]
+            assert await is_served(front)
+        assert three.let_in() == 2
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -296,25 +291,24 @@ async def test_slow_clients_hold_up_nobody(tmp_path: Path) -> None:
     """Beside three hundred clients that do not end their heads, and as many that do not end their
     bodies, others are served at once, and SIGTERM ends it all within 2 s.
     """
-    async with upstream(answers_all) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+    async with fronts(tmp_path) as three:
+        for front in three.every:
             async with trio.open_nursery() as nursery:
                 slow = trio.Event()
                 for nth in range(600):
                     data = post(LENGTH, body=PING[:-1])
                     data = data[:-60] if nth % 2 else data
-                    await nursery.start(stay, recorder.url, data, slow)
-                with trio.fail_after(2):
+                    await nursery.start(stay, front.url, data, slow)
+                with trio.fail_after(HEAD_PATIENCE / 3):
                     for _ in range(50):
-                        assert await is_served(recorder)
+                        assert await is_served(front)
                 since = trio.current_time()
-                recorder.process.terminate()
-                recorder.process.wait(10)
+                front.process.terminate()
+                front.process.wait(10)
                 took = trio.current_time() - since
                 slow.set()
-
-    assert took < 2
-    assert (recorder.exit_code, len(server.asked), server.torn) == (0, 50, [])
+            assert took < 2
+        assert [len(server.asked) for server in three.servers] == [50, 50]
 
 
 async def stay(
@@ -324,84 +318,3 @@ async def stay(
         await send_to(caller, data)
         task_status.started()
         await until.wait()
-
-
-# Servers that say too much, too little, or no HTTP.
-
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-OK = ANSWER + b"Content-Length: %d\r\n\r\n%b"
-
-
-def ok(n: int) -> bytes:
-    body = response(n)
-    return OK % (len(body), body)
-
-
-ODD_ANSWERS: dict[str, tuple[bytes, Sequence[int | str]]] = {
-    "an answer to nobody behind it": (ok(1) + ok(666), [200]),
-    "a torn answer behind it": (ok(1) + b"HTTP/1.1 200 OK\r\nX-Evil: ", [200]),
-    "two lengths": (ANSWER + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", [502]),
-    "no HTTP": (b"220 smtp.example ESMTP\r\n\r\n", [502]),
-    "half a head": (ANSWER, ["closed", "reset"]),
-    "less than its length": (OK % (99, response(1)), ["closed", "reset"]),
-    "a chunk that is none": (
-        ANSWER + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-        ["closed", "reset"],
-    ),
-    "a folded field": (ANSWER + b"X-A: 1\r\n 2\r\nContent-Length: 2\r\n\r\n{}", [200, 502]),
-    "a head of a megabyte": (ANSWER + b"X: " + b"a" * MIB + b"\r\n\r\n", [502]),
-    "nothing but its end": (ANSWER + b"\r\n" + response(1), [200]),
-    "a word before it": (b"HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n" + ok(1), [200]),
-}
-
-
-@pytest.mark.parametrize("name", ODD_ANSWERS)
-async def test_odd_answers(tmp_path: Path, name: str) -> None:
-    """An answer that is none is a 502, one that is cut is cut for the client too, and what a server
-    says behind its answer is nobody's: the next client hears the answer to its own request.
-    """
-    data, expected = ODD_ANSWERS[name]
-
-    async def script(asked: Asked, reply: Reply) -> None:
-        if asked.message["id"] == 1:
-            await reply.raw(data)
-            await reply.hang_up()
-        else:
-            await answers_all(asked, reply)
-
-    async with upstream(script) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-            async with calling(recorder.url) as caller:
-                await caller.post(PING)
-                try:
-                    answer = await caller.answer()
-                    found: int | str = answer.status
-                    assert answer.header("x-evil") is None
-                except HungUpError as gone:
-                    found = gone.how
-            next_one = await posts(recorder.url, request(2, "ping"))
-    assert found in expected
-    assert json.loads(next_one.body)["id"] == 2
-    assert recorder.exit_code == 0
-    assert whole_take(tmp_path / "a.jsonl").sealed
-
-
-async def test_a_server_that_speaks_while_nobody_asks(tmp_path: Path) -> None:
-    """What comes on a kept connection while no request is open is nobody's answer: that connection
-    is not used again.
-    """
-    replies: list[Reply] = []
-
-    async def script(asked: Asked, reply: Reply) -> None:
-        replies.append(reply)
-        await answers_all(asked, reply)
-
-    async with upstream(script) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-            async with calling(recorder.url) as caller:
-                for n in range(5):
-                    await caller.post(request(n, "m"))
-                    assert (await caller.answer()).message["id"] == n
-                    await replies[-1].raw(ok(666))
-    assert server.connections == 5
-    assert b"666" not in (tmp_path / "a.jsonl").read_bytes()

@@ -1,5 +1,5 @@
-"""Many clients at once over HTTP, who all use the same ids: nobody gets an answer of somebody else,
-and what each asks reaches the server once.
+"""Many clients at once over HTTP, who all use the same ids: nobody gets an answer of somebody
+else.
 """
 
 from __future__ import annotations
@@ -7,28 +7,23 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
-from mcpmock.protocol.messages import C2S
-from tests.helpers import INITIALIZED, dump, request, response
+from tests.helpers import INITIALIZED, request
 
-from .http_caller import Caller, HungUpError, calling
-from .http_processes import Served, recording, replaying, serving
-from .http_upstream import Asked, Marking, Reply, Upstream, answers_all, upstream
-from .processes import MCPMOCK, scripted, whole_take
+from .http_caller import Caller, at_once, calling
+from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
+from .http_upstream import STREAM, Marking, MarkingStreams, answers_all, upstream
+from .processes import scripted, whole_take
 
 pytestmark = pytest.mark.e2e
 
 SESSIONS = 200
 CALLS = 3
 MODERN = "2026-07-28"
-TOGETHER = 60.0
-"""Seconds for all of them; they take one or two."""
 
 
 def initialize(name: str) -> bytes:
@@ -40,14 +35,6 @@ def initialize(name: str) -> bytes:
 def call(n: int) -> bytes:
     """The same id and the same progress token in every session."""
     return request(1, "tools/call", {"name": "mark", "arguments": {"n": n}}, token=1)
-
-
-async def at_once(count: int, client: Any) -> None:
-    """So many clients, started together."""
-    with trio.fail_after(TOGETHER):
-        async with trio.open_nursery() as nursery:
-            for nth in range(count):
-                nursery.start_soon(client, nth)
 
 
 async def opened(caller: Caller, name: str) -> str:
@@ -76,27 +63,30 @@ async def called(caller: Caller, session: str, n: int) -> list[Any]:
     return heard
 
 
-async def test_recorded_sessions_do_not_mix(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", FORWARDING)
+async def test_sessions_do_not_mix(tmp_path: Path, how: str) -> None:
     """Two hundred sessions with the same ids and tokens: each hears its own answers and progress,
     and each is a session of the cassette, with its own exchanges.
     """
 
     async def client(nth: int) -> None:
-        async with calling(recorder.url) as caller:
+        async with calling(front.url) as caller:
             session = await opened(caller, f"c{nth}")
             for n in range(CALLS):
                 assert await called(caller, session, n) == [n, f"c{nth} {n}"]
 
     async with upstream(Marking()) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+        with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
             await at_once(SESSIONS, client)
 
-    assert (recorder.exit_code, server.torn) == (0, [])
+    assert (front.exit_code, server.torn) == (0, [])
     assert len(server.asked) == SESSIONS * (2 + CALLS)
-    assert sessions_of(tmp_path / "a.jsonl") == {
-        session: {f"c{nth}"} for session, nth in numbering(tmp_path / "a.jsonl").items()
-    }
-    assert len(numbering(tmp_path / "a.jsonl")) == SESSIONS
+    if how == "record":
+        opened_by = numbering(tmp_path / "a.jsonl")
+        assert len(opened_by) == SESSIONS
+        assert sessions_of(tmp_path / "a.jsonl") == {
+            session: {f"c{nth}"} for session, nth in opened_by.items()
+        }
 
 
 def numbering(cassette: Path) -> dict[int, int]:
@@ -119,7 +109,7 @@ def sessions_of(cassette: Path) -> dict[int, set[str]]:
     return found
 
 
-async def marked(cassette: Path, orders: list[list[int]]) -> None:
+async def recorded_calls(cassette: Path, orders: list[list[int]]) -> None:
     """Records clients, one after another, who make these calls each."""
     async with upstream(Marking()) as server:
         with recording(cassette, server.url) as recorder:
@@ -136,7 +126,7 @@ async def test_replayed_sessions_do_not_mix(tmp_path: Path) -> None:
     that was not recorded.
     """
     cassette = tmp_path / "a.jsonl"
-    await marked(cassette, [list(range(8))])
+    await recorded_calls(cassette, [list(range(8))])
     found: set[str] = set()
 
     async def client(nth: int) -> None:
@@ -156,12 +146,64 @@ async def test_replayed_sessions_do_not_mix(tmp_path: Path) -> None:
     assert "session-of-c0" not in found
 
 
+async def on_a_stream(url: str, name: str, order: list[int]) -> None:
+    """A client of HTTP+SSE: it hears its own answers, on its own stream."""
+    async with calling(url) as stream, calling(url) as poster:
+
+        async def post(body: bytes) -> None:
+            await poster.ask("POST", endpoint, [("Content-Type", "application/json")], body)
+            assert (await poster.answer()).status == 202
+
+        await stream.ask("GET", headers=[("Accept", STREAM)])
+        assert await stream.head() == 200
+        endpoint = (await stream.event() or b"").split()[-1].decode()
+        await post(initialize(name))
+        assert (await stream.data())["result"]["serverInfo"]["name"] == name
+        await post(INITIALIZED)
+        for n in order:
+            await post(call(n))
+            heard, answer = await stream.data(), await stream.data()
+            assert (heard["params"]["progressToken"], heard["params"]["progress"]) == (1, n)
+            assert (answer["id"], answer["result"]["content"][0]["text"]) == (1, f"{name} {n}")
+
+
+@pytest.mark.parametrize("how", FORWARDING)
+async def test_streams_do_not_mix(tmp_path: Path, how: str) -> None:
+    """Two hundred sessions of HTTP+SSE with the same ids and tokens."""
+
+    async def client(nth: int) -> None:
+        await on_a_stream(front.url, f"c{nth}", [*range(CALLS)])
+
+    async with upstream(MarkingStreams(), path="/sse") as server:
+        with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
+            await at_once(SESSIONS, client)
+
+    assert (front.exit_code, server.torn) == (0, [])
+    assert len(server.asked) == SESSIONS * (3 + CALLS)
+    if how == "record":
+        assert len(numbering(tmp_path / "a.jsonl")) == SESSIONS
+
+
+async def test_replayed_streams_do_not_mix(tmp_path: Path) -> None:
+    """Two hundred sessions of HTTP+SSE ask for the same things in orders of their own."""
+    async with upstream(MarkingStreams(), path="/sse") as server:
+        with recording(tmp_path / "a.jsonl", server.url) as recorder:
+            await on_a_stream(recorder.url, "c0", [*range(8)])
+
+    async def client(nth: int) -> None:
+        await on_a_stream(player.url, "c0", random.Random(nth).sample(range(8), CALLS))
+
+    with replaying(tmp_path / "a.jsonl") as player:
+        await at_once(SESSIONS, client)
+    assert player.exit_code == 0
+
+
 async def test_sessions_that_nobody_has(tmp_path: Path) -> None:
     """In a replay a session id that was never given, the recorded one, one that was deleted, and
     one with odd letters are all 404, and the session beside them goes on.
     """
     cassette = tmp_path / "a.jsonl"
-    await marked(cassette, [[1, 2]])
+    await recorded_calls(cassette, [[1, 2]])
     with replaying(cassette) as player:
         async with calling(player.url) as caller, calling(player.url) as other:
             mine, theirs = await opened(caller, "c0"), await opened(other, "c0")
@@ -226,13 +268,11 @@ async def test_stateless_callers_do_not_mix(tmp_path: Path) -> None:
 
 
 async def test_stateless_callers_share_a_process(tmp_path: Path) -> None:
-    """Two hundred callers with one id in front of one server over stdio: it hears each of them once,
-    and each gets its own answers under its own id.
+    """Two hundred callers with one id in front of one server over stdio: it hears each of them
+    once, and each gets its own answers under its own id.
     """
     log = tmp_path / "log"
-    server = scripted("--log", log, "rpc")
-    argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", *server]
-    with serving(argv) as proxy:
+    with proxying("--", *scripted("--log", log, "rpc")) as proxy:
         await modern_callers(proxy)
 
     heard = [json.loads(line) for line in log.read_bytes().splitlines()]
@@ -242,9 +282,8 @@ async def test_stateless_callers_share_a_process(tmp_path: Path) -> None:
     ]
 
 
-async def test_sessions_in_front_of_processes(tmp_path: Path) -> None:
+async def test_sessions_in_front_of_processes() -> None:
     """Each session has a process of its own, and the processes end when we do."""
-    argv = [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", *scripted("rpc")]
 
     async def client(nth: int) -> None:
         async with calling(proxy.url) as caller:
@@ -258,141 +297,6 @@ async def test_sessions_in_front_of_processes(tmp_path: Path) -> None:
                 assert message["result"]["given"] == {"n": f"{nth} {n}"}
                 assert message["result"]["nth"] == n + 1
 
-    with serving(argv) as proxy:
+    with proxying("--", *scripted("rpc")) as proxy:
         await at_once(10, client)
     assert proxy.exit_code == 0
-
-
-# Once, and no more than once.
-
-EACH = 100
-
-
-class Counting:
-    """A script that answers each request as its body asks for."""
-
-    def __init__(self) -> None:
-        self.came: defaultdict[int, trio.Event] = defaultdict(trio.Event)
-        """Set when the request with this number has come."""
-
-    async def __call__(self, asked: Asked, reply: Reply) -> None:
-        message = asked.message
-        n, how = message["id"], message["method"]
-        self.came[n].set()
-        match how:
-            case "json":
-                await reply.whole(response(n))
-            case "stream":
-                await reply.open()
-                await reply.event(response(n))
-                await reply.close()
-            case "json and close":
-                reply.last_word(response(n))
-            case "nothing":
-                await reply.hang_up()
-            case _:
-                await reply.left()
-
-
-async def asked_by(url: str, counting: Counting, nth: int, sent: list[int]) -> None:
-    """A client that asks for everything, in an order of its own."""
-    dice = random.Random(nth)
-    kinds = ["json", "stream", "json and close", "nothing", "leave", "reset"]
-    hows = [*kinds, "json", "json", "stream", "json and close"]
-    dice.shuffle(hows)
-    for place, how in enumerate(hows):
-        n = nth * len(hows) + place
-        sent.append(n)
-        async with calling(url) as caller:
-            await caller.post(request(n, how))
-            if how in ("leave", "reset"):
-                await counting.came[n].wait()
-                await caller.leave(reset=how == "reset")
-            elif how == "nothing":
-                with pytest.raises(HungUpError):
-                    await caller.answer()
-            else:
-                assert b'"result"' in (await caller.answer()).body
-
-
-async def test_each_request_reaches_the_server_once(tmp_path: Path) -> None:
-    """A thousand requests: answers in JSON and in event streams, clients that leave, servers that
-    answer and then close their connection, or close it without an answer. The server is asked a
-    thousand times, and the cassette says so.
-    """
-    counting = Counting()
-    sent: list[int] = []
-    async with upstream(counting) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-
-            async def client(nth: int) -> None:
-                await asked_by(recorder.url, counting, nth, sent)
-
-            await at_once(EACH, client)
-
-    assert (recorder.exit_code, server.torn) == (0, [])
-    assert heard_by(server) == sorted(sent)
-    assert recorded_in(tmp_path / "a.jsonl") == sorted(sent)
-
-
-@pytest.mark.parametrize("reset", [False, True])
-async def test_connections_that_the_server_gave_up(tmp_path: Path, reset: bool) -> None:
-    """A kept connection that the server has closed or reset meanwhile is not used again: every
-    request is answered, and reaches the server once.
-    """
-    replies: list[Reply] = []
-
-    async def script(asked: Asked, reply: Reply) -> None:
-        replies.append(reply)
-        await answers_all(asked, reply)
-
-    async with upstream(script) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-            async with calling(recorder.url) as caller:
-                for n in range(20):
-                    await caller.post(request(n, "m"))
-                    assert (await caller.answer()).status == 200
-                    await replies[-1].hang_up(reset=reset)
-
-    assert heard_by(server) == list(range(20))
-    assert server.connections == 20
-
-
-def heard_by(server: Upstream) -> list[int]:
-    return sorted(asked.message["id"] for asked in server.asked)
-
-
-def recorded_in(cassette: Path) -> list[int]:
-    events = whole_take(cassette).events
-    payloads = [event.payload for event in events if event.d == "c2s" and event.payload]
-    return sorted(json.loads(payload)["id"] for payload in payloads)
-
-
-async def test_clients_that_leave_at_once(tmp_path: Path) -> None:
-    """A client that asks and leaves in the same moment is heard at most once, and every exchange of
-    the cassette ends.
-    """
-    cassette = tmp_path / "a.jsonl"
-
-    async def client(nth: int) -> None:
-        async with calling(recorder.url) as caller:
-            await caller.post(request(nth, "json"))
-            await caller.leave(reset=nth % 2 == 0)
-
-    async with upstream(Counting()) as server:
-        with recording(cassette, server.url) as recorder:
-            await at_once(EACH, client)
-            async with calling(recorder.url) as caller:
-                await caller.post(dump({"jsonrpc": "2.0", "id": EACH, "method": "json"}))
-                assert (await caller.answer()).status == 200
-    events = whole_take(cassette).events
-    begun = [
-        e.x for e in events if e.frame is not None and e.d == "c2s" and "method" in str(e.http)
-    ]
-    ended = {e.x for e in events if isinstance(e.end, str)}
-
-    assert recorder.exit_code == 0
-    assert len(heard_by(server)) == len(set(heard_by(server)))
-    assert set(begun) == ended
-    assert sorted(recorded_in(cassette))[-1] == EACH
-    assert C2S in {e.frame.direction for e in events if e.frame and e.end == "closed"}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, memory_stream_pair
 
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
 from mcpmock.endpoints.http_client import HttpClientChannel
 from mcpmock.endpoints.http_server import HttpServerChannel
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.modes import ends
-from mcpmock.modes.ends import Command, Listening, Url, mint, numbers, serve, server_rules
+from mcpmock.modes.ends import Command, Listening, Reach, Url, mint, numbers, serve, server_rules
+from mcpmock.transports.heads import Upstream
 from mcpmock.transports.http_sse import SseClient, SseServer
 from mcpmock.transports.reception import Kind
 from mcpmock.transports.resumption import Resumption
@@ -94,10 +96,50 @@ async def test_what_servers_are_reached_by(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(ends, "start_process", start)
     server = Command(["server", "-x"])
+    reach = Reach(print)
 
-    assert await server.open() is not await server.open()
+    assert await server.open(reach) is not await server.open(reach)
     assert [["server", "-x"]] * 2 == started
-    assert isinstance(await Url.parse("http://localhost/mcp").open(), HttpClientChannel)
+    assert isinstance(await Url.parse("http://localhost/mcp").open(reach), HttpClientChannel)
+
+
+@pytest.mark.parametrize(
+    ("program", "status"), [("no-such-server", 127), ("{}/missing", 127), ("{}/plain", 126)]
+)
+def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: int) -> None:
+    """It is known before anybody needs it. What is at a URL may come yet."""
+    (tmp_path / "plain").touch()
+    with pytest.raises(CannotStart) as caught:
+        Command([program.format(tmp_path)]).check()
+
+    assert status == caught.value.exit_code
+    Command(["sh", "-c", "exit 1"]).check()
+    Url.parse("http://no-such-server.invalid/").check()
+
+
+async def test_a_connection_that_is_watched() -> None:
+    """The user hears of it when it begins to fail, without what may be secret in the URL."""
+    said: list[str] = []
+    reach = Reach(said.append)
+    outcomes = iter([OSError("a"), trio.BrokenResourceError("b"), None, OSError("c")])
+
+    async def connect() -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        if error := next(outcomes):
+            raise error
+        return memory_stream_pair()[0]
+
+    watched = reach.watched(connect, Upstream.parse("http://localhost/mcp?key=hunter2"))
+    failing = []
+    for _ in range(4):
+        with suppress(OSError, trio.BrokenResourceError):
+            await watched()
+        failing.append(reach.failing)
+
+    assert [True, True, False, True] == failing
+    assert ["cannot reach http://localhost/mcp: a", "cannot reach http://localhost/mcp: c"] == [
+        line.partition(";")[0] for line in said
+    ]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.com"])

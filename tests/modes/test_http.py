@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import pytest
 import trio
+from msgspec import UNSET
 from trio.testing import MockClock, memory_stream_pair
 
 from mcpmock.cassette.file import load
@@ -93,6 +94,8 @@ class Web:
     tokens: list[str | None] = attrs.field(factory=list)
     said: list[str] = attrs.field(factory=list)
     reached: list[Upstream] = attrs.field(factory=list)
+    down: str = ""
+    """Why the server takes no connection."""
 
     def listening(self, **options: Any) -> Listening:
         def announce(url: str, token: str | None) -> None:
@@ -120,6 +123,9 @@ def web(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery, autojump_clock: 
         made.reached.append(upstream)
 
         async def connect() -> trio.abc.Stream:
+            if made.down:
+                await trio.testing.wait_all_tasks_blocked()
+                raise OSError(made.down)
             ours, theirs = memory_stream_pair()
             nursery.start_soon(made.server.serve, theirs)
             await trio.lowlevel.checkpoint()
@@ -217,6 +223,29 @@ async def test_secrets_of_the_url(web: Web, tmp_path: Path) -> None:
     assert b"hunter2" not in (tmp_path / "a.jsonl").read_bytes()
 
 
+async def test_a_server_that_is_not_there(web: Web, tmp_path: Path) -> None:
+    """Each client hears why, the user once until it is there; secrets of the URL are not said. All
+    of it is in the cassette, and none of it is a failure of ours.
+    """
+    url = f"{URL}?api_key=hunter2hunter2"
+    answers = []
+    async with running(web, recorder(web, tmp_path / "a.jsonl", url)) as statuses:
+        for web.down in ("Connection refused", "Connection refused", "", "No route to host"):
+            answers.append(await web.posts(INITIALIZE))  # a session, so a connection, of its own
+    [take] = load(tmp_path / "a.jsonl").takes
+
+    assert ([0], [502, 502, 200, 502]) == (statuses, [answer.status for answer in answers])
+    assert b"Connection refused" in answers[1].body
+    assert [
+        f"cannot reach {URL}: {why}; start the server, or correct --url"
+        for why in ("Connection refused", "No route to host")
+    ] == web.said
+    assert [502, 502, 200, 502] == [
+        e.http["status"] for e in take.events if e.d == "s2c" and e.http is not UNSET
+    ]
+    assert b"hunter2" not in (tmp_path / "a.jsonl").read_bytes()
+
+
 async def test_sessions_are_told_apart(web: Web, tmp_path: Path) -> None:
     """Everything without a session is session 1 of the cassette; each initialize opens another."""
     async with running(web, recorder(web, tmp_path / "a.jsonl")):
@@ -229,11 +258,11 @@ async def test_sessions_are_told_apart(web: Web, tmp_path: Path) -> None:
 
 
 async def test_a_file_that_cannot_be_written(web: Web, tmp_path: Path) -> None:
-    """Nothing is served, and the server is not reached."""
+    """Nothing is announced or served, and the server is not reached."""
     with pytest.raises(CassetteError):
         await recorder(web, tmp_path / "missing" / "a.jsonl")()
 
-    assert [] == web.reached
+    assert ([], []) == (web.announced, web.reached)
 
 
 # Replay.

@@ -9,12 +9,14 @@ import pytest
 import trio
 
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
-from mcpmock.errors import CannotStart
+from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.modes import ends, stdio
 from mcpmock.modes.ends import Command, Listening, Server, Url
 from mcpmock.modes.proxy import proxy
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.transports.reception import Kind
+from tests.e2e.http_upstream import Asked, Reply
+from tests.e2e.http_upstream import Upstream as Served
 from tests.helpers import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
 from tests.modes.test_http import PORT, URL, Web, running, web
 from tests.modes.test_stdio import signals_as_before
@@ -55,6 +57,7 @@ def servers(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> list[Memo
         return process
 
     monkeypatch.setattr(ends, "start_process", start)
+    monkeypatch.setattr(ends, "which", lambda program: program)
     return started
 
 
@@ -141,6 +144,61 @@ async def test_stdio_in_front_of_http(web: Web, client: MemoryChannel) -> None:
     assert [PING] == [asked.body for asked in web.server.asked if asked.method == "POST"]
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+async def test_stdio_in_front_of_nothing(web: Web, client: MemoryChannel, path: str) -> None:
+    """The client hears why it gets no answer, the user too, and the status is 4."""
+    web.down = "Connection refused"
+    heard: list[bytes] = []
+    client.send_nowait([c2s(PING)])
+
+    async def talk() -> None:
+        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
+        client.send_nowait([hangs_up(C2S)])
+
+    url = f"http://upstream.example{path}"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(talk)
+        status = await proxy(Url.parse(url), None, web.said.append)
+
+    assert (4, 1) == (status, len(heard))
+    assert b'"id":1,"error"' in heard[0]
+    assert b"Connection refused" in heard[0]
+    assert [f"cannot reach {url}: Connection refused"] == [
+        line.partition(";")[0] for line in web.said
+    ]
+
+
+async def test_sse_that_ends(web: Web, client: MemoryChannel) -> None:
+    """So does the session of a client on stdio, which still waits for an answer and has not left:
+    nothing would ever answer it.
+    """
+
+    async def breaks(asked: Asked, reply: Reply) -> None:
+        if asked.method == "GET":
+            await reply.open()
+            await reply.event(b"/messages", b"event: endpoint\n")
+            await posted.wait()
+            await reply.hang_up()
+        else:
+            await reply.whole(status=202)
+            posted.set()
+
+    posted = trio.Event()
+    web.server = Served(breaks)
+    heard: list[bytes] = []
+    client.send_nowait([c2s(PING)])
+
+    async def talk() -> None:
+        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(talk)
+        status = await proxy(Url.parse("http://upstream.example/sse"), None, web.said.append)
+
+    assert (0, [], 1) == (status, web.said, len(heard))
+    assert b'"id":1,"error"' in heard[0]
+
+
 async def test_stdio_in_front_of_a_process(
     web: Web, client: MemoryChannel, servers: list[MemoryChannel]
 ) -> None:
@@ -161,15 +219,21 @@ async def test_stdio_in_front_of_a_process(
 async def test_a_command_that_cannot_be_started(
     web: Web, client: MemoryChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over stdio it is the end; over HTTP each client hears of it, and so does the user."""
+    """Over stdio it is the end; over HTTP nothing is announced, or, where it was there at first,
+    each client hears of it, and so does the user.
+    """
 
     async def start(_command: Sequence[str]) -> MemoryChannel:
         await trio.lowlevel.checkpoint()
         raise CannotStart("server", "no such file", found=False)
 
     monkeypatch.setattr(ends, "start_process", start)
-    with pytest.raises(CannotStart):
-        await proxy(COMMAND, None, web.said.append)
+    for front in (None, web.listening()):
+        with pytest.raises(CannotStart):
+            await proxy(COMMAND, front, web.said.append)
+    assert [] == web.announced
+
+    monkeypatch.setattr(ends, "which", lambda program: program)
     async with running(web, listening(web, COMMAND)) as statuses:
         answers = [await web.posts(INITIALIZE) for _ in range(2)]
 
@@ -180,7 +244,7 @@ async def test_a_command_that_cannot_be_started(
 
 async def test_an_address_that_others_reach(web: Web) -> None:
     """Nothing is started, and nobody listens."""
-    with pytest.raises(Exception, match="--dangerously-bind"):
-        await proxy(COMMAND, Listening(host="0.0.0.0"), web.said.append)
+    with pytest.raises(McpMockError, match="--dangerously-bind"):
+        await proxy(Command(["sh"]), Listening(host="0.0.0.0"), web.said.append)
 
     assert [] == web.announced

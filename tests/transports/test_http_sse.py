@@ -229,6 +229,19 @@ def test_no_stream(refused: list[Frame], why: str) -> None:
 
     assert [(1, why)] == errors(told[:1])
     assert [(None, "StreamEnd")] == told[1:]
+    assert wire.pipeline.hung_up is not None
+
+
+def test_a_stream_that_breaks() -> None:
+    """The session is over: what is asked for now would wait forever."""
+    wire = client()
+    wire.client(c2s(LIST))
+    assert wire.pipeline.hung_up is None
+
+    told = wire.server(over(1, "reset"))
+    assert [1] == [id_ for id_, _ in errors(told[:1])]
+    assert [(None, "StreamEnd")] == told[1:]
+    assert wire.pipeline.hung_up is not None
 
 
 def test_goodbye() -> None:

@@ -38,6 +38,9 @@ class Heard {
   asked = [];
   logs = [];
   notifications = {};
+  progress = new Map(); // of the calls by name and arguments, the newest of each, as it arrived
+  tokens = new Map();
+  lost = 0; // progress of calls that arrived, and of which the library did not tell
 
   constructor(answers) {
     this.answers = answers;
@@ -61,6 +64,22 @@ class Heard {
     }
   }
 
+  /** A message on its way to the server: its progress will come under this token. */
+  leaving({ method, params = {} }) {
+    const token = params._meta?.progressToken;
+    if (method !== 'tools/call' || token === undefined) return;
+    const came = [];
+    this.tokens.set(token, came);
+    this.progress.set(callOf(params), came);
+  }
+
+  /** A message as it comes from the transport, before the library sees it. */
+  arriving({ method, params = {} }) {
+    if (method !== 'notifications/progress') return;
+    const { progress, total, message } = params;
+    this.tokens.get(params.progressToken)?.push({ progress, total, message });
+  }
+
   /** Wait until at least so much has come since the start. */
   async wait({ asked = 0, logs = 0, notifications = {} }) {
     const came = () =>
@@ -74,6 +93,11 @@ class Heard {
     }
     return 'came';
   }
+}
+
+/** What tells one call from another, whatever the library adds to it. */
+function callOf({ name, arguments: given }) {
+  return JSON.stringify([name, given]);
 }
 
 /** Copy a JSON value with every string and object replaced by what `change` makes of it. */
@@ -132,24 +156,27 @@ export function callsOf(client) {
  * Call a tool, note the progress before the answer; cancel at the n-th of `cancel_after: n`.
  *
  * Both libraries lose a notification that arrives in one read with the answer: they put it off
- * by a microtask, and the answer removes the handler.  That is the lot of the last one, most
- * times, so it is not told.
+ * by a microtask, and the answer removes the handler.  So what counts is what the transport has
+ * heard; but of a cancelled call, what the user had heard when it was cancelled.
  */
-async function callWithProgress(peer, step, outcome) {
+async function callWithProgress(peer, heard, step, outcome) {
   const controller = new AbortController();
   const { signal } = controller;
-  const heard = [];
+  const told = [];
   const onprogress = ({ progress, total, message }) => {
-    if (!signal.aborted && progress !== total) heard.push({ progress, total, message });
-    if (heard.length === step.cancel_after) controller.abort();
+    if (!signal.aborted) told.push({ progress, total, message });
+    if (told.length === step.cancel_after) controller.abort();
   };
+  outcome.progress = told;
   try {
     outcome.result = await peer.callTool(step.params, { onprogress, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
     outcome.cancelled = true;
+    return;
   }
-  outcome.progress = [...heard];
+  outcome.progress = [...heard.progress.get(callOf(step.params))];
+  heard.lost += outcome.progress.length - told.length;
 }
 
 /** Do one step; whatever goes wrong in it is its result. */
@@ -161,7 +188,7 @@ async function run(peer, heard, step) {
     } else if (step.do === 'together') {
       outcome.result = await Promise.all(step.steps.map((one) => run(peer, heard, one)));
     } else if (step.progress) {
-      await callWithProgress(peer, step, outcome);
+      await callWithProgress(peer, heard, step, outcome);
     } else if (step.do === 'tools/call') {
       outcome.result = await peer.callTool(step.params);
     } else {
@@ -220,11 +247,17 @@ function documentOf({ steps, heard, workdir, scenario }) {
   return JSON.stringify(masked(document, workdir, masks), null, 1);
 }
 
-/** The client's end of the transport that the command line names. */
+/** The client's end of the transport that the command line names; `heard` listens to it. */
 export function transportOf(job, { Stdio, StreamableHttp, Sse }) {
-  if (job.transport === 'stdio') return new Stdio(job.server);
-  const Transport = job.transport === 'sse' ? Sse : StreamableHttp;
-  return new Transport(new URL(job.url));
+  const Url = job.transport === 'sse' ? Sse : StreamableHttp;
+  const transport = job.transport === 'stdio' ? new Stdio(job.server) : new Url(new URL(job.url));
+  const send = transport.send.bind(transport);
+  transport.onmessage = (message) => job.heard.arriving(message); // the libraries keep it
+  transport.send = (message, options) => {
+    job.heard.leaving(message);
+    return send(message, options);
+  };
+  return transport;
 }
 
 /** End the session where the transport has one, as clients should, and close. */
@@ -253,5 +286,6 @@ export async function main(client, modes = ['']) {
   const watchdog = setTimeout(() => fail(`no end within ${LIMIT} ms`), LIMIT);
   await client(job).catch(fail);
   clearTimeout(watchdog);
+  if (job.heard.lost) console.error(`lost by the library: progress, ${job.heard.lost} times`);
   console.log(documentOf(job));
 }

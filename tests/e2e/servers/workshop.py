@@ -24,8 +24,6 @@ TOPIC = "note://topic"
 PATHS = {"streamable-http": "/mcp", "sse": "/sse"}
 RETRY = 50
 """Milliseconds after which a client is to come back for the rest of a stream."""
-BREATH = 0.1
-"""Seconds before the answer: Node's clients lose progress that they read in one go with it."""
 
 
 class Events:

@@ -10,7 +10,7 @@ from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.types import SamplingMessage, TextContent
 from pydantic import AnyUrl, BaseModel
-from workshop import BREATH, RETRY, TOPIC, Events, serve
+from workshop import RETRY, TOPIC, Events, serve
 
 
 class Store(Events, EventStore):
@@ -46,7 +46,6 @@ async def countdown(start: int, ctx: Context, quiet: bool = False) -> str:
         if not quiet:
             await ctx.info(f"{start - step} to go")
         await anyio.sleep(0.02)
-    await anyio.sleep(BREATH)
     return "lift-off"
 
 
@@ -109,7 +108,6 @@ async def break_off(steps: int, ctx: Context) -> str:
             await ctx.close_sse_stream()
             await anyio.sleep(2.5 * RETRY / 1000)
         await anyio.sleep(0.02)
-    await anyio.sleep(BREATH)
     return f"{steps} steps"
 
 

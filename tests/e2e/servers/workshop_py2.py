@@ -21,7 +21,7 @@ from mcp_types import (
     TextContent,
 )
 from pydantic import BaseModel
-from workshop import BREATH, RETRY, TOPIC, Events, serve
+from workshop import RETRY, TOPIC, Events, serve
 
 server = MCPServer("workshop", version="1.0.0", instructions="Try every tool once.")
 
@@ -56,7 +56,6 @@ async def countdown(start: int, ctx: Context, quiet: bool = False) -> str:
         if not quiet:
             await ctx.info(f"{start - step} to go")
         await anyio.sleep(0.02)
-    await anyio.sleep(BREATH)
     return "lift-off"
 
 
@@ -135,7 +134,6 @@ async def break_off(steps: int, ctx: Context) -> str:
             await ctx.close_sse_stream()
             await anyio.sleep(2.5 * RETRY / 1000)
         await anyio.sleep(0.02)
-    await anyio.sleep(BREATH)
     return f"{steps} steps"
 
 

@@ -23,7 +23,6 @@ const { z } = await part('zod');
 const TOPIC = 'note://topic';
 const RETRY = 50; // milliseconds after which a client is to come back for the rest of a stream
 const Who = z.object({ name: z.string(), integer: z.number().default(7) });
-const BREATH = 100; // milliseconds before the answer: see workshop.py
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const text = (said) => ({ content: [{ type: 'text', text: said }] });
 const asked = (said) => ({
@@ -75,7 +74,6 @@ function addTalkers(server) {
         if (!quiet) await ctx.mcpReq.log('info', `${start - step} to go`);
         await pause(20);
       }
-      await pause(BREATH);
       return text('lift-off');
     },
   );
@@ -94,7 +92,6 @@ function addTalkers(server) {
         }
         await pause(20);
       }
-      await pause(BREATH);
       return text(`${steps} steps`);
     },
   );

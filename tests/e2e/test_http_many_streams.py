@@ -1,0 +1,165 @@
+"""Five hundred event streams, open at once: a reader that does not read holds up nobody else, and
+all of them end when we do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import trio
+
+from mcpmock.endpoints.channel import ROOM
+from mcpmock.protocol.messages import S2C
+from tests.helpers import notification
+
+from .http_caller import calling
+from .http_processes import FORWARDING, Served, forwarding, recording, replaying
+from .http_upstream import Asked, Reply, upstream
+from .processes import whole_take
+
+pytestmark = pytest.mark.e2e
+
+STREAMS = 500
+STALLED = STREAMS // 10
+FLOODS = 5
+EVENTS = 5
+FILLER = "x" * 60_000
+FLOOD = 200
+"""Fillers that are sent in one go: more than a socket and we hold together."""
+TIME = 50.0
+
+
+def said(n: int, filler: str) -> bytes:
+    return notification("notifications/message", {"level": "info", "data": n, "filler": filler})
+
+
+def texts(asked: Asked) -> list[str]:
+    return [FILLER] * FLOOD if asked.header("mcp-name") == "flood" else [asked.target]
+
+
+class Crowd:
+    """The clients: most of them listen, and say of whom they hear; some never read, and of these
+    a few ask for a flood.
+    """
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int, str]] = []
+        """Who has heard which event, and what it says."""
+        self.turns = [trio.Event() for _ in range(EVENTS + 1)]
+        """The first is set when all streams are open, each other one when everybody has heard the
+        event before.
+        """
+        self._open = 0
+
+    async def answer(self, asked: Asked, reply: Reply) -> None:
+        """A script: on each stream, at every turn, an event with its target, or the flood."""
+        await reply.open()
+        self._open += 1
+        if self._open == STREAMS:
+            self.turns[0].set()
+        for n, turn in enumerate(self.turns[:-1]):
+            await turn.wait()
+            for text in texts(asked):
+                await reply.event(said(n, text))
+        await reply.left()
+
+    async def visit(self, front: Served) -> float:
+        """All of them come, and hear all events; then we are told to end. Says how long that
+        takes.
+        """
+        with trio.fail_after(TIME):
+            async with trio.open_nursery() as nursery:
+                for nth in range(STREAMS):
+                    if nth < STALLED:
+                        await nursery.start(self._stall, front.url, nth)
+                    else:
+                        nursery.start_soon(self._listen, front.url, nth)
+                await self.turns[EVENTS].wait()
+                since = trio.current_time()
+                front.process.terminate()
+                front.process.wait(10)
+                took = trio.current_time() - since
+        return took
+
+    async def _stall(self, url: str, nth: int, task_status: trio.TaskStatus[None]) -> None:
+        kind = "flood" if nth < FLOODS else "events"
+        async with calling(url, window=4096) as caller:
+            await caller.ask("GET", f"{caller.target}?{nth}", [("Mcp-Name", kind)])
+            task_status.started()
+            await self.turns[EVENTS].wait()
+
+    async def _listen(self, url: str, nth: int) -> None:
+        async with calling(url) as caller:
+            await caller.ask("GET", f"{caller.target}?{nth}", [("Mcp-Name", "events")])
+            assert await caller.head() == 200
+            for n in range(EVENTS):
+                params = (await caller.data())["params"]
+                assert params["data"] == n
+                self.heard.append((nth, n, params["filler"]))
+                if len(self.heard) == (n + 1) * (STREAMS - STALLED):
+                    self.turns[n + 1].set()
+            await caller.ended()
+
+
+@pytest.mark.parametrize("how", FORWARDING)
+async def test_five_hundred_streams(tmp_path: Path, how: str) -> None:
+    """Each hears its own events, in lockstep with all the others, beside fifty that never read and
+    a few of those that are sent far more than we hold for them. SIGTERM ends it all within 2 s, and
+    the cassette is whole: it has every event that was heard.
+    """
+    crowd = Crowd()
+    async with upstream(crowd.answer) as server:
+        with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
+            took = await crowd.visit(front)
+
+    assert (front.exit_code, front.stderr.count("\n")) == (0, 1)
+    assert took < 2
+    assert sorted(crowd.heard) == [
+        (nth, n, f"/mcp?{nth}") for nth in range(STALLED, STREAMS) for n in range(EVENTS)
+    ]
+    if how == "record":
+        assert set(crowd.heard) <= recorded(tmp_path / "a.jsonl")
+        assert (tmp_path / "a.jsonl").stat().st_size < FLOODS * 2 * ROOM
+
+
+def recorded(cassette: Path) -> set[tuple[int, int, str]]:
+    found = set()
+    for event in whole_take(cassette).events:
+        if event.payload and event.d == S2C.value and FILLER.encode() not in event.payload:
+            params = json.loads(event.payload)["params"]
+            found.add((int(params["filler"].partition("?")[2]), params["data"], params["filler"]))
+    return found
+
+
+async def test_five_hundred_replayed_streams(tmp_path: Path) -> None:
+    """One recorded stream is played to all of them at once, beside those that do not read, and
+    stays open; SIGTERM ends it all within 2 s.
+    """
+
+    async def script(asked: Asked, reply: Reply) -> None:
+        await reply.open()
+        for n in range(EVENTS):
+            for text in texts(asked):
+                await reply.event(said(n, text))
+        await reply.left()
+
+    cassette = tmp_path / "a.jsonl"
+    async with upstream(script) as server:
+        with recording(cassette, server.url) as recorder:
+            for kind, count in (("events", EVENTS), ("flood", FLOOD)):
+                async with calling(recorder.url) as caller:
+                    await caller.ask("GET", headers=[("Mcp-Name", kind)])
+                    await caller.head()
+                    for _ in range(count):
+                        await caller.event()
+    crowd = Crowd()
+    with replaying(cassette) as player:
+        took = await crowd.visit(player)
+
+    assert (player.exit_code, player.stderr.count("\n")) == (0, 1)
+    assert took < 2
+    assert sorted(crowd.heard) == [
+        (nth, n, "/mcp") for nth in range(STALLED, STREAMS) for n in range(EVENTS)
+    ]
