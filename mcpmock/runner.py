@@ -44,22 +44,24 @@ class Session:
 
     async def run(self) -> None:
         """Until the server is done or the pipeline hangs up."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.client.run)
-            nursery.start_soon(self._pump_client)
-            if self.server is not None:
-                nursery.start_soon(self.server.run)
-                nursery.start_soon(self._pump_server, self.server)
-            nursery.start_soon(self._keep_time)
-            self._deliver(self.pipeline.begin(trio.current_time()))
-            self.client.deliver = self._take
-            await self._over.wait()
-            if self._mistake is not None:
-                raise self._mistake
-            with trio.move_on_after(LAST_WORDS):
-                await self._settle(self.client)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.client.run)
+                nursery.start_soon(self._pump_client)
+                if self.server is not None:
+                    nursery.start_soon(self.server.run)
+                    nursery.start_soon(self._pump_server, self.server)
+                nursery.start_soon(self._keep_time)
+                self._deliver(self.pipeline.begin(trio.current_time()))
+                self.client.deliver = self._take
+                await self._over.wait()
+                if self._mistake is not None:
+                    raise self._mistake
+                with trio.move_on_after(LAST_WORDS):
+                    await self._settle(self.client)
+                nursery.cancel_scope.cancel()
+        finally:
             self._done = True
-            nursery.cancel_scope.cancel()
 
     def client_left(self, how: str = "closed") -> None:
         """The client is gone, or has told us to go: for the session the same as the end of its

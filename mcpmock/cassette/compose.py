@@ -246,8 +246,11 @@ class _Composer:
         elif cue.answers and exchange.head is not None and not exchange.streams:
             head = self.cues[exchange.head_place]  # it was sent together with the answer
             self.cues[exchange.head_place] = attrs.evolve(head, overlaps=cue.overlaps)
-        elif isinstance(fact, ExchangeEnd) and exchange.streams and not _is_alone(step):
-            self._note_end(exchange, cue, step)
+        elif isinstance(fact, ExchangeEnd) and exchange.streams:
+            if exchange.last is not None and exchange.last.answers:
+                cue = self.cues[-1] = attrs.evolve(cue, overlaps=exchange.last.overlaps)
+            if not _is_alone(step):
+                self._note_end(exchange, cue, step)
         elif cue.meta is not None and isinstance(cue.meta.fact, SseMeta) and cue.meta.fact.id:
             self._streams[cue.meta.fact.id] = exchange.number
         exchange.last = cue

@@ -29,7 +29,11 @@ _FORMATS = (
     ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
     ("slack", rb"(?<![\w-])(?P<secret>xox[abeoprs]-[\w-]{10,})"),
     ("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})"),
-    ("bearer", rb"\b[Bb]earer (?P<secret>[\w.~+/-]{12,}=*)"),
+    (  # but no parameter of a challenge (RFC 6750, RFC 9728)
+        "bearer",
+        rb"\b[Bb]earer (?!(?:resource_metadata|error_description)=)"
+        rb"(?P<secret>[\w.~+/-]{12,}=*)",
+    ),
     ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
     (
         "query",

@@ -1,10 +1,11 @@
 """HTTP/1.1 as bytes: heads and bodies, read and written. Pure.
 
-h11 reads what is hard to read: chunks, and whatever a server says that could be read in two ways.
-Heads with one meaning are read here (of requests `heads.lint` lets no other pass), since h11 takes
-five times as long, which is a third of a whole exchange. All that is written is ours as well: h11
-puts Host first, adds fields, and refuses the wrong lengths that a recording may hold. So what keeps
-a head from becoming two is here, too. Above: `http_connection` and `http_client`.
+h11 reads what is hard to read: whatever a server says that could be read in two ways, and all but
+the plainest chunks (`http_chunks`). Heads with one meaning are read here (of requests `heads.lint`
+lets no other pass), since h11 takes five times as long, which is a third of a whole exchange. All
+that is written is ours as well: h11 puts Host first, adds fields, and refuses the wrong lengths
+that a recording may hold. So what keeps a head from becoming two is here, too. Above:
+`http_connection` and `http_client`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from mcpmock.protocol.messages import Frame
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.heads import end_to_end, field_of
 
+from .http_chunks import Chunks, chunk
+
 HEAD_LIMIT = 1 << 16
 """The longest head, in bytes."""
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -31,7 +34,6 @@ _PLAIN = re.compile(  # one meaning only: no folding, no bare line ends, no cont
     rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)\r\n"
 )
 _ALL = h11.EndOfMessage()
-_CHUNKED = b"POST / HTTP/1.1\r\nHost: us\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def head_bytes(start: str, headers: Headers) -> bytes:
@@ -74,32 +76,6 @@ class RequestHead:
             self.closing |= _closes(self.request.headers)
 
 
-class _Chunks:
-    """A body in chunks, as h11 reads it: behind a head that says no more than that."""
-
-    def __init__(self) -> None:
-        self._parser = h11.Connection(h11.SERVER)
-        self._parser.receive_data(_CHUNKED)
-        self._parser.next_event()
-        self.done = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """What `data` has of the body. Raises ValueError where chunks are none."""
-        if data:
-            self._parser.receive_data(data)
-        try:
-            while type(event := self._parser.next_event()) is h11.Data:
-                yield bytes(event.data)
-        except h11.RemoteProtocolError as error:
-            raise ValueError(str(error)) from error
-        self.done = type(event) is h11.EndOfMessage
-
-    @property
-    def behind(self) -> bytes:
-        """What came behind the last chunk."""
-        return self._parser.trailing_data[0]
-
-
 class RequestBody:
     """The body of a request, out of what comes behind its head."""
 
@@ -108,7 +84,7 @@ class RequestBody:
         self.behind = behind
         """What came behind the head, and, when it is done, behind the body."""
         self._left = head.length
-        self._chunks = _Chunks() if head.chunked else None
+        self._chunks = Chunks() if head.chunked else None
 
     def take(self) -> bytes:
         """All there is of it by now. Raises ValueError where chunks are none."""
@@ -136,7 +112,7 @@ class ResponseReader:
         self._method = method
         self._begun = False
         self._left = 0
-        self._chunks: _Chunks | None = None
+        self._chunks: Chunks | None = None
         self._parser: h11.Connection | None = None
 
     def feed(self, data: bytes) -> Iterator[HttpResponse | bytes]:
@@ -184,7 +160,7 @@ class ResponseReader:
                 return None
             self._left = length
         elif framing == ["transfer-encoding"] and header(headers, framing[0]) == "chunked":
-            self._chunks = _Chunks()
+            self._chunks = Chunks()
         else:
             return None
         self.again = "connection" not in names or not _closes(headers)
@@ -251,7 +227,7 @@ class RequestWriter:
         head = b"" if self._begun else self._begin(len(data), whole=last)
         self._begun = True
         if self._chunked:
-            return head + _chunk(data, last=last)
+            return head + chunk(data, last=last)
         self._left -= len(data)
         if self._left < 0 or (last and self._left):
             raise ValueError("the body is not as long as its Content-Length")
@@ -348,17 +324,12 @@ class ResponseWriter:
         if self._mute:
             return b""
         if self._chunked:
-            return _chunk(data, last=last)
+            return chunk(data, last=last)
         if self._left is not None:
             self._left -= len(data)
             if last and self._left:
                 self.closing = True  # the client would wait for the rest, or take it for the next
         return data
-
-
-def _chunk(data: bytes, *, last: bool) -> bytes:
-    chunk = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
-    return chunk + b"0\r\n\r\n" if last else chunk
 
 
 def _counted(headers: Headers, size: int) -> Headers:

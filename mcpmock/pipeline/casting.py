@@ -66,7 +66,7 @@ class Casting:
         own: list[Episode] = []
         self._alone = []
         for take in self.cassette.takes:
-            on_http = any(event.x is not None for event in take.events)
+            on_http = take.transport != "stdio"
             for episode in msgspec.structs.replace(take, events=resumed(take.events)).episodes():
                 session = episode.events[0].s
                 own += [episode] if not on_http or session != 1 else []

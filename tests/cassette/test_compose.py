@@ -327,14 +327,14 @@ def test_what_follows_an_answer_to_the_server_waits_for_it() -> None:
 
 def test_an_overlapped_answer_keeps_its_head() -> None:
     """In JSON the head waits for the same overlapping requests as the answer: they were sent
-    together. The head of a stream does not.
+    together. The head of a stream does not; its end does.
     """
     asked = [post(1, A), post(2, call(2, "b"))]
     json = http(*asked, answers(1, response(1)))
     stream = http(*asked, opens(1), says(1, response(1)), ends(1))
 
     assert [(3,), (3,), ()] == [cue.overlaps for cue in json.cues]
-    assert [(), (3,), ()] == [cue.overlaps for cue in stream.cues]
+    assert [(), (3,), (3,)] == [cue.overlaps for cue in stream.cues]
 
 
 def test_streams_that_end_with_the_session() -> None:
@@ -384,6 +384,41 @@ def test_an_answer_without_an_id() -> None:
     found = http(post(1, A), answers(1, error(b"null"), 400))
 
     assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+
+
+def test_an_answer_with_an_id_of_its_own() -> None:
+    """An id that is not the request's was made up by the server, and stays as it is."""
+    found = http(post(1, A), answers(1, error("server-error"), 400))
+
+    assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+
+
+def test_the_body_of_a_refused_stream() -> None:
+    """It waits for its own request, whatever the client has said since."""
+    found = http(
+        post(1, INITIALIZE), answers(1, WELCOME),
+        get(2), post(3, A), answers(2, error(b"null"), 400), answers(3, response(1)),
+    )  # fmt: skip
+    refused = [cue for cue in found.cues if cue.exchange == 2]
+
+    assert 3 == len(refused)
+    assert {frozenset({5})} == {cue.causes for cue in refused}
+
+
+def test_what_follows_when_its_client_has_left() -> None:
+    """It gives a live client the time to leave there too, and does not wait for ever."""
+    found = http(post(1, A), opens(1), ends(1, "closed", C2S), says(1, response(1)), ends(1))
+
+    assert [(), (NEVER,), (NEVER,)] == [cue.overlaps for cue in found.cues]
+
+
+def test_streams_by_the_ids_of_their_events() -> None:
+    """So that a client which names an event finds the stream."""
+    found = http(
+        post(1, A), opens(1), says(1, b"", id="a"), get(2), opens(2), says(2, LOG, id="b")
+    )  # fmt: skip
+
+    assert {"a": 1, "b": 2} == found.streams
 
 
 def test_strict_leaves_streams_alone() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from mcpmock.cassette.keys import TIERS, asked_of
+from mcpmock.cassette.keys import TIERS, asked_of, strangeness
 from tests.helpers import batch, c2s, cancelled, notification, request, response
 
 META = "io.modelcontextprotocol/"
@@ -115,6 +117,39 @@ def test_the_relaxed_tier_forgives_the_client(one: bytes, other: bytes) -> None:
     """Another client's identity, capabilities and log level differ at the strictest tier only."""
     assert key(one, 0) != key(other, 0)
     assert key(one, 1) == key(other, 1)
+
+
+def hello(version: str, name: str, **more: Any) -> bytes:
+    client = {"name": name, "version": more.pop("release", "1")}
+    params = {"protocolVersion": version, "capabilities": more, "clientInfo": client}
+    return request(1, "initialize", params)
+
+
+def test_how_strange_a_client_is() -> None:
+    """Handshakes are the same request; the revision says most about a client, then its name."""
+    me = hello("2025-11-25", "me", roots={}, sampling={})
+    others = [
+        me,
+        hello("2025-11-25", "me", roots={}, sampling={}, release="2"),
+        hello("2025-11-25", "you"),
+        hello("2025-06-18", "me", roots={}, sampling={}),
+    ]
+    asked = [asked_of(c2s(raw)) for raw in others]
+    found = [strangeness(asked[0], other) for other in asked if asked[0] and other]
+
+    assert sorted(found) == found
+    assert 0 == found[0]
+    assert 4 == len(set(found))
+    assert 1 == len({key(raw) for raw in others})
+
+
+def test_nothing_else_is_strange() -> None:
+    """Other requests are the same, or they are not."""
+    one, other = asked_of(c2s(call(b"{}"))), asked_of(c2s(call(b"[]")))
+
+    assert one is not None
+    assert other is not None
+    assert 0 == strangeness(one, other)
 
 
 def test_kinds_that_nothing_is_asked_by() -> None:

@@ -41,6 +41,7 @@ def shown(raw: bytes, found: list[Found]) -> str:
         ("Mcp-Param-Session-Id", "abc", "abc"),  # in the body it stays too, and the two must match
         ("WWW-Authenticate", 'Digest realm="r", nonce="abc"', 'Digest realm="r", nonce="<nonce>"'),
         ("WWW-Authenticate", 'Bearer error="invalid_token", scope="a b"', None),
+        ("WWW-Authenticate", 'Bearer resource_metadata="https://a/b"', None),
         ("Authentication-Info", 'nextnonce="abc", qop=auth', 'nextnonce="<nonce>", qop=auth'),
         ("Location", "https://h/cb?code=abc&state=d&page=2", "https://h/cb?code=<code>&state=<state>&page=2"),
         ("Location", "https://h/#access_token=a&x=1", "https://h/#access_token=<token>&x=1"),

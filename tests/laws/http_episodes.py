@@ -75,6 +75,15 @@ CONCURRENT = (
     answers(6, response(4)),
     answers(5, response(3)),
 )
+LINGERING = (
+    *OPENING,
+    post(3, call(1, "a"), session="S"),
+    opens(3),
+    post(4, call(2, "b"), session="S"),
+    says(3, response(1)),
+    answers(4, response(2)),
+    ends(3),
+)
 CANCELLED = (
     *OPENING,
     get(3, session="S"),
@@ -143,6 +152,7 @@ OLDER = (
 EPISODES: dict[str, tuple[bool, Cassette]] = {
     "session": (False, over_http(in_session(2, *ROUND))),
     "concurrent": (False, over_http(in_session(2, *CONCURRENT))),
+    "lingering": (False, over_http(in_session(2, *LINGERING))),
     "cancelled": (False, over_http(in_session(2, *CANCELLED))),
     "polled": (False, over_http(in_session(2, *POLLED))),
     "stateless": (True, over_http(in_session(1, *STATELESS))),

@@ -15,6 +15,7 @@ from mcpmock.modes.ends import Command, Listening, Server, Url
 from mcpmock.modes.proxy import proxy
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.transports.reception import Kind
+from tests.e2e.http_caller import Caller
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
 from tests.helpers import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
@@ -73,6 +74,50 @@ def listening(web: Web, server: Server, **options: Any) -> Callable[[], Awaitabl
     return lambda: proxy(server, web.listening(**options), web.said.append)
 
 
+async def over_sse(web: Web) -> tuple[Caller, Caller]:
+    """A client over HTTP+SSE: its stream, and who posts where the stream says."""
+    stream = web.door.client("/sse")
+    await stream.ask("GET", headers=[("Accept", "text/event-stream")])
+    await stream.head()
+    endpoint = (await stream.event() or b"").decode().split()[-1]
+    return stream, web.door.client(endpoint)
+
+
+async def over_stdio(
+    web: Web, client: MemoryChannel, server: Server, *, leaves: bool = True
+) -> tuple[int, list[bytes]]:
+    """A client on our stdio pings, reads once and leaves: the status, and what it heard."""
+    heard: list[bytes] = []
+    client.send_nowait([c2s(PING)])
+
+    async def talk() -> None:
+        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
+        if leaves:
+            client.send_nowait([hangs_up(C2S)])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(talk)
+        status = await proxy(server, None, web.said.append)
+    return status, heard
+
+
+def sse_server() -> Served:
+    """A server over HTTP+SSE that answers on its one stream."""
+    streams: list[Reply] = []
+
+    async def answer(asked: Asked, reply: Reply) -> None:
+        if asked.method == "GET":
+            streams.append(reply)
+            await reply.open()
+            await reply.event(b"/messages?n=1", b"event: endpoint\n")
+            await reply.left()
+        else:
+            await reply.whole(status=202)
+            await streams[0].event(response(1, {"to": asked.target}))
+
+    return Served(answer)
+
+
 async def test_http_in_front_of_a_process(web: Web, servers: list[MemoryChannel]) -> None:
     """Each session has a process, which hears bare messages."""
     async with running(web, listening(web, COMMAND)) as statuses:
@@ -87,11 +132,7 @@ async def test_http_in_front_of_a_process(web: Web, servers: list[MemoryChannel]
 async def test_sse_in_front_of_a_process(web: Web, servers: list[MemoryChannel]) -> None:
     """The stream names where to post to, and the answers come by it."""
     async with running(web, listening(web, COMMAND, kind=Kind.SSE)):
-        stream = web.door.client("/sse")
-        await stream.ask("GET", headers=[("Accept", "text/event-stream")])
-        await stream.head()
-        endpoint = (await stream.event() or b"").decode().split()[-1]
-        poster = web.door.client(endpoint)
+        stream, poster = await over_sse(web)
         await poster.post(INITIALIZE)
         status = await poster.head()
         welcome = await stream.event() or b""
@@ -114,11 +155,7 @@ async def test_sse_in_front_of_http(web: Web) -> None:
     """The rules of both transports translate; what is made up carries the fields we were given."""
     server = Url.parse(URL, None, [("X-Key", "k")])
     async with running(web, listening(web, server, kind=Kind.SSE)):
-        stream = web.door.client("/sse")
-        await stream.ask("GET", headers=[("Accept", "text/event-stream")])
-        await stream.head()
-        endpoint = (await stream.event() or b"").decode().split()[-1]
-        poster = web.door.client(endpoint)
+        stream, poster = await over_sse(web)
         await poster.post(PING)
         await poster.head()
         answer = await stream.data()
@@ -127,38 +164,58 @@ async def test_sse_in_front_of_http(web: Web) -> None:
     assert ["k"] == [asked.header("x-key") for asked in web.server.asked]
 
 
+async def test_sse_in_front_of_sse(web: Web) -> None:
+    """Exchanges pass as they are: the endpoint is the server's own."""
+    web.server = sse_server()
+    async with running(web, listening(web, Url.parse("http://upstream.example/sse?x=1"))):
+        stream, poster = await over_sse(web)
+        await poster.post(PING)
+        status = await poster.head()
+        answer = await stream.data()
+
+    assert [f"http://127.0.0.1:{PORT}/sse?x=1"] == web.announced
+    assert (202, {"to": "/messages?n=1"}) == (status, answer["result"])
+    assert ["/sse", "/messages?n=1"] == [asked.target for asked in web.server.asked]
+
+
+async def test_http_in_front_of_sse(web: Web) -> None:
+    """What came on the stream is the answer to the request that asked for it."""
+    web.server = sse_server()
+    server = Url.parse("http://upstream.example/sse", None, [("X-Key", "k")])
+    async with running(web, listening(web, server, kind=Kind.STREAMABLE_HTTP)):
+        answer = await web.posts(request(1, "initialize", {}))
+
+    assert [f"http://127.0.0.1:{PORT}/mcp"] == web.announced
+    assert {"to": "/messages?n=1"} == answer.message["result"]
+    assert ["k", "k"] == [asked.header("x-key") for asked in web.server.asked]
+
+
 async def test_stdio_in_front_of_http(web: Web, client: MemoryChannel) -> None:
     """A client on our stdio hears the answers of a server at a URL, and its leaving is the end."""
-    heard: list[bytes] = []
-
-    async def talk() -> None:
-        client.send_nowait([c2s(PING)])
-        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
-        client.send_nowait([hangs_up(C2S)])
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk)
-        status = await proxy(Url.parse(URL), None, web.said.append)
+    status, heard = await over_stdio(web, client, Url.parse(URL))
 
     assert (0, [response(1, {"given": None})], []) == (status, heard, web.said)
     assert [PING] == [asked.body for asked in web.server.asked if asked.method == "POST"]
+
+
+async def test_stdio_in_front_of_sse(web: Web, client: MemoryChannel) -> None:
+    """The same, by the rules of the other transport."""
+    web.server = sse_server()
+    server = Url.parse("http://upstream.example/sse", None, [("X-Key", "k")])
+    status, heard = await over_stdio(web, client, server)
+
+    assert (0, [response(1, {"to": "/messages?n=1"})], []) == (status, heard, web.said)
+    assert [("GET", "k"), ("POST", "k")] == [
+        (asked.method, asked.header("x-key")) for asked in web.server.asked
+    ]
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
 async def test_stdio_in_front_of_nothing(web: Web, client: MemoryChannel, path: str) -> None:
     """The client hears why it gets no answer, the user too, and the status is 4."""
     web.down = "Connection refused"
-    heard: list[bytes] = []
-    client.send_nowait([c2s(PING)])
-
-    async def talk() -> None:
-        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
-        client.send_nowait([hangs_up(C2S)])
-
     url = f"http://upstream.example{path}"
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk)
-        status = await proxy(Url.parse(url), None, web.said.append)
+    status, heard = await over_stdio(web, client, Url.parse(url))
 
     assert (4, 1) == (status, len(heard))
     assert b'"id":1,"error"' in heard[0]
@@ -185,15 +242,8 @@ async def test_sse_that_ends(web: Web, client: MemoryChannel) -> None:
 
     posted = trio.Event()
     web.server = Served(breaks)
-    heard: list[bytes] = []
-    client.send_nowait([c2s(PING)])
-
-    async def talk() -> None:
-        heard.extend(frame.raw for frame in await client.receive() if frame.fact is None)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk)
-        status = await proxy(Url.parse("http://upstream.example/sse"), None, web.said.append)
+    server = Url.parse("http://upstream.example/sse")
+    status, heard = await over_stdio(web, client, server, leaves=False)
 
     assert (0, [], 1) == (status, web.said, len(heard))
     assert b'"id":1,"error"' in heard[0]
@@ -203,17 +253,9 @@ async def test_stdio_in_front_of_a_process(
     web: Web, client: MemoryChannel, servers: list[MemoryChannel]
 ) -> None:
     """The status is the process's."""
-    heard: list[bytes] = []
+    status, heard = await over_stdio(web, client, COMMAND)
 
-    async def talk() -> None:
-        client.send_nowait([c2s(PING), hangs_up(C2S)])
-        heard.extend(frame.raw for frame in await client.receive())
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk)
-        status = await proxy(COMMAND, None, web.said.append)
-
-    assert (3, response(1, {"process": 1})) == (status, heard[0])
+    assert (3, [response(1, {"process": 1})]) == (status, heard)
 
 
 async def test_a_command_that_cannot_be_started(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.casting import Casting, Playing
 from mcpmock.pipeline.performance import Performance
@@ -70,6 +71,17 @@ def test_several_transports() -> None:
     assert [(1, None)] == sessions(casting.candidates(session))
     assert [1, 1, 1, 1, 1, 3, 3] == [
         event.s for event in casting.stateless(session).score.episode.events
+    ]
+
+
+def test_sessions_of_another_transport() -> None:
+    """What is played as bare messages is played to callers without a session too."""
+    recorded = over_http(in_session(2, one(2)))
+    as_recorded, as_messages = joined(recorded), joined(bare(recorded, one_session=False))
+
+    assert [0, 2] == [
+        len(casting.stateless(session).score.episode.events)
+        for casting in (as_recorded, as_messages)
     ]
 
 

@@ -105,6 +105,37 @@ def test_episodes_not_played_yet_go_first() -> None:
     assert [response(5, {"n": 2})] == replay(casting).heard(call(5, "x"))
 
 
+def hello(name: str, version: str = "2025-11-25") -> bytes:
+    return request(0, "initialize", {"protocolVersion": version, "clientInfo": {"name": name}})
+
+
+@pytest.mark.parametrize("order", ["causal", "any"])
+def test_the_nearest_client_leads(order: str) -> None:
+    """Of recorded sessions the one whose client was most like the live one is played, though it was
+    played before and another was not.
+    """
+    takes = [
+        (c(hello(name, version)), s(response(0, {"to": n})), c(call(1, "a")), s(response(1, n)))
+        for n, (name, version) in enumerate([("a", "1"), ("b", "1"), ("b", "2")])
+    ]
+    recorded = cassette(*takes[0], ("take", None), *takes[1], ("take", None), *takes[2])
+    casting = Casting(recorded, Playing(order=order))
+    clients = [("b", "2"), ("b", "2"), ("b", "1"), ("a", "1"), ("a", "2")]
+    heard = [replay(casting).heard(hello(*client)) for client in clients]
+
+    assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in heard]
+
+
+def test_another_session_may_know_more() -> None:
+    """The nearest client leads until it is asked something that only another one was."""
+    mine = (c(hello("a")), s(response(0)), c(call(1, "x")), s(response(1)))
+    other = (c(hello("b")), s(response(0)), c(call(1, "y")), s(response(1, "other")))
+    played = replay(cassette(*other, ("take", None), *mine))
+    played.heard(hello("a"))
+
+    assert [response(5, "other")] == played.heard(call(5, "y"))
+
+
 def test_sessions_once() -> None:
     """With `once` a played episode is not played again: its requests are misses."""
     casting = Casting(cassette(c(call(1, "a")), s(response(1))), Playing(sessions="once"))

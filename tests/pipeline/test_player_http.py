@@ -24,6 +24,7 @@ from tests.helpers import (
     call,
     cancelled,
     ends,
+    error,
     get,
     in_session,
     opens,
@@ -305,6 +306,49 @@ def test_a_session_that_is_over() -> None:
         assert ("8 404 application/json", "8 eof") == (head, end)
         assert '"code":-32001' in message
     assert 0 == player_of(played).missed
+
+
+def test_what_came_before_the_end_is_over() -> None:
+    """A session that was ended answers nothing any more that was recorded before, and what was
+    recorded behind it as recorded.
+    """
+    rest = (post(3, call(1, "a")), answers(3, response(1)))
+    unrecorded = opened(*rest)
+    unrecorded.hears(1, bodiless(7, "DELETE"))
+    assert "8 404 application/json" == unrecorded.hears(2, post(8, call(1, "a")))[0]
+
+    late = (post(5, call(1, "a")), answers(5, error(1), 410))
+    recorded = opened(*rest, bodiless(4, "DELETE"), accepts(4, 200), *late)
+    recorded.hears(1, bodiless(7, "DELETE"))
+    assert "8 410 application/json" == recorded.hears(2, post(8, call(1, "a")))[0]
+    assert "9 404 application/json" == recorded.hears(3, post(9, call(1, "a")))[0]
+
+
+def test_a_refused_stream_beside_a_request() -> None:
+    """All of a response that is no stream comes at once, whatever the client said in between."""
+    played = opened(
+        get(3), post(4, call(1, "a")), answers(3, error(b"null"), 400), answers(4, response(1))
+    )
+
+    assert [f"7 {JSON.replace('200', '400')}", f"7 {text(error(b'null'))}", "7 eof"] == (
+        played.hears(1, get(7))
+    )
+
+
+def resumes(x: int, event: str) -> list[Frame]:
+    return get(x, session="live-1", last_event_id=event)
+
+
+def test_a_stream_that_nobody_knows() -> None:
+    """An event of nobody's is refused as one was in the recording; one of ours is not."""
+    steps = [*POLLED, get(6, session="S", last_event_id="?"), replies(6, 400), ends(6)]
+    played = session(*steps)
+    played.hears(0, post(1, INITIALIZE), post(2, INITIALIZED))
+    played.hears(1, post(3, call(1, "long")))
+
+    assert ["7 400", "7 eof"] == played.hears(2, resumes(7, "nobody's"))
+    assert "8 200 text/event-stream" == played.hears(3, resumes(8, "e1"))[0]
+    assert ["9 405", "9 eof"] == played.hears(4, resumes(9, "e1"))
 
 
 def test_a_delete_that_was_refused() -> None:

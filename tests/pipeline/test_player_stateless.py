@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -140,6 +141,32 @@ def test_a_recorded_unknown_session() -> None:
     assert "7 400 application/json" == got(played, 7, call(1, "x"), session="other")[0]
     assert f"8 {JSON}" == got(played, 8, call(1, "x"))[0]
     assert 1 == player_of(played).missed
+
+
+def test_wrong_sessions_of_older_http() -> None:
+    """A session in the query that is none is refused as one like it was, each time it comes."""
+    hole = "/m?sid=mcpmock:secret:session-id:"
+    played = alone(
+        post(1, call(1, "x"), to=f"{hole}1"), answers(1, error(1), 400),
+        post(2, call(1, "x"), to=f"{hole}2"), answers(2, error(1), 404),
+        post(3, call(1, "x"), to="/m"), answers(3, error(1), 410),
+    )  # fmt: skip
+    targets = ["/m", "/m?sid=odd", "/m?sid=0", "/m?sid=odd", "/m", "/m?sid=0", "/m?sid=new"]
+    heads = [played.hears(0, post(x, call(1, "x"), to=to))[0] for x, to in enumerate(targets, 7)]
+
+    assert ["410", "400", "404", "400", "410", "404", "404"] == [h.split()[1] for h in heads]
+
+
+def test_handshakes_of_several_clients() -> None:
+    """A client gets the answer to its own handshake again rather than another client's first."""
+    hello = [request(0, "initialize", {"clientInfo": {"name": name}}) for name in "ab"]
+    played = alone(
+        post(1, hello[0]), answers(1, response(0, "a")),
+        post(2, hello[1]), answers(2, response(0, "b")),
+    )  # fmt: skip
+    heard = [played.hears(0, post(x, hello[n]))[1] for x, n in enumerate([1, 1, 0, 1, 0], 7)]
+
+    assert list("bbaba") == [json.loads(line.split(maxsplit=1)[1])["result"] for line in heard]
 
 
 def test_without_a_session_nothing_can_be_ended() -> None:

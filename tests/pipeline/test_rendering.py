@@ -96,6 +96,15 @@ def test_values_in_bodies() -> None:
     assert b'"a\\"b"' == found.render(cue(message), {HOLE: 'a"b'})[0].raw
 
 
+def test_the_session_in_a_message() -> None:
+    """A server that names its session gives the live one away."""
+    session = "mcpmock:secret:session-id:1"
+    found = identities(session)
+    [message] = says(1, f'"{session}, {HOLE}"'.encode())
+
+    assert b'"live-1, x"' == found.render(cue(message), {HOLE: "x"})[0].raw
+
+
 @pytest.mark.parametrize(
     ("recorded", "expected"),
     [
