@@ -17,7 +17,7 @@ from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
-IDLE_PUMPS = 4
+IDLE_PUMPS = 16
 """How many tasks are kept for what opens next."""
 LAST_WORDS = 2.0
 """Seconds that a session which is over waits for its client to take what is still held for it."""
@@ -88,7 +88,7 @@ class Session:
         async with trio.open_nursery() as nursery:
             for receive in channel.receivers:
                 nursery.start_soon(self._pump, receive, feeds)
-            await _Pumps(channel, partial(self._pump, feeds=feeds), nursery).work()
+            nursery.start_soon(_Pumps(channel, partial(self._pump, feeds=feeds), nursery).work)
 
     async def _pump(self, receive: Receive, feeds: MessageChannel) -> None:
         while True:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
-from mcpmock.runner import Session, run
+from mcpmock.protocol.stage import Action, Stage
+from mcpmock.runner import IDLE_PUMPS, Session, run
 
 
 def of(exchange: int, direction: Direction, raw: bytes) -> Frame:
@@ -21,7 +23,7 @@ class Exchanges(MessageChannel):
     """Every exchange is something to read of its own, and has its own room."""
 
     def __init__(self) -> None:
-        self.opening, self._opened = trio.open_memory_channel[Receive](10)
+        self.opening, self._opened = trio.open_memory_channel[Receive](100)
         self.sent: list[Frame] = []
         self.stalled: set[int] = set()
         self.moved = trio.Event()
@@ -102,6 +104,73 @@ async def test_a_stalled_exchange_stops_only_its_own_source(autojump_clock: Mock
 
     assert [b"1a", b"2a", b"2b"] == sorted(stalled)
     assert [b"1a", b"1b", b"2a", b"2b"] == sorted(raws(client.sent))
+
+
+async def test_pumps_are_used_again(autojump_clock: MockClock) -> None:
+    """Exchanges one after another need no task each; many at once have one each."""
+    client, server = Exchanges(), Exchanges()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        await wait_all_tasks_blocked()
+        counts = []
+        for number in range(1, 6):
+            client.open([of(number, C2S, b"%d" % number)])
+            await wait_all_tasks_blocked()
+            counts.append(trio.lowlevel.current_statistics().tasks_living)
+        server.stalled = {*range(100, 100 + 2 * IDLE_PUMPS)}
+        for number in server.stalled:
+            client.open([of(number, C2S, b"x")], [of(number, C2S, b"y")])
+            await wait_all_tasks_blocked()
+        most = trio.lowlevel.current_statistics().tasks_living
+        server.stalled = set()
+        server.moved.set()
+        await wait_all_tasks_blocked()
+        left = trio.lowlevel.current_statistics().tasks_living
+        nursery.cancel_scope.cancel()
+
+    assert 1 == len({*counts[1:]})
+    assert (2 * IDLE_PUMPS, IDLE_PUMPS) == (most - counts[0] + 1, left - counts[0] + 2)
+    assert 5 + 4 * IDLE_PUMPS == len(server.sent)
+
+
+class Dies(Stage):
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        raise RuntimeError("a mistake")
+
+
+async def test_what_is_delivered_leaves_at_once(autojump_clock: MockClock) -> None:
+    """No task has to wake up for it; before the session begins and behind its end nobody takes."""
+    client, server = Exchanges(), Exchanges()
+    assert getattr(client, "deliver") is None  # noqa: B009 (or mypy believes that it stays so)
+    session = Session(Pipeline([]), client, server)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, session)
+        await wait_all_tasks_blocked()
+        deliver = client.deliver
+        assert deliver is not None
+        deliver([of(1, C2S, b"a")])
+        assert [b"a"] == raws(server.sent)
+        session.end()
+    deliver([of(1, C2S, b"b")])
+
+    assert [b"a"] == raws(server.sent)
+
+
+async def test_a_mistake_with_what_is_delivered(autojump_clock: MockClock) -> None:
+    """Is the session's: whoever delivers hears nothing of it."""
+    client = Exchanges()
+
+    async def deliver() -> None:
+        await wait_all_tasks_blocked()
+        for _ in range(2):
+            assert client.deliver is not None
+            client.deliver([of(1, C2S, b"a")])
+
+    with pytest.RaisesGroup(RuntimeError, flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(deliver)
+            with trio.fail_after(5):
+                await run(Session(Pipeline([Dies()]), client, None))
 
 
 async def test_the_session_ends_when_nothing_can_open_any_more(autojump_clock: MockClock) -> None:

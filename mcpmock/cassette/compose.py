@@ -99,6 +99,8 @@ class _Composer:
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, Cue, Exchange]] = attrs.field(factory=list)
     """Ends of streams with a call open: how they are played if it was never answered."""
+    _tellers: dict[tuple[int, str | None], int] = attrs.field(factory=dict)
+    """The call that a session's last message of each method belonged to, if it named none."""
     _streams: dict[str, int] = attrs.field(factory=dict)
     _session_ids: set[str] = attrs.field(factory=set)
     _times: dict[int, int] = attrs.field(factory=dict)
@@ -287,7 +289,7 @@ class _Composer:
         self, note: Note, message: Content, step: Step, exchange: Exchange | None
     ) -> int | None:
         """The client's call that a server message belongs to: its own, else that on whose stream it
-        came, else the only one that is open.
+        came, else the only one that is open, or that was when the last one like it came.
         """
         posted = () if exchange is None else exchange.calls
         if isinstance(message, Response) and message.id is not None:
@@ -303,8 +305,11 @@ class _Composer:
         named = isinstance(message, Response) or note.method in (PROGRESS, CANCELLED)
         if named or not isinstance(message, Request | Notification | Opaque | Stderr):
             return None
-        open_calls = self._session(step).open_calls(C2S)
-        return open_calls[0].index if len(open_calls) == 1 else None
+        open_calls = [call.index for call in self._session(step).open_calls(C2S)]
+        if len(open_calls) == 1:
+            self._tellers[step.event.s, note.method] = open_calls[0]
+        teller = self._tellers.get((step.event.s, note.method))
+        return teller if teller in open_calls else None
 
     def _reply(self, call: Call, index: int) -> None:
         """The client answered a request of the server."""

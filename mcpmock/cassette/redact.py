@@ -129,8 +129,7 @@ class Redactor:
         if frame.fact is None and self.suspicious(raw):
             clean = self.json(raw)
         if frame.fact is None and embeddable(raw):
-            mentioned = self._new(clean, self._mentions(clean)) if self._session_ids else []
-            return splice(clean, mentioned)
+            return splice(clean, self._new(clean, self._mentions(clean)))
         return self.text(clean) if frame.exchange is None else self.body(clean)
 
     def _meta(self, meta: SseMeta) -> SseMeta:
@@ -179,10 +178,11 @@ class Redactor:
 
     def _mentions(self, raw: bytes) -> Iterator[Found]:
         """Where a session id that is known stands as a word of its own."""
-        if self._session_ids.isdisjoint(_WORD.findall(raw)):  # far quicker, and nearly always so
+        known = self._session_ids
+        if not known or known.isdisjoint(_WORD.findall(raw)):  # far quicker, and nearly always so
             return
         for word in _WORD.finditer(raw):
-            if word[0] in self._session_ids:
+            if word[0] in known:
                 yield Span(*word.span()), SESSION_ID
 
     def _string(self, raw: bytes, span: Span, kind: str | None) -> list[tuple[Span, bytes]]:

@@ -31,6 +31,9 @@ class Guard:
                 start_new_session=True,
                 cwd="/",
             )
+        except BaseException:
+            os.close(self._alive)
+            raise
         finally:
             os.close(watched)
 

@@ -15,20 +15,14 @@ import attrs
 import trio
 
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    ExchangeEnd,
-    Frame,
-    HttpBody,
-    HttpResponse,
-)
+from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
 from mcpmock.transports.heads import MAX_FIELDS, lint
 from mcpmock.transports.reception import Reception
 
 from .channel import ROOM
+from .http_answers import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
 from .http_flow import READ_SIZE, Inbox, Outflow, Wire
 from .http_wire import HEAD_LIMIT, RequestBody, RequestHead, ResponseWriter
 
@@ -44,20 +38,6 @@ reset may take the last word with it.
 """
 _NEVER = float("inf")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
-
-
-def refusal(status: int, reason: str, why: str) -> Refusal:
-    return Refusal(status, reason, f"mcpmock: {why}\n", [("Content-Type", "text/plain")])
-
-
-NOT_HTTP = refusal(400, "Bad Request", "this is not HTTP, or it is https:// where http:// is meant")
-LONG_HEAD = refusal(
-    431,
-    "Request Header Fields Too Large",
-    f"a head has at most {HEAD_LIMIT} bytes and {MAX_FIELDS} fields",
-)
-LATE = refusal(408, "Request Timeout", "the rest of the request did not come")
-GIVEN_UP = refusal(503, "Service Unavailable", "the conversation ended without an answer")
 
 
 class Exchange:
@@ -97,7 +77,7 @@ class Exchange:
             self.send([Frame(S2C, fact=ExchangeEnd("closed"), exchange=self.number)])
         else:
             self.answer.closing = True
-            self.send(_frames_of(GIVEN_UP))
+            self.send(frames_of(GIVEN_UP))
 
     def over(self) -> None:
         self.inbox.end()
@@ -187,7 +167,7 @@ class Connection:
             exchange.answer.ended = "closed"
             return b""
         exchange.answer = exchange.answer.anew()
-        return exchange.answer.write(_frames_of(refusal(502, "Bad Gateway", why)))
+        return exchange.answer.write(frames_of(refusal(502, "Bad Gateway", why)))
 
     async def _write(self) -> None:
         await self.out.run(self._wire)
@@ -260,7 +240,7 @@ class Connection:
         answer = ResponseWriter(self._method, closing=True)
         with trio.move_on_after(LINGER):
             try:
-                await self._stream.send_all(answer.write(_frames_of(refusal)))
+                await self._stream.send_all(answer.write(frames_of(refusal)))
             except trio.BrokenResourceError:
                 return
         await self._linger()
@@ -389,11 +369,3 @@ class Connection:
             await self._linger()
             return False
         return True
-
-
-def _frames_of(refusal: Refusal) -> list[Frame]:
-    return [
-        Frame(S2C, fact=HttpResponse(refusal.status, refusal.reason, refusal.headers)),
-        Frame(S2C, refusal.text.encode(), fact=HttpBody()),
-        Frame(S2C, fact=ExchangeEnd()),
-    ]

@@ -25,7 +25,8 @@ from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
 from mcpmock.transports.reception import NO_SESSION, Reception
 
 from .channel import ROOM, MessageChannel, Receive
-from .http_connection import Connection, Desk, Exchange, refusal
+from .http_answers import refusal
+from .http_connection import Connection, Desk, Exchange
 
 _TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _BACK_OFF = 0.05

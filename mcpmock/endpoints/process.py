@@ -176,13 +176,39 @@ class ProcessChannel(MessageChannel):
             pass  # it changed its user: then only the end of its input reaches it
 
 
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """All of them or none: where descriptors run out, none may be lost."""
+    made: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            made.append(os.pipe())  # noqa: PERF401 (those made before an error must be known)
+    except OSError:
+        for pair in made:
+            _close(*pair)
+        raise
+    return made
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
 async def start_process(command: Sequence[str]) -> ProcessChannel:
     """Starts `command` (never through a shell) with our environment and working folder.
 
     Raises CannotStart, as a shell would fail: 127 where there is no such command, 126 where it is
     not executable.
     """
-    (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe() for _ in range(3))
+    try:
+        return await _start(command)
+    except OSError as error:
+        found = not isinstance(error, FileNotFoundError)
+        raise CannotStart(command[0], os.strerror(error.errno or 0), found=found) from error
+
+
+async def _start(command: Sequence[str]) -> ProcessChannel:
+    (their_in, our_in), (our_out, their_out), (our_err, their_err) = _pipes(3)
     try:
         process = await trio.lowlevel.open_process(
             list(command),
@@ -191,12 +217,16 @@ async def start_process(command: Sequence[str]) -> ProcessChannel:
             stderr=their_err,
             start_new_session=True,
         )
-    except OSError as error:
-        for fd in (our_in, our_out, our_err):
-            os.close(fd)
-        found = not isinstance(error, FileNotFoundError)
-        raise CannotStart(command[0], os.strerror(error.errno or 0), found=found) from error
+    except OSError:
+        _close(our_in, our_out, our_err)
+        raise
     finally:
-        for fd in (their_in, their_out, their_err):
-            os.close(fd)
-    return ProcessChannel(process, own(our_in), own(our_out), own(our_err))
+        _close(their_in, their_out, their_err)
+    try:
+        return ProcessChannel(process, own(our_in), own(our_out), own(our_err))
+    except OSError:  # nothing is started without its guard
+        _close(our_in, our_out, our_err)
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+        raise

@@ -113,6 +113,13 @@ class Reach:
     say: Say
     failing: bool = False
 
+    def lose(self, upstream: Upstream, why: str) -> None:
+        """It is not reached now."""
+        if not self.failing:
+            url = upstream.url.partition("?")[0]  # behind it there are secrets, often
+            self.say(str(CannotReach(url, why)))
+        self.failing = True
+
     def watched(self, connect: Connect, upstream: Upstream) -> Connect:
         """`connect`, with an eye on it."""
 
@@ -120,10 +127,7 @@ class Reach:
             try:
                 stream = await connect()
             except (OSError, trio.BrokenResourceError) as error:
-                if not self.failing:
-                    url = upstream.url.partition("?")[0]  # behind it there are secrets, often
-                    self.say(str(CannotReach(url, str(error))))
-                self.failing = True
+                self.lose(upstream, str(error))
                 raise
             self.failing = False
             return stream
@@ -207,7 +211,7 @@ def server_rules(kind: Kind, path: str, *, stateless: bool) -> list[Stage]:
 Converse = Callable[[HttpServerChannel], Awaitable[None]]
 
 
-async def serve(front: Front, converse: Converse, signals: AsyncIterator[int]) -> int:
+async def serve(front: Front, converse: Converse, signals: AsyncIterator[int], say: Say) -> int:
     """Hands every conversation to `converse` until we are told to stop; gives the exit status.
 
     Where a mistake of ours ends a conversation, the others go on.
@@ -217,8 +221,8 @@ async def serve(front: Front, converse: Converse, signals: AsyncIterator[int]) -
     async def isolated(client: HttpServerChannel) -> None:
         try:
             await converse(client)
-        except* Exception:  # noqa: BLE001 (law 6, for conversations: one of many)
-            traceback.print_exc()
+        except* Exception as group:  # noqa: BLE001 (law 6, for conversations: one of many)
+            say(f"a conversation was dropped, by a mistake of ours: {_where(group)}")
             await client.aclose()
 
     async with trio.open_nursery() as nursery:
@@ -230,6 +234,15 @@ async def serve(front: Front, converse: Converse, signals: AsyncIterator[int]) -
             break
         nursery.cancel_scope.cancel()
     return listener_status_of(stopped_by)
+
+
+def _where(group: BaseExceptionGroup) -> str:
+    """What went wrong first, and in which line: all of it would not fit where we must not wait."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} in {os.path.basename(place.filename)}:{place.lineno}"
 
 
 def numbers() -> Iterator[int]:

@@ -45,7 +45,7 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
                 await run(Session(pipeline, client, await server.open(reach, front.listener)))
 
             async with taking.recorded(kind.value, server.upstream.url):
-                return await serve(front, converse, signals)
+                return await serve(front, converse, signals, say)
 
 
 async def replay_listening(
@@ -86,9 +86,9 @@ async def replay_listening(
                 await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
-                return await serve(front, converse, signals)
+                return await serve(front, converse, signals, say)
             async with taking.recorded(kind.value, ["mcpmock", "replay", cassette.name]):
-                return await serve(front, converse, signals)
+                return await serve(front, converse, signals, say)
 
 
 def _recorders(taking: Taking | None, client: HttpServerChannel) -> list[Stage]:

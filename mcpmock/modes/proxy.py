@@ -28,7 +28,10 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
     if listening is None:
         with taking_signals() as signals:
             channel = await server.open(reach)
-            status = await run_stdio(server.rules(numbers()), signals, server=channel)
+            pipeline = Pipeline(server.rules(numbers()))
+            status = await run_stdio(pipeline, signals, server=channel)
+        if isinstance(server, Url) and pipeline.hung_up:
+            reach.lose(server.upstream, pipeline.hung_up.why)
         return status or (CannotReach.exit_code if reach.failing else 0)
     server.check()
     kind = listening.kind or server.kind or Kind.STREAMABLE_HTTP
@@ -40,7 +43,7 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
             async def converse(client: HttpServerChannel) -> None:
                 try:
                     channel = await server.open(reach, front.listener if alike else None)
-                except (McpMockError, OSError) as error:
+                except McpMockError as error:
                     say(str(error))
                     await client.aclose()
                     return
@@ -51,4 +54,4 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
                     rules += server.rules(numbers())
                 await run(Session(Pipeline(rules), client, channel))
 
-            return await serve(front, converse, signals)
+            return await serve(front, converse, signals, say)

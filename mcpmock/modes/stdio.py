@@ -12,7 +12,6 @@ from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.process import start_process
 from mcpmock.endpoints.stdio import take_stdio
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 
 from .stopping import status_of, taking_signals
@@ -37,7 +36,7 @@ async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
             taking.file.discard()
             raise
         async with taking.recorded("stdio", command):
-            return await run_stdio([taking.recorder()], signals, server=server)
+            return await run_stdio(Pipeline([taking.recorder()]), signals, server=server)
 
 
 async def replay(
@@ -58,14 +57,14 @@ async def replay(
     player = Player(Casting(cassette, playing), report)
     with taking_signals() as signals:
         if recording is None:
-            return await run_stdio([player], signals), player
+            return await run_stdio(Pipeline([player]), signals), player
         taking = await open_taking(recording, say)
         async with taking.recorded("stdio", ["mcpmock", "replay", cassette.name]):
-            return await run_stdio([taking.recorder(), player], signals), player
+            return await run_stdio(Pipeline([taking.recorder(), player]), signals), player
 
 
 async def run_stdio(
-    stages: Sequence[Stage],
+    pipeline: Pipeline,
     signals: AsyncIterator[int],
     *,
     server: MessageChannel | None = None,
@@ -85,7 +84,7 @@ async def run_stdio(
             else:
                 session.end()
 
-    session = Session(Pipeline(stages), take_stdio(), server)
+    session = Session(pipeline, take_stdio(), server)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(obey)
         exit_ = await run(session)

@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 import attrs
 
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.facts import Headers, header
+from mcpmock.protocol.facts import Headers
 from mcpmock.protocol.messages import HttpRequest
 
 MAX_FIELDS = 100

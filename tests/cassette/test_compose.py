@@ -90,11 +90,14 @@ def test_notifications_overlap_nothing() -> None:
         ([c(request(1, "a")), c(INITIALIZED), s(b"banner")], [[0]]),
         ([c(request(1, "a")), c(INITIALIZED), ("stderr", "x")], [[0]]),
         ([c(request(1, "a")), c(INITIALIZED), s(request(0, "roots/list"))], [[0]]),
+        ([c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG)], [[0], [0]]),
         ([c(request(1, "a")), ("end", {"d": "s2c"}), ("end", {"exit": 7})], [[0], [0]]),
     ],
 )
 def test_causes_of_what_answers_nothing(events: list[Line], expected: list[list[int]]) -> None:
-    """What answers nothing waits for the one open request, else for the latest client message."""
+    """What answers nothing waits for the one open request, or that of the last one like it, else
+    for the latest client message.
+    """
     assert expected == causes(*events)
 
 

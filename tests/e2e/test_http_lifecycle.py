@@ -27,7 +27,7 @@ from tests.helpers import notification, request, response
 from .http_caller import HungUpError, calling, posts
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
 from .http_upstream import Asked, Reply, answers_all, upstream
-from .processes import scripted, takes, unlocked, whole_take
+from .processes import MCPMOCK, scripted, takes, unlocked, whole_take
 
 pytestmark = pytest.mark.e2e
 
@@ -182,15 +182,30 @@ async def test_a_server_that_is_not_there(tmp_path: Path, how: str) -> None:
     assert front.exit_code == 0
 
 
-async def test_a_command_that_is_not_there(tmp_path: Path) -> None:
-    """In front of a command that cannot be started, clients hear so, it is said why, and the
-    listener stays.
-    """
-    with proxying("--", str(tmp_path / "missing")) as proxy:
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    """Where the command cannot be started, there is nothing to listen for."""
+    outcome = subprocess.run(
+        [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", str(tmp_path / "missing")],
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    assert outcome.returncode == 127
+    assert f"cannot start {tmp_path / 'missing'}".encode() in outcome.stderr
+    assert outcome.stderr.count(b"\n") == 1
+
+
+async def test_a_command_that_is_not_there_any_more(tmp_path: Path) -> None:
+    """Clients hear so, it is said why, and the listener stays."""
+    command = tmp_path / "command"
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    with proxying("--", str(command)) as proxy:
+        command.unlink()
         answers = [await posts(proxy.url, request(1, "initialize", {})) for _ in range(2)]
 
     assert [answer.status for answer in answers] == [503, 503]
-    assert f"cannot start {tmp_path / 'missing'}" in proxy.stderr
+    assert f"cannot start {command}" in proxy.stderr
     assert "Traceback" not in proxy.stderr
     assert proxy.exit_code == 0
 

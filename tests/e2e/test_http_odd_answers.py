@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import trio
 
 from tests.helpers import request, response
 
@@ -87,11 +88,11 @@ async def test_a_server_that_speaks_while_nobody_asks(tmp_path: Path) -> None:
     """What comes on a kept connection while no request is open is nobody's answer: that connection
     is not used again.
     """
-    replies: list[Reply] = []
+    idle, idling = trio.open_memory_channel[Reply](1)
 
     async def script(asked: Asked, reply: Reply) -> None:
-        replies.append(reply)
         await answers_all(asked, reply)
+        idle.send_nowait(reply)
 
     async with upstream(script) as server:
         with recording(tmp_path / "a.jsonl", server.url) as recorder:
@@ -99,6 +100,6 @@ async def test_a_server_that_speaks_while_nobody_asks(tmp_path: Path) -> None:
                 for n in range(5):
                     await caller.post(request(n, "m"))
                     assert (await caller.answer()).message["id"] == n
-                    await replies[-1].raw(ok(666))
+                    await (await idling.receive()).raw(ok(666))
     assert server.connections == 5
     assert b"666" not in (tmp_path / "a.jsonl").read_bytes()

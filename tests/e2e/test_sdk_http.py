@@ -39,21 +39,34 @@ PAIRS = [
 CROSSINGS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("py2-auto", "workshop-py2", "stdio", (HTTP, SSE)),
     ("ts1", "workshop-py1", "stdio", (HTTP, SSE)),
-    ("py2-legacy", "workshop-py2", HTTP, ("stdio", SSE)),
-    ("py1", "workshop-py1", SSE, ("stdio", HTTP)),
+    ("py2-legacy", "workshop-ts2", HTTP, ("stdio", SSE)),
+    ("ts2-auto", "workshop-ts2", HTTP, ("stdio", SSE)),
+    ("ts1", "workshop-py1", SSE, ("stdio", HTTP)),
+    ("fastmcp", "workshop-py2", SSE, ("stdio", HTTP)),
 ]
 """Client, server, the transport that is recorded, those that are replayed."""
+
+
+def replayable(client: str, server: str, recorded: str) -> tuple[str, ...]:
+    """The other transports over which this client says the same: fastmcp looks for the modern era,
+    which these servers have, but not over SSE."""
+    others = {"stdio", HTTP, SSE} - {recorded}
+    if client == "fastmcp" and server in ("workshop-py2", "workshop-ts2"):
+        others.discard(SSE)
+    return tuple(sorted(others))
+
+
 if os.environ.get("MCPMOCK_E2E_ALL"):
     SERVED = [(name, how) for name, all_ in parts.HTTP_SERVERS.items() for how in all_]
+    RECORDED = [*SERVED, *((name, "stdio") for name in parts.HTTP_SERVERS)]
     PAIRS = [(client, *served) for client, served in product(parts.CLIENTS, SERVED)]
     CROSSINGS = [
-        (client, server, recorded, tuple({"stdio", HTTP, SSE} - {recorded}))
-        for client, (server, recorded) in product(
-            parts.CLIENTS, [*SERVED, *((name, "stdio") for name in parts.HTTP_SERVERS)]
-        )
+        (client, *where, replayable(client, *where))
+        for client, where in product(parts.CLIENTS, RECORDED)
     ]
-
-
+EARLY = "notifications/tools/list_changed"
+"""server-everything says it the moment it hears `initialized`, and whoever does not listen yet does
+not hear it: the GET that listens and the POST that says `initialized` are under way at once."""
 LOST = b"lost by the library"
 """Said by Node's clients about progress that came in one read with the answer (see driver.mjs)."""
 
@@ -128,9 +141,10 @@ def test_the_client_cannot_tell(client: str, server: str, transport: str, stage:
         cassette = stage.cassette(client, server, transport)
         direct = going.result()
 
-    assert told(stage.recorded[cassette]) == told(direct)
+    recorded = stage.recorded[cassette]
+    assert told(recorded, but=EARLY) == told(direct, but=EARLY)
     assert all(take.sealed for take in takes(cassette))
-    assert told(stage.replayed(client, server, transport, cassette)) == told(direct)
+    assert told(stage.replayed(client, server, transport, cassette)) == told(recorded)
 
 
 @pytest.mark.parametrize(("client", "server", "recorded", "replayed"), CROSSINGS)
@@ -141,17 +155,21 @@ def test_the_transport_does_not_matter(
     log messages, notifications and questions."""
     needs(client, server)
     cassette = stage.cassette(client, server, recorded)
-    said = told(stage.recorded[cassette])
+    document = stage.recorded[cassette]
+    asked = {question["method"] for question in json.loads(document)["asked"]}
+    assert asked == {"elicitation/create", "roots/list", "sampling/createMessage"}
 
     for transport in replayed:
-        assert told(stage.replayed(client, server, transport, cassette)) == said, transport
+        said = stage.replayed(client, server, transport, cassette)
+        assert told(said) == told(document), transport
 
 
-def told(document: bytes) -> list[str]:
-    """The document by lines, which pytest compares more readably.
+def told(document: bytes, *, but: str = "") -> list[str]:
+    """The document by lines, which pytest compares more readably, without one notification.
 
     Log messages are in no certain order: calls at once have a stream each.
     """
     content = json.loads(document)
     content["logs"].sort(key=json.dumps)
+    content["notifications"].pop(but, None)
     return json.dumps(content, ensure_ascii=False, indent=1).splitlines()

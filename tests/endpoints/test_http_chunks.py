@@ -66,7 +66,7 @@ def test_what_is_no_chunk(name: str, before: bytes) -> None:
     """Is an error, here as with h11, and what was there before it comes."""
     with pytest.raises(h11.RemoteProtocolError):
         by_h11(before + BAD[name])
-    chunks, found = Chunks(), []
+    chunks, found = Chunks(), list[bytes]()
     with pytest.raises(ValueError):
         found += chunks.feed(before + BAD[name])
 

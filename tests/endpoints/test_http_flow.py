@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.endpoints.http_flow import Inbox, Outflow, Wire
+from mcpmock.protocol.messages import Frame
 from tests.helpers import c2s
 
 LIMIT = 20.0
@@ -63,6 +65,56 @@ async def test_the_inbox_has_a_bound(autojump_clock: MockClock) -> None:
         inbox.end()
 
     assert [1.0, 2.0] == waited
+
+
+async def test_the_inbox_delivers(autojump_clock: MockClock) -> None:
+    """Where somebody takes frames at once nothing is held; and nothing comes behind the end."""
+    inbox, got = Inbox(), list[Sequence[Frame]]()
+    inbox.deliver = got.append
+    inbox.put([c2s(b"1"), c2s(b"2")])
+    inbox.put([])
+    await inbox.below(1)
+    inbox.end()
+    inbox.put([c2s(b"3")])
+
+    assert [[b"1", b"2"]] == [[frame.raw for frame in frames] for frames in got]
+    with pytest.raises(trio.EndOfChannel):
+        await inbox.receive()
+
+
+async def interrupted(wire: Wire, other: trio.abc.Stream) -> None:
+    """Reads, is interrupted, and reads on."""
+    got: list[bytes | bytearray | None] = []
+
+    async def read() -> None:
+        got.append(await wire.read_on())
+
+    wire.interrupt()  # nobody reads: nothing happens
+    for expected in (None, b"x"):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            await wait_all_tasks_blocked()
+            if expected is None:
+                wire.interrupt()
+            else:
+                await other.send_all(expected)
+        assert expected == got.pop()
+
+
+async def test_reading_can_be_interrupted(autojump_clock: MockClock) -> None:
+    """What comes next is read by whoever reads next."""
+    ours, theirs = memory_stream_pair()
+    await interrupted(Wire(ours), theirs)
+
+
+@pytest.mark.e2e
+async def test_reading_from_a_socket_can_be_interrupted() -> None:
+    """In the same way."""
+    near, far = await connected()
+    with trio.fail_after(LIMIT):
+        await interrupted(Wire(near), far)
+    await near.aclose()
+    await far.aclose()
 
 
 async def test_what_waits_goes_out_together(autojump_clock: MockClock) -> None:

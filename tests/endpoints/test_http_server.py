@@ -83,6 +83,34 @@ async def test_the_event_stream_is_the_conversation(autojump_clock: MockClock) -
         assert [("POST", "/messages?id=7"), b"{}"] == shown(frames)
 
 
+async def test_whole_requests_are_delivered(autojump_clock: MockClock) -> None:
+    """At once, with the leaving of their client, once somebody takes them; what comes in pieces is
+    received, so that its client can be stopped.
+    """
+    got: list[list[object]] = []
+    async with front() as door:
+        client = door.connect()
+        await client.send(post(b"1"))
+        channel = await door.conversation()
+        channel.deliver = lambda frames: got.append(shown(frames))
+        await first(channel)
+        channel.send_nowait(ok(1, b"{}"))
+
+        await client.send(post(b"2"))
+        await wait_all_tasks_blocked()
+        channel.send_nowait(ok(2, b"{}"))
+        await client.send(post(b"x" * (2 * ROOM)))
+        _, frames = await first(channel)
+        assert POSTED == shown(frames)[0]
+        gone = door.connect()
+        await gone.send(GET)
+        await wait_all_tasks_blocked()
+        await gone.leave()
+        await wait_all_tasks_blocked()
+
+        assert [[POSTED, b"2"], [("GET", "/mcp")], ["closed"]] == got
+
+
 async def test_one_batch_for_several_exchanges(autojump_clock: MockClock) -> None:
     """Frames of several exchanges in one batch each go their own way, and those of none nowhere."""
     async with front() as door:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -120,6 +121,29 @@ async def test_what_cannot_start(name: str, code: int, tmp_path: Path) -> None:
 
     assert code == refused.value.exit_code
     assert before == open_descriptors()
+
+
+@pytest.mark.parametrize("nth", range(6))
+async def test_out_of_descriptors(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nth: int
+) -> None:
+    """Wherever they run out nothing is lost, and nothing runs that has no guard."""
+    real, calls = os.pipe, iter(range(6))
+
+    def pipe() -> tuple[int, int]:
+        if next(calls) == nth:
+            raise OSError(errno.EMFILE, "none left")
+        return real()
+
+    pid = tmp_path / "pid"
+    before = open_descriptors()
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(CannotStart, match="Too many open files") as refused:
+        await start_process(shell(f"echo $$ >{pid}; exec sleep 60"))
+
+    assert 126 == refused.value.exit_code
+    assert before == open_descriptors()
+    assert not pid.exists() or not pid.read_text() or gone([int(pid.read_text())], 0)
 
 
 @pytest.mark.parametrize(

@@ -198,10 +198,40 @@ async def test_conversations_until_a_signal(web: Web, signum: int, status: int) 
         listening.opened(Kind.STREAMABLE_HTTP, "/mcp") as front,
         aclosing(signals(signum)) as coming,
     ):
-        assert status == await serve(front, converse, coming)
+        assert status == await serve(front, converse, coming, web.said.append)
 
     assert [1, 2] == sorted(conversations) == sorted(cancelled)
     assert "closed" == await client.ended()
+
+
+async def test_a_mistake_of_ours(web: Web, autojump_clock: MockClock) -> None:
+    """It costs the conversation that meets it, is said in one line, and the others go on."""
+    served: list[int] = []
+
+    async def converse(channel: HttpServerChannel) -> None:
+        if channel.conversation == 2:
+            async with trio.open_nursery():
+                raise ValueError("wrong")
+        served.append(channel.conversation)
+        await channel.aclose()
+
+    async def stop() -> AsyncGenerator[int, None]:
+        statuses.append(await client.head())
+        await (other := web.door.client()).post(PING)
+        statuses.append(await other.head())
+        yield 15
+
+    statuses: list[int] = []
+    await (client := web.door.client()).post(request(1, "initialize", {}))
+    async with (
+        web.listening().opened(Kind.STREAMABLE_HTTP, "/mcp") as front,
+        aclosing(stop()) as coming,
+    ):
+        assert 0 == await serve(front, converse, coming, web.said.append)
+
+    assert ([503, 503], [1]) == (statuses, served)
+    [line] = web.said
+    assert "by a mistake of ours: ValueError('wrong') in test_ends.py:" in line
 
 
 async def test_who_is_let_in(web: Web, autojump_clock: MockClock) -> None:

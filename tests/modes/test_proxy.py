@@ -227,7 +227,7 @@ async def test_stdio_in_front_of_nothing(web: Web, client: MemoryChannel, path: 
 
 async def test_sse_that_ends(web: Web, client: MemoryChannel) -> None:
     """So does the session of a client on stdio, which still waits for an answer and has not left:
-    nothing would ever answer it.
+    nothing would ever answer it. The user hears why, and the status is 4.
     """
 
     async def breaks(asked: Asked, reply: Reply) -> None:
@@ -245,8 +245,11 @@ async def test_sse_that_ends(web: Web, client: MemoryChannel) -> None:
     server = Url.parse("http://upstream.example/sse")
     status, heard = await over_stdio(web, client, server, leaves=False)
 
-    assert (0, [], 1) == (status, web.said, len(heard))
+    assert (4, 1) == (status, len(heard))
     assert b'"id":1,"error"' in heard[0]
+    assert ["cannot reach http://upstream.example/sse: the server's stream has ended"] == [
+        line.partition(";")[0] for line in web.said
+    ]
 
 
 async def test_stdio_in_front_of_a_process(

@@ -26,12 +26,17 @@ from tests.helpers import (
     INITIALIZE,
     OPENING,
     WELCOME,
+    answers,
     c2s,
     cassette,
     exits,
     hangs_up,
+    in_session,
     logs,
+    over_http,
+    post,
     request,
+    response,
     s2c,
 )
 
@@ -223,6 +228,22 @@ async def test_a_replay_ends_as_recorded(autojump_clock: MockClock, stage: Stage
     assert 4 == await stage.replay()
     await stage.listen()
     assert [WELCOME, b"bye"] == stage.heard
+
+
+async def test_a_replay_of_what_was_recorded_over_http(
+    autojump_clock: MockClock, stage: Stage
+) -> None:
+    """The bare messages are what is played; nothing is left of the exchanges."""
+    recorded = over_http(
+        in_session(2, post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="old")),
+        in_session(2, post(2, request(1, "ping"), session="old"), answers(2, response(1, {}))),
+    )
+    stage.client.send_nowait([c2s(INITIALIZE), c2s(request(7, "ping")), hangs_up(C2S)])
+    status, player = await stdio.replay(recorded, Playing(), print, recording=None, say=print)
+    await stage.listen()
+
+    assert (0, 0) == (status, player.missed)
+    assert [WELCOME, response(7, {})] == stage.heard
 
 
 async def test_a_client_that_leaves_a_replay_first(autojump_clock: MockClock, stage: Stage) -> None:

@@ -80,7 +80,8 @@ class HttpSection(Section):
             if (record := ours.get("http-record")) is not None:
                 added = self._added(record, trips)
                 what = f"http-record: added to the p50 of a {kind}"
-                yield Bar(f"{what}, us", median(added.values()) * 1e6, _ADDED)
+                if kind == "call":  # how many events a stream has is for its server to say
+                    yield Bar(f"{what}, us", median(added.values()) * 1e6, _ADDED)
                 theirs = [self._added(peer, trips) for peer in recorders]
                 yield Bar(f"{what}, x best peer", _beside_best(added, theirs), 0.5)
             if (replay := ours.get("http-replay")) is not None:
