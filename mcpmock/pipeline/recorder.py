@@ -24,6 +24,7 @@ from mcpmock.protocol.stage import PASS, Action, Hangup, Stage
 from .whole import Pieces, Whole
 
 _JSON = (b"{", b"[")
+_IN_PARTS = frozenset((Fragment, HttpBody))
 Append = Callable[[list[bytes]], None]
 """Takes event lines and returns when they are safe; raises OSError if they are not."""
 
@@ -117,6 +118,8 @@ class Recorder(Stage):
             first = ledger.events + len(lines) + 1
             if self._plain(seen):
                 lines += self._lines(first, t, seen)
+            elif self._whole(seen):
+                lines += [self._line(n, t, frame) for n, frame in enumerate(seen, first)]
             else:
                 wholes = self._gathered(seen)
                 sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
@@ -142,6 +145,11 @@ class Recorder(Stage):
             and type(first.fact) is not Fragment
             and type(last.fact) is not Fragment
         )
+
+    def _whole(self, frames: Sequence[Frame]) -> bool:
+        """Whether each of these is an event of its own, as nearly all of an exchange are."""
+        kinds = [type(frame.fact) for frame in frames]
+        return not self.ledger.pieces and _IN_PARTS.isdisjoint(kinds)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
         """The look for secrets is quickest over a whole batch, and mostly ends there."""

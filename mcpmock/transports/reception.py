@@ -8,6 +8,7 @@ other paths. Nothing here answers or refuses anything; the listener in `endpoint
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from enum import Enum
 
@@ -32,6 +33,7 @@ REMEMBERED = 10_000
 """How many sessions are known at the same time; the oldest is forgotten for a new one."""
 NO_SESSION = 1
 """The conversation of all that belongs to none."""
+_OPENING = re.compile(rb'"method"\s*:\s*"initialize"')
 
 
 class Kind(Enum):
@@ -64,7 +66,7 @@ class Reception:
         """Whether the request goes to where MCP is spoken."""
         return self._is_path(head.path) or head.path in self._paths or head.path in self.posts
 
-    def conversation(self, head: HttpRequest, body: bytes) -> int:
+    def conversation(self, head: HttpRequest, body: bytes, *, whole: bool = True) -> int:
         """The conversation of an exchange that begins so; a new number if it opens one. `body` is
         the whole body or its first piece.
         """
@@ -76,7 +78,7 @@ class Reception:
             return NO_SESSION
         if session := head.header("mcp-session-id"):
             return self._known.get(session, NO_SESSION)
-        opens = head.method == "POST" and _is_initialize(body)
+        opens = head.method == "POST" and _is_initialize(body, whole=whole)
         return self._begin() if opens else NO_SESSION
 
     def learn(self, conversation: int, frames: Sequence[Frame]) -> None:
@@ -136,7 +138,9 @@ class Reception:
         return path == self.path or path.rstrip("/") == self.path.rstrip("/")
 
 
-def _is_initialize(body: bytes) -> bool:
+def _is_initialize(body: bytes, *, whole: bool) -> bool:
+    if not whole:  # no decoder takes a piece
+        return _OPENING.search(body) is not None
     message = parse(body)
     if type(message) is Batch:
         return any(_opens(item) for item in parse_items(body))

@@ -70,6 +70,15 @@ async def _answers(there: object, data: bytes) -> None:
     await server.send(data)
 
 
+async def test_a_number_given_twice(autojump_clock: MockClock) -> None:
+    """Is a mistake of a stage before us, and both exchanges end all the same."""
+    async with back() as there:
+        receivers = [await there.send(*posted(1)) for _ in range(2)]
+        for receive in receivers:
+            there.nursery.start_soon(_answers, there, answer(b"[]"))
+            assert [200, b"[]", "eof"] == shown(await everything(receive))
+
+
 async def test_heads_come_as_they_are(autojump_clock: MockClock) -> None:
     """Spelling, order and repetitions of an answer's head are kept, and all its fields."""
     async with back() as there:

@@ -341,8 +341,8 @@ def resumes(x: int, event: str) -> list[Frame]:
 
 def test_a_stream_that_nobody_knows() -> None:
     """An event of nobody's is refused as one was in the recording; one of ours is not."""
-    steps = [*POLLED, get(6, session="S", last_event_id="?"), replies(6, 400), ends(6)]
-    played = session(*steps)
+    unknown = get(6, session="S", last_event_id="?")
+    played = session(*POLLED, unknown, replies(6, 400), ends(6))
     played.hears(0, post(1, INITIALIZE), post(2, INITIALIZED))
     played.hears(1, post(3, call(1, "long")))
 

@@ -54,6 +54,15 @@ def listens(reception: Reception, uri: str, target: str = "/sse") -> int:
     return conversation
 
 
+def test_paths_known_before() -> None:
+    """Where messages are posted to may be known before a stream says so."""
+    reception = Reception(Kind.SSE, "/sse", posts={"/messages"})
+
+    assert [True, False] == [
+        reception.is_mcp(HttpRequest("POST", target, [])) for target in ("/messages?sid=1", "/m")
+    ]
+
+
 def test_kinds_are_called_as_in_cassettes() -> None:
     """The values are the names that a cassette's header has."""
     assert ["streamable-http", "sse"] == [kind.value for kind in Kind]
@@ -83,6 +92,16 @@ def test_kinds_are_called_as_in_cassettes() -> None:
 def test_initialize_opens_a_conversation(body: bytes, expected: int) -> None:
     """A POST of `initialize`, alone or in a batch, opens a conversation; anything else is in 1."""
     assert expected == asks(streamable(), body=body)
+
+
+@pytest.mark.parametrize(
+    ("piece", "expected"), [(INITIALIZE[:-9], 2), (PING[:-1], 1), (INITIALIZE[:9], 1)]
+)
+def test_the_first_piece_of_a_long_one(piece: bytes, expected: int) -> None:
+    """Where the rest of a body is still to come, the method has to be in what is there."""
+    head = HttpRequest("POST", "/mcp", [])
+
+    assert expected == streamable().conversation(head, piece, whole=False)
 
 
 @pytest.mark.parametrize(
