@@ -259,7 +259,7 @@ class Dies:
     def __getattr__(self, name: str) -> object:
         return getattr(self.reception, name)
 
-    def conversation(self, *_: object) -> int:
+    def conversation(self, *_: object, whole: bool) -> int:
         raise RuntimeError("a mistake")
 
 
