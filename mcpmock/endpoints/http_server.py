@@ -212,9 +212,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
                 await trio.sleep(_BACK_OFF)
 
     def _admit(self, exchange: Exchange, body: bytes) -> Refusal | None:
-        number = self._desk.reception.conversation(
-            exchange.request, body, whole=exchange.whole
-        )
+        number = self._desk.reception.conversation(exchange.request, body, whole=exchange.whole)
         channel = self._channels.get(number)
         if channel is None:
             if not self._is_new(number):

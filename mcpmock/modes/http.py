@@ -4,6 +4,9 @@ place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import attrs
 from msgspec import UNSET
 
@@ -41,8 +44,9 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
             reach = Reach(say)
 
             async def converse(client: HttpServerChannel) -> None:
-                pipeline = Pipeline([taking.recorder(client.conversation)])
-                await run(Session(pipeline, client, await server.open(reach, front.listener)))
+                channel = await server.open(reach, front.listener)
+                with taking.conversation(client.conversation) as recorder:
+                    await run(Session(Pipeline([recorder]), client, channel))
 
             async with taking.recorded(kind.value, server.upstream.url):
                 return await serve(front, converse, signals, say)
@@ -82,8 +86,9 @@ async def replay_listening(
                     [Resumption()] if as_recorded else server_rules(kind, path, stateless=stateless)
                 )
                 player = Player(casting, report, stateless=stateless, mint=mint)
-                stages: list[Stage] = [*_recorders(taking, client), *rules, player]
-                await run(Session(Pipeline(stages), client, None))
+                with _recorders(taking, client) as recorders:
+                    stages: list[Stage] = [*recorders, *rules, player]
+                    await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
                 return await serve(front, converse, signals, say)
@@ -91,8 +96,13 @@ async def replay_listening(
                 return await serve(front, converse, signals, say)
 
 
-def _recorders(taking: Taking | None, client: HttpServerChannel) -> list[Stage]:
-    return [] if taking is None else [taking.recorder(client.conversation)]
+@contextmanager
+def _recorders(taking: Taking | None, client: HttpServerChannel) -> Iterator[list[Stage]]:
+    if taking is None:
+        yield []
+        return
+    with taking.conversation(client.conversation) as recorder:
+        yield [recorder]
 
 
 def _path_of(cassette: Cassette) -> str | None:

@@ -8,8 +8,8 @@ above: each conversation gets a `recorder` of its own, and all write one take.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,6 +89,15 @@ class Taking:
     def recorder(self, session: int = 1) -> Recorder:
         """A stage that notes one conversation."""
         return Recorder(self.ledger, session)
+
+    @contextmanager
+    def conversation(self, session: int) -> Iterator[Recorder]:
+        """Its recorder. One that a mistake of ours ended was not recorded whole."""
+        try:
+            yield self.recorder(session)
+        except* Exception as group:  # noqa: BLE001 (it is raised again)
+            self.ledger.lose(session, 1, 0, f"the session was ended by {group.exceptions[0]!r}")
+            raise
 
     def _begin(self, transport: str, target: Sequence[str] | str) -> None:
         redactor = self.ledger.redactor

@@ -9,7 +9,8 @@ the place of another, or behind something, has to give the same transcripts.
         transcript = run(test, url)
 
 The tools are those of the workshop servers (servers/workshop.py).  The tests themselves are in
-protocol_legacy.py, protocol_modern.py and protocol_sse.py.
+protocol_legacy.py, protocol_modern.py and protocol_sse.py; those for servers/oddities.py are in
+protocol_odd.py.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
-    from . import protocol_legacy, protocol_modern, protocol_sse  # noqa: F401
+    from . import protocol_legacy, protocol_modern, protocol_odd, protocol_sse  # noqa: F401
 
     return _ALL[transport]
 

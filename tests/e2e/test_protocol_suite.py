@@ -6,23 +6,32 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 
-from .http_processes import real_server, recording, replaying
+from .http_processes import Served, real_server, recording, replaying, serving
 from .parts import HTTP, SSE
 from .processes import takes
 from .protocol_suite import Transcript, all_tests, run
 from .test_sdk import needs
 
-pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+pytestmark = pytest.mark.e2e
 
-SERVERS = [("workshop-py2", HTTP), ("workshop-ts2", HTTP), ("workshop-py2", SSE)]
+REAL = [("workshop-py2", HTTP), ("workshop-ts2", HTTP), ("workshop-py2", SSE)]
 if os.environ.get("MCPMOCK_E2E_ALL"):
-    SERVERS += [("workshop-py1", HTTP), ("workshop-py1", SSE)]
+    REAL += [("workshop-py1", HTTP), ("workshop-py1", SSE)]
+ODD = "oddities"
+"""A server of our own, that needs no parts."""
+SERVERS = [
+    *(pytest.param(served, marks=pytest.mark.parts) for served in REAL),
+    *((ODD, transport) for transport in (HTTP, SSE)),
+]
 SEED = int(os.environ.get("MCPMOCK_E2E_SEED") or random.SystemRandom().randrange(10**6))
 """Of the shuffled order; in the name of the test that uses it."""
 
@@ -31,7 +40,7 @@ SEED = int(os.environ.get("MCPMOCK_E2E_SEED") or random.SystemRandom().randrange
 class Suite:
     """What a server says to all tests, and what it says with the recorder in front."""
 
-    transport: str
+    kind: str
     direct: dict[str, Transcript]
     recorded: dict[str, Transcript]
     cassette: Path
@@ -53,7 +62,6 @@ def suite(
 ) -> Suite:
     """All tests against a server, directly and through the recorder."""
     name, transport = request.param
-    needs(name)
     if (name, transport) not in suites:
         folder = tmp_path_factory.mktemp("suite")
         suites[name, transport] = _suite(name, transport, folder)
@@ -62,25 +70,39 @@ def suite(
 
 def _suite(name: str, transport: str, folder: Path) -> Suite:
     cassette = folder / "a.jsonl"
-    with real_server(name, transport, folder) as real:
-        direct = all_of(transport, real.url)
+    kind = f"odd {transport}" if name == ODD else transport
+    with started(name, transport, folder) as server:
+        direct = all_of(kind, server.url)
     with (
-        real_server(name, transport, folder) as real,
-        recording(cassette, real.url) as recorder,
+        started(name, transport, folder) as server,
+        recording(cassette, server.url) as recorder,
     ):
-        recorded = all_of(transport, recorder.url)
-    return Suite(transport, direct, recorded, cassette, recorder.exit_code)
+        recorded = all_of(kind, recorder.url)
+    return Suite(kind, direct, recorded, cassette, recorder.exit_code)
 
 
-def all_of(transport: str, url: str, names: list[str] | None = None) -> dict[str, Transcript]:
+@contextmanager
+def started(name: str, transport: str, folder: Path) -> Iterator[Served]:
+    """A server of SERVERS, fresh."""
+    if name == ODD:
+        script = Path(__file__).parent / "servers" / "oddities.py"
+        with serving([sys.executable, str(script), transport]) as server:
+            yield server
+    else:
+        needs(name)
+        with real_server(name, transport, folder) as server:
+            yield server
+
+
+def all_of(kind: str, url: str, names: list[str] | None = None) -> dict[str, Transcript]:
     """The transcripts of all tests, or of these in this order; an error is a transcript too."""
-    found = all_tests(transport)
-    return {name: _safely(name, transport, url) for name in names or found}
+    found = all_tests(kind)
+    return {name: _safely(name, kind, url) for name in names or found}
 
 
-def _safely(name: str, transport: str, url: str) -> Transcript:
+def _safely(name: str, kind: str, url: str) -> Transcript:
     try:
-        return run(all_tests(transport)[name], url)
+        return run(all_tests(kind)[name], url)
     except Exception as error:  # noqa: BLE001 -- the other tests have their say all the same
         return [{"failed": f"{type(error).__name__}: {error}"}]
 
@@ -126,7 +148,7 @@ def test_the_recorder_is_transparent(suite: Suite) -> None:
 def test_the_replay_is_the_server(suite: Suite) -> None:
     """A replay of the recording has the same transcripts, in the order of the recording."""
     with replaying(suite.cassette) as player:
-        replayed = all_of(suite.transport, player.url)
+        replayed = all_of(suite.kind, player.url)
 
     assert differs_from_replayed(suite, replayed) == {}
     assert player.exit_code == 0, player.stderr
@@ -135,30 +157,30 @@ def test_the_replay_is_the_server(suite: Suite) -> None:
 def test_twice_against_one_replay(suite: Suite) -> None:
     """A second run against the same replay process has the same transcripts."""
     with replaying(suite.cassette) as player:
-        all_of(suite.transport, player.url)
-        again = all_of(suite.transport, player.url)
+        all_of(suite.kind, player.url)
+        again = all_of(suite.kind, player.url)
 
     assert differs_from_replayed(suite, again) == {}
 
 
 def test_in_another_order(suite: Suite) -> None:
     """Each test finds its own part of the recording, whatever came before it."""
-    names = list(all_tests(suite.transport))
+    names = list(all_tests(suite.kind))
     random.Random(SEED).shuffle(names)
     with replaying(suite.cassette) as player:
-        replayed = all_of(suite.transport, player.url, names)
+        replayed = all_of(suite.kind, player.url, names)
 
     assert differs_from_replayed(suite, replayed) == {}, f"MCPMOCK_E2E_SEED={SEED}"
 
 
 def test_one_by_one(suite: Suite) -> None:
     """A test alone, against a replay of its own, has its transcript: a sample of them."""
-    names = list(all_tests(suite.transport))
+    names = list(all_tests(suite.kind))
     if not os.environ.get("MCPMOCK_E2E_ALL"):
         names = random.Random(SEED).sample(names, 6)
     replayed: dict[str, Transcript] = {}
     for name in names:
         with replaying(suite.cassette) as player:
-            replayed |= all_of(suite.transport, player.url, [name])
+            replayed |= all_of(suite.kind, player.url, [name])
 
     assert differs_from_replayed(suite, replayed) == {}, f"MCPMOCK_E2E_SEED={SEED}"

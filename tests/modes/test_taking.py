@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import trio
+from msgspec import UNSET
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import TakeFile, load, open_take
 from mcpmock.endpoints.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.modes import stdio
-from mcpmock.modes.taking import LOCK_WAIT, Recording
+from mcpmock.modes.taking import LOCK_WAIT, Recording, open_taking
 from mcpmock.protocol.messages import C2S
 from tests.helpers import INITIALIZE, WELCOME, c2s, hangs_up
 from tests.modes.test_stdio import COMMAND, Stage, cassette_file, files_in, signals_as_before, stage
@@ -137,6 +138,20 @@ async def test_a_disk_that_is_full(
     assert [WELCOME] == stage.heard
     assert [f"{file}: cannot record: {why}; the session goes on"] == stage.said
     assert f"{file}: recording incomplete: {why}" == str(told.value.exceptions[0])
+
+
+async def test_a_conversation_that_a_mistake_ends(tmp_path: Path) -> None:
+    """It counts as a gap: the recording is not whole, and says so."""
+    taking = await open_taking(Recording.to(str(tmp_path / "a.jsonl")), lambda _line: None)
+    mistake = ValueError("ours")
+
+    with pytest.raises(RecordingIncomplete, match=r"ended by ValueError\('ours'\)"):
+        async with taking.recorded("streamable-http", "http://127.0.0.1/mcp"):
+            with pytest.raises(ExceptionGroup) as raised, taking.conversation(3):
+                raise mistake
+    assert (mistake,) == raised.value.exceptions
+    [event] = load(tmp_path / "a.jsonl").takes[0].events
+    assert (3, True) == (event.s, event.gap is not UNSET)
 
 
 async def test_strict_ends_the_session(
