@@ -95,7 +95,7 @@ class Taking:
         """Its recorder. One that a mistake of ours ended was not recorded whole."""
         try:
             yield self.recorder(session)
-        except* Exception as group:  # noqa: BLE001 (it is raised again)
+        except* Exception as group:
             self.ledger.lose(session, 1, 0, f"the session was ended by {group.exceptions[0]!r}")
             raise
 

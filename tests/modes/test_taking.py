@@ -145,11 +145,14 @@ async def test_a_conversation_that_a_mistake_ends(tmp_path: Path) -> None:
     taking = await open_taking(Recording.to(str(tmp_path / "a.jsonl")), lambda _line: None)
     mistake = ValueError("ours")
 
-    with pytest.raises(RecordingIncomplete, match=r"ended by ValueError\('ours'\)"):
+    async def converse() -> None:
         async with taking.recorded("streamable-http", "http://127.0.0.1/mcp"):
             with pytest.raises(ExceptionGroup) as raised, taking.conversation(3):
                 raise mistake
-    assert (mistake,) == raised.value.exceptions
+            assert (mistake,) == raised.value.exceptions
+
+    with pytest.raises(RecordingIncomplete, match=r"ended by ValueError\('ours'\)"):
+        await converse()
     [event] = load(tmp_path / "a.jsonl").takes[0].events
     assert (3, True) == (event.s, event.gap is not UNSET)
 
