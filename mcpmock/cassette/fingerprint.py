@@ -1,8 +1,9 @@
 """What of an HTTP request head makes two requests the same, as one flat table of texts.
 
-Ports, lengths, user agents, ids and credentials do not count. What does is given up in steps when
-nothing is the same (`at`): first the protocol version, then what client libraries differ in. `keys`
-puts it beside the message that the request carries, `match` holds tables against each other.
+Ports, lengths, user agents, ids and what credentials say do not count. What does is given up in
+steps when nothing is the same (`at`): first the protocol version, then what client libraries differ
+in. `keys` puts it beside the message that the request carries, `match` holds tables against each
+other.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _what_counts(name: str, value: str) -> str | None:
     match name:
         case "mcp-protocol-version":
             return value
-        case "mcp-session-id" | "last-event-id":
+        case "mcp-session-id" | "last-event-id" | "authorization":
             return "present"
         case "host":
             return _class_of(f"//{value}")

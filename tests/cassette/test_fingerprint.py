@@ -37,6 +37,7 @@ def test_what_counts() -> None:
         "mcp-param-region": "eu",
         "accept": "application/json, text/event-stream",
         "content-type": "application/json",
+        "authorization": "present",
         "mcp-session-id": "present",
         "last-event-id": "present",
     } == found
