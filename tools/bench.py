@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What mcpmock costs, beside others.")
     parser.add_argument("--rows", default=ROWS, metavar="NAMES", help=f"default: {ROWS}")
     parser.add_argument("--rounds", type=int, help="how often each row has its turn")
-    parser.add_argument("--quick", action="store_true", help="rough figures in less than half a minute")
+    parser.add_argument("--quick", action="store_true", help="rough figures, quickly")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     return parser.parse_args()
 

@@ -26,12 +26,15 @@ import sys
 import termios
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import trio
 
 from .channel import DRAIN, ROOM
 
 READ_SIZE = 1 << 16
+MOST_LOGGED = 2 * ROOM
+"""How many bytes of a server's standard error are held for somebody who does not read."""
 _ASK_AGAIN = 0.0005
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.EBADF, errno.ENOTCONN, errno.EIO}
 
@@ -206,6 +209,14 @@ class Outlet:
             self._held.append(memoryview(data)[written:])
             self.held += len(data) - written
             self._filled.set()
+
+    def log(self, data: bytes) -> None:
+        """The same for what nobody has to read: a server's standard error is no reason to end
+        anything, nor to hold more than MOST_LOGGED bytes.
+        """
+        if self.held < MOST_LOGGED:
+            with suppress(trio.BrokenResourceError):
+                self.put(data)
 
     def end(self) -> None:
         """Closes the descriptor behind what is held."""

@@ -141,6 +141,8 @@ class _Exchange:
             except trio.BrokenResourceError as error:
                 self._gone = "reset"  # also of a body that lasts until the connection ends
                 return self._broken_off(ValueError(str(error)))
+            if self._over:  # the client left in the same moment
+                raise trio.EndOfChannel
             if not data:
                 self._gone = "closed"
             try:

@@ -20,11 +20,12 @@ from collections.abc import Callable, Sequence
 import trio
 
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
 from mcpmock.transports.reception import NO_SESSION, Reception
 
 from .channel import ROOM, MessageChannel, Receive
+from .descriptors import Outlet
 from .http_answers import refusal
 from .http_connection import Connection, Desk, Exchange
 
@@ -44,9 +45,14 @@ class HttpServerChannel(MessageChannel):
     """One conversation: exchanges, each read and written on its own."""
 
     def __init__(
-        self, conversation: int, reception: Reception, closing: Callable[[int], object]
+        self,
+        conversation: int,
+        reception: Reception,
+        closing: Callable[[int], object],
+        stderr: Outlet | None = None,
     ) -> None:
         self.conversation = conversation
+        self._stderr = stderr
         self._reception = reception
         self._closing = closing
         self._closed = False
@@ -72,7 +78,9 @@ class HttpServerChannel(MessageChannel):
         raise trio.EndOfChannel
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        """Never raises: a client that is gone is not the end of a conversation."""
+        """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
+        a server's standard error, so that goes to ours.
+        """
         self._reception.learn(self.conversation, frames)
         batches: dict[int | None, list[Frame]] = {}
         for frame in frames:
@@ -80,6 +88,9 @@ class HttpServerChannel(MessageChannel):
         for number, batch in batches.items():
             if exchange := self._of(number):
                 exchange.send(batch)
+            elif number is None and self._stderr is not None:
+                logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
+                self._stderr.log(b"".join(logged))
 
     def held(self, like: Frame) -> int:
         exchange = self._of(like.exchange)
@@ -125,7 +136,7 @@ class HttpServerChannel(MessageChannel):
 
 class HttpListener(trio.abc.Listener[HttpServerChannel]):
     """Connections come in, conversations come out. `tell` hears of errors that are our own: they
-    cost a connection, never another one.
+    cost a connection, never another one. `stderr` takes what servers write to theirs.
     """
 
     def __init__(
@@ -136,9 +147,11 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         *,
         body_limit: int | None = None,
         tell: Callable[[BaseException], None] = _tell,
+        stderr: Outlet | None = None,
     ) -> None:
         self._desk = Desk(reception, doorkeeper, self._admit, tell, body_limit)
         self._listeners = listeners
+        self._stderr = stderr
         self._closed = False
         self._connections: set[Connection] = set()
         self._channels: dict[int, HttpServerChannel] = {}
@@ -159,6 +172,8 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
     async def run(self) -> None:
         """Serves whoever connects, until it is closed."""
         async with trio.open_nursery() as nursery:
+            if self._stderr is not None:
+                nursery.start_soon(self._stderr.run)
             for listener in self._listeners:
                 nursery.start_soon(self._listen, listener, nursery)
 
@@ -196,6 +211,8 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
                 await channel.aclose()
             for listener in self._listeners:
                 await listener.aclose()
+        if self._stderr is not None:
+            self._stderr.close()
         await trio.lowlevel.checkpoint()
 
     async def _listen(
@@ -217,7 +234,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         if channel is None:
             if not self._is_new(number):
                 return _NO_SESSION_ANY_MORE
-            channel = HttpServerChannel(number, self._desk.reception, self._leave)
+            channel = HttpServerChannel(number, self._desk.reception, self._leave, self._stderr)
             self._channels[number] = channel
             self._new.append(channel)
             self._changed.unpark()

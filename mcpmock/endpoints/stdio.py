@@ -51,7 +51,7 @@ class StdioChannel(MessageChannel):
             if frame.fact is None:
                 continue
             if type(frame.fact) is Stderr:
-                self._log(frame.raw)
+                self._stderr.log(frame.raw)
             elif type(frame.fact) is StreamEnd:
                 self._stdout.end()
 
@@ -86,13 +86,7 @@ class StdioChannel(MessageChannel):
         try:
             await self._stderr.below(ROOM)
         except trio.BrokenResourceError:
-            pass  # as in _log
-
-    def _log(self, data: bytes) -> None:
-        try:
-            self._stderr.put(data)
-        except trio.BrokenResourceError:
-            pass  # nobody reads the server's standard error: no reason to end a session
+            pass  # nobody reads it: no reason to end a session
 
 
 def take_stdio() -> StdioChannel:

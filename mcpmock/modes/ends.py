@@ -23,6 +23,7 @@ import trio
 
 from mcpmock.endpoints.address import Connect, connector, is_loopback, listen
 from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.endpoints.descriptors import Outlet, borrow
 from mcpmock.endpoints.http_client import HttpClientChannel
 from mcpmock.endpoints.http_server import HttpListener, HttpServerChannel
 from mcpmock.endpoints.process import start_process
@@ -100,7 +101,10 @@ class Listening:
         reception = Reception(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
         announce = partial(self.announce, f"http://{host}:{port}{target}", token)
-        async with HttpListener(reception, doorkeeper, sockets, body_limit=body_limit) as listener:
+        stderr = Outlet(borrow(2, os.O_WRONLY))
+        async with HttpListener(
+            reception, doorkeeper, sockets, body_limit=body_limit, stderr=stderr
+        ) as listener:
             yield Front(listener, announce)
 
 

@@ -124,15 +124,17 @@ class Responses:
             self._end(stream)
 
     def end(self) -> None:
-        """The server is gone: what is open ends, without an answer or with an error for it."""
+        """The server is gone: what is still asked gets an error for an answer."""
         for exchange in tuple(self._exchanges.values()):
-            if exchange.streaming:
-                self._end(exchange)
-                continue
             text = "mcpmock: the server ended"
             errors = [error_response(call.id, FAILED, text) for call in exchange.calls]
-            body = errors[0] if len(errors) == 1 else b"[%b]" % b",".join(errors)
-            self.answer(exchange.number, (502, "Bad Gateway"), body)
+            if exchange.streaming:
+                for error in errors:
+                    self._event(exchange, error)
+                self._end(exchange)
+            else:
+                body = errors[0] if len(errors) == 1 else b"[%b]" % b",".join(errors)
+                self.answer(exchange.number, (502, "Bad Gateway"), body)
 
     def route(self, data: bytes) -> None:
         """A message of the server's. A batch whose members belong together stays one."""

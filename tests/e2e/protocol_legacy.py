@@ -1,22 +1,16 @@
-"""The legacy era over Streamable HTTP: sessions, streams, and everything that is wrong with a
-request.  See protocol_suite.py."""
+"""The legacy era over Streamable HTTP: sessions, and everything that is wrong with a request.
+See protocol_suite.py; what is said in streams is in protocol_streams.py."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from .protocol_suite import Talk, call, request, suite
-from .raw_http import Connection, ServerEvent
+from .raw_http import Connection
 
 LISTING = request(1, "tools/list")
 PROMPT = {"name": "greet", "arguments": {"name": "Ada"}}
 legacy = suite("streamable-http")
-
-
-def answer_to(event: ServerEvent, **answer: object) -> dict[str, Any]:
-    """The answer to a question of the server: a result or an error."""
-    return {"jsonrpc": "2.0", "id": json.loads(event.data)["id"], **answer}
 
 
 @legacy
@@ -218,104 +212,3 @@ def notifications_and_stray_answers(talk: Talk) -> None:
     talk.hear(talk.post(request(None, "notifications/roots/list_changed")))
     talk.hear(talk.post(request(None, "notifications/no-such-thing", {"a": 1})))
     talk.hear(talk.post({"jsonrpc": "2.0", "id": 99, "result": {}}))
-
-
-@legacy
-def progress_and_logging(talk: Talk) -> None:
-    talk.begin()
-    talk.hear(talk.post(call(1, "countdown", progress=True, start=3)))
-
-
-@legacy
-def an_old_revision_has_no_prime_event(talk: Talk) -> None:
-    talk.begin("2025-06-18")
-    talk.hear(talk.post(call(1, "countdown", progress=True, start=2)))
-
-
-@legacy
-def two_requests_in_parallel(talk: Talk) -> None:
-    talk.begin()
-    slow = talk.post(call(1, "countdown", progress=True, start=6))
-    talk.hear(slow, upto=3)
-    talk.hear(talk.post(call(2, "add", a=1, b=2)))
-    talk.events(slow, talk.said[0])
-
-
-@legacy
-def a_question_is_answered(talk: Talk) -> None:
-    talk.begin()
-    exchange = talk.post(call(1, "ask_user", text="Who are you?"))
-    question = talk.until(exchange, entry := talk.head(exchange), 1)
-    result = {"action": "accept", "content": {"name": "Ada"}}
-    talk.hear(talk.post(answer_to(question, result=result)))
-    talk.events(exchange, entry)
-
-
-@legacy
-def a_question_is_refused(talk: Talk) -> None:
-    talk.begin()
-    exchange = talk.post(call(1, "ask_model", text="What is it?"))
-    question = talk.until(exchange, entry := talk.head(exchange), 1)
-    talk.hear(talk.post(answer_to(question, error={"code": -1, "message": "no ☃"})))
-    talk.events(exchange, entry)
-
-
-@legacy
-def the_stream_of_a_session(talk: Talk) -> None:
-    talk.begin()
-    stream = talk.send("GET")
-    talk.post(request(1, "ping")).rest()  # the server must have seen the GET before it
-    talk.hear(talk.post(call(2, "touch")))
-    entry = talk.head(stream)
-    while "notifications/resources/updated" not in json.dumps(entry.get("events", [])):
-        assert talk.events(stream, entry, upto=1)
-    talk.hear(talk.send("GET"))
-    talk.send("DELETE").rest()
-    talk.events(stream, entry)
-
-
-@legacy
-def a_client_that_left_comes_back(talk: Talk) -> None:
-    talk.begin()
-    with talk.post(call(1, "countdown", progress=True, start=6)) as exchange:
-        last = talk.hear(exchange, upto=4)[-1].id
-    while (stream := talk.send("GET", last_event_id=last)).status == 409:
-        talk.post(request(2, "ping")).rest()  # the server has not seen it leave yet
-    entry = talk.head(stream)
-    talk.until(stream, entry, 1)
-    # Where the prime event is depends on how much the server said before it saw the client leave.
-    entry["events"] = [event for event in entry["events"] if event["data"] != ""]
-
-
-@legacy
-def a_stream_that_the_server_breaks_off(talk: Talk) -> None:
-    talk.begin()
-    last = talk.hear(talk.post(call(1, "break_off", progress=True, steps=4)))[-1].id
-    stream = talk.send("GET", last_event_id=last)
-    talk.until(stream, talk.head(stream), 1)
-
-
-@legacy
-def an_unknown_last_event_id(talk: Talk) -> None:
-    talk.begin()
-    exchange = talk.send("GET", last_event_id="no-such-event")
-    talk.post(request(1, "ping")).rest()
-    talk.send("DELETE").rest()
-    talk.head(exchange)
-    talk.note(left=exchange.rest().decode())
-
-
-@legacy
-def a_cancelled_call(talk: Talk) -> None:
-    talk.begin()
-    last = 30
-    exchange = talk.post(call(1, "countdown", progress=True, start=last, quiet=True))
-    talk.hear(exchange, upto=3)
-    talk.hear(talk.post(request(None, "notifications/cancelled", {"requestId": 1})))
-    for event in exchange.events():  # some servers answer, others go on to the end and do not
-        message = json.loads(event.data)
-        if message.get("params", {}).get("progress") == last or "id" in message:
-            talk.note(after_all=message)
-            break
-    talk.send("DELETE").rest()
-    talk.note(left=exchange.rest().decode())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .protocol_legacy import answer_to
 from .protocol_sse import Session
+from .protocol_streams import answer_to
 from .protocol_suite import Talk, call, request, suite
 
 odd = suite("odd streamable-http")
 odd_sse = suite("odd sse")
-LOCKED = {"experimental": {"locked": {}}}
+LOCKED: dict[str, object] = {"experimental": {"locked": {}}}
 TOKEN = "Bearer e2e-token-not-a-secret"
 
 

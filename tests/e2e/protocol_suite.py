@@ -9,8 +9,8 @@ the place of another, or behind something, has to give the same transcripts.
         transcript = run(test, url)
 
 The tools are those of the workshop servers (servers/workshop.py).  The tests themselves are in
-protocol_legacy.py, protocol_modern.py and protocol_sse.py; those for servers/oddities.py are in
-protocol_odd.py.
+protocol_legacy.py, protocol_streams.py, protocol_modern.py and protocol_sse.py; those for
+servers/oddities.py are in protocol_odd.py.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,15 +64,20 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
-    from . import protocol_legacy, protocol_modern, protocol_odd, protocol_sse  # noqa: F401
+    from . import (  # noqa: F401
+        protocol_legacy,
+        protocol_modern,
+        protocol_odd,
+        protocol_sse,
+        protocol_streams,
+    )
 
     return _ALL[transport]
 
 
 def run(test: Test, url: str) -> Transcript:
     """The transcript of a test against the server at a URL."""
-    talk = Talk(test.__name__, url)
-    with talk.open:
+    with Talk(test.__name__, url) as talk:
         test(talk)
     return talk.told()
 
@@ -97,14 +102,29 @@ def call(id_: object, tool: str, *, progress: bool = False, **arguments: object)
 
 @dataclass
 class Talk:
-    """One test's conversation: its vocabulary, and what has been said."""
+    """One test's conversation: its vocabulary, and what has been said.
+
+    All connections are closed when the block of its `with` is over.
+    """
 
     name: str
     url: str
-    open: ExitStack = field(default_factory=ExitStack)
     said: Transcript = field(default_factory=list)
     session: str | None = None
     revision: str = REVISION
+    _open: list[Connection] = field(default_factory=list)
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for connection in self._open:
+            connection.close()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -128,7 +148,7 @@ class Talk:
     ) -> Exchange:
         """Send a request and get the answer's head; a header that is None is left out."""
         connection = on or Connection(self.address)
-        self.open.callback(connection.close)
+        self._open.append(connection)
         lines = [("Host", "{}:{}".format(*self.address)), *self._headers(method, body, headers)]
         wire = request_bytes(method, target or self.path, lines, body)
         return Exchange(connection, wire, head_only=method == "HEAD")

@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mcpmock.endpoints.descriptors import Descriptor, Outlet, borrow, own
+from mcpmock.endpoints.descriptors import MOST_LOGGED, Descriptor, Outlet, borrow, own
 
 Ends = Callable[[], AbstractContextManager[tuple[int, int]]]
 pytestmark = pytest.mark.e2e
@@ -228,6 +228,21 @@ async def test_an_outlet_holds_what_is_not_taken() -> None:
             await out.below(1)
         nursery.cancel_scope.cancel()
     source.close()
+
+
+async def test_a_log_that_nobody_reads() -> None:
+    """It is held up to a bound, and what comes behind that is dropped; with its reader gone, all
+    of it.
+    """
+    out, source = outlet()
+    for _ in range(100):
+        out.log(bytes(100_000))
+    assert MOST_LOGGED <= out.held < MOST_LOGGED + 100_000
+
+    source.close()
+    out.close()
+    out.log(b"more")
+    assert 0 == out.held
 
 
 async def test_an_outlet_without_a_reader() -> None:

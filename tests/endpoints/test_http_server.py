@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 
 import pytest
 import trio
@@ -10,6 +12,7 @@ from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.endpoints.address import listen
 from mcpmock.endpoints.channel import ROOM
+from mcpmock.endpoints.descriptors import Outlet, borrow
 from mcpmock.endpoints.http_server import HttpListener, HttpServerChannel
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse, SseMeta
@@ -33,7 +36,7 @@ from tests.endpoints.http_talking import (
     said,
     shown,
 )
-from tests.helpers import INITIALIZE
+from tests.helpers import INITIALIZE, logs
 
 LIMIT = 20.0
 MANY = 500
@@ -417,6 +420,20 @@ async def test_over_sockets(how: str) -> None:
             await gone.aclose()
             assert [how] == shown(await receive())
             await listener.aclose()
+
+
+async def test_standard_error_of_a_server(tmp_path: Path) -> None:
+    """HTTP has no way for it: it goes where the listener was told, or nowhere."""
+    log = tmp_path / "log"
+    reception = Reception(Kind.STREAMABLE_HTTP, "/mcp")
+    with log.open("wb") as file:
+        outlet = Outlet(borrow(file.fileno(), os.O_WRONLY))
+    async with HttpListener(reception, Doorkeeper(8080), [], stderr=outlet):
+        for stderr in (outlet, None):
+            channel = HttpServerChannel(1, reception, lambda _number: None, stderr)
+            channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
+
+    assert b"one\ntwo\n" == log.read_bytes()
 
 
 def test_frames_of_both_ways() -> None:

@@ -257,18 +257,20 @@ def test_delete() -> None:
 
 
 def test_the_server_ends() -> None:
-    """Streams end, requests without an answer are told why, and the session is gone."""
+    """Requests without an answer are told why, streams end, and the session is gone."""
     wire = session("2025-03-26")
     wire.client(get(2, S), post(3, request(1, "a", token=1), S), post(4, batch(LIST, LIST), S))
     wire.client(post(5, request(9, "b"), S))
     wire.server(s2c(progress(1)))
     told = wire.server(exits(1))
 
-    assert [(2, "end"), (3, "end"), (4, "502 application/json")] == told[:3]
+    said = [(x, what) for x, what in told if isinstance(what, str)]
+    assert [(2, "end"), (3, "event 3-2"), (3, "end"), (4, "502 application/json")] == said[:4]
     assert (None, "ProcessExit") == told[-1]
     errors = [json.loads(what) for _, what in told if isinstance(what, bytes)]
-    assert [1, 1] == [one["id"] for one in errors[0]]
-    assert (9, -32000) == (errors[1]["id"], errors[1]["error"]["code"])
+    assert (1, -32000) == (errors[0]["id"], errors[0]["error"]["code"])
+    assert [1, 1] == [one["id"] for one in errors[1]]
+    assert (9, -32000) == (errors[2]["id"], errors[2]["error"]["code"])
     assert (404, -32001, None) == refusal(wire.client(post(2, LIST, S)))
 
 

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 PATHS = {"streamable-http": "/mcp", "sse": "/sse"}
 RETRY = 40
@@ -65,10 +65,10 @@ class Handler(BaseHTTPRequestHandler):
     """The ways to answer."""
 
     protocol_version = "HTTP/1.1"
-    sessions: dict[str, Session] = {}
+    sessions: ClassVar[dict[str, Session]] = {}
     lock = threading.Lock()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base's name
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
     def setup(self) -> None:

@@ -16,14 +16,37 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections import defaultdict
 from typing import Any
 
+import anyio
 import uvicorn
 
 TOPIC = "note://topic"
 PATHS = {"streamable-http": "/mcp", "sse": "/sse"}
 RETRY = 50
 """Milliseconds after which a client is to come back for the rest of a stream."""
+
+
+class Gate:
+    """Where a call waits in its middle until it is let go."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened, self.passed = (anyio.Event() for _ in range(3))
+
+    async def pass_through(self) -> None:
+        """Wait there."""
+        self.reached.set()
+        await self.opened.wait()
+
+    async def open(self) -> None:
+        """Let the call go that is there or will be, and wait until it has said all."""
+        await self.reached.wait()
+        self.opened.set()
+        await self.passed.wait()
+
+
+gates: defaultdict[str, Gate] = defaultdict(Gate)
 
 
 class Events:

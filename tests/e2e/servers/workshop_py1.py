@@ -10,7 +10,7 @@ from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.types import SamplingMessage, TextContent
 from pydantic import AnyUrl, BaseModel
-from workshop import RETRY, TOPIC, Events, serve
+from workshop import RETRY, TOPIC, Events, gates, serve
 
 
 class Store(Events, EventStore):
@@ -47,6 +47,31 @@ async def countdown(start: int, ctx: Context, quiet: bool = False) -> str:
             await ctx.info(f"{start - step} to go")
         await anyio.sleep(0.02)
     return "lift-off"
+
+
+@server.tool()
+async def hold(gate: str, ctx: Context) -> str:
+    """Report progress twice, wait until somebody lets go, and report it twice again."""
+    for step in range(1, 5):
+        if step == 3:
+            await gates[gate].pass_through()
+        await ctx.report_progress(step, 4)
+    gates[gate].passed.set()
+    return "held"
+
+
+@server.tool()
+async def held(gate: str) -> str:
+    """Wait until a call holds there."""
+    await gates[gate].reached.wait()
+    return "it holds"
+
+
+@server.tool()
+async def let_go(gate: str) -> str:
+    """Let the call go that holds there, and wait for its end."""
+    await gates[gate].open()
+    return "it is gone"
 
 
 @server.tool()

@@ -54,14 +54,42 @@ class Events {
   }
 }
 
+/** Where a call waits in its middle until it is let go; see Gate in workshop.py. */
+class Gate {
+  reached = this.#signal();
+  opened = this.#signal();
+  passed = this.#signal();
+
+  #signal() {
+    let set;
+    const came = new Promise((resolve) => (set = resolve));
+    return { came, set };
+  }
+
+  async passThrough() {
+    this.reached.set();
+    await this.opened.came;
+  }
+
+  async open() {
+    await this.reached.came;
+    this.opened.set();
+    await this.passed.came;
+  }
+}
+const gates = new Map();
+const gateOf = (name) => gates.get(name) ?? gates.set(name, new Gate()).get(name);
+
+/** Report progress of a call to whoever wants it. */
+async function report(ctx, progress, total, message) {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  const params = { progressToken, progress, total, message };
+  await ctx.mcpReq.notify({ method: 'notifications/progress', params });
+}
+
 /** Tools that talk while they work. */
 function addTalkers(server) {
-  const report = async (ctx, progress, total, message) => {
-    const progressToken = ctx.mcpReq._meta?.progressToken;
-    if (progressToken === undefined) return;
-    const params = { progressToken, progress, total, message };
-    await ctx.mcpReq.notify({ method: 'notifications/progress', params });
-  };
   server.registerTool(
     'countdown',
     {
@@ -95,6 +123,27 @@ function addTalkers(server) {
       return text(`${steps} steps`);
     },
   );
+}
+
+/** A tool that waits in its middle, and those that wait for it. */
+function addHolders(server) {
+  const inputSchema = z.object({ gate: z.string() });
+  server.registerTool('hold', { inputSchema }, async ({ gate }, ctx) => {
+    for (let step = 1; step <= 4; step++) {
+      if (step === 3) await gateOf(gate).passThrough();
+      await report(ctx, step, 4);
+    }
+    gateOf(gate).passed.set();
+    return text('held');
+  });
+  server.registerTool('held', { inputSchema }, async ({ gate }) => {
+    await gateOf(gate).reached.came;
+    return text('it holds');
+  });
+  server.registerTool('let_go', { inputSchema }, async ({ gate }) => {
+    await gateOf(gate).open();
+    return text('it is gone');
+  });
 }
 
 /** Tools that ask as the legacy era does: on the stream of the call, and (roots) on the session's. */
@@ -167,6 +216,7 @@ function workshop(touched) {
     return text('touched');
   });
   addTalkers(server);
+  addHolders(server);
   addAskers(server);
   addConsult(server);
   server.registerResource('topic', TOPIC, { mimeType: 'text/plain' }, async () => ({
