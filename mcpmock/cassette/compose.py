@@ -99,8 +99,8 @@ class _Composer:
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, Cue, Exchange]] = attrs.field(factory=list)
     """Ends of streams with a call open: how they are played if it was never answered."""
-    _tellers: dict[tuple[int, str | None], int] = attrs.field(factory=dict)
-    """The call that a session's last message of each method belonged to, if it named none."""
+    _unowned: dict[tuple[int, str], int] = attrs.field(factory=dict)
+    """What a session's last notification of each method waited for that belonged to no call."""
     _streams: dict[str, int] = attrs.field(factory=dict)
     _session_ids: set[str] = attrs.field(factory=set)
     _times: dict[int, int] = attrs.field(factory=dict)
@@ -147,10 +147,11 @@ class _Composer:
         wants_latest = self.strict or not (causes or of_exchange or is_body or _is_alone(step))
         if wants_latest and step.event.s in self._latest:
             causes = {self._latest[step.event.s]}
+        before = self._in_line(step, causes, owned=bool(found.calls))
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(found.calls)
-        overlaps = self._overlaps(calls) if found.answers and not self.strict else ()
+        overlaps = self._overlaps(calls) if found.answers and not self.strict else before
         if exchange is not None and exchange.left is not None:
             overlaps = (*overlaps, NEVER)  # a live client that leaves there too has the time to
         self._answered.update(calls if found.answers else ())
@@ -198,6 +199,21 @@ class _Composer:
             self._streams,
             frozenset(self._session_ids),
         )
+
+    def _in_line(self, step: Step, causes: set[int], *, owned: bool) -> tuple[int, ...]:
+        """What a notification of a call has to give time to: one before it, of the same method,
+        that waits for something else. Log lines of one long call look so, when others begin and end
+        meanwhile.
+        """
+        content = step.frame.content
+        if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
+            return ()
+        key = step.event.s, content.method
+        if not owned:
+            self._unowned[key] = max(causes, default=NEVER)
+            return ()
+        event = self._unowned.get(key, NEVER)
+        return () if event <= min(causes, default=event) else (event,)
 
     def _exchange_of(self, frame: Frame) -> Exchange | None:
         """The exchange that carries a server frame. One whose request was not recorded cannot be
@@ -289,7 +305,7 @@ class _Composer:
         self, note: Note, message: Content, step: Step, exchange: Exchange | None
     ) -> int | None:
         """The client's call that a server message belongs to: its own, else that on whose stream it
-        came, else the only one that is open, or that was when the last one like it came.
+        came, else the only one that is open.
         """
         posted = () if exchange is None else exchange.calls
         if isinstance(message, Response) and message.id is not None:
@@ -306,10 +322,7 @@ class _Composer:
         if named or not isinstance(message, Request | Notification | Opaque | Stderr):
             return None
         open_calls = [call.index for call in self._session(step).open_calls(C2S)]
-        if len(open_calls) == 1:
-            self._tellers[step.event.s, note.method] = open_calls[0]
-        teller = self._tellers.get((step.event.s, note.method))
-        return teller if teller in open_calls else None
+        return open_calls[0] if len(open_calls) == 1 else None
 
     def _reply(self, call: Call, index: int) -> None:
         """The client answered a request of the server."""

@@ -63,6 +63,11 @@ class Exchange:
         """Bytes of the answer that the client has not taken yet."""
         return self._connection.out.held
 
+    @property
+    def unread(self) -> int:
+        """The same and what it has not read yet."""
+        return self.held or self._connection.unread()
+
     async def below(self, bound: int) -> None:
         await self._connection.out.below(bound)
 
@@ -142,6 +147,10 @@ class Connection:
         finally:
             self._leave()
             await trio.aclose_forcefully(self._stream)
+
+    def unread(self) -> int:
+        """Bytes of what was written that the client has not read."""
+        return self._wire.unread()
 
     def close(self) -> None:
         """Ends `run` at once."""

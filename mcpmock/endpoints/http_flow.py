@@ -16,6 +16,7 @@ import trio
 from mcpmock.protocol.messages import Frame
 
 from .channel import Deliver
+from .unread import unread
 
 READ_SIZE = 1 << 16
 """The most that is taken from a connection in one go."""
@@ -110,6 +111,10 @@ class Wire:
             self._reading.cancel()
         else:
             trio.lowlevel.notify_closing(self._socket)
+
+    def unread(self) -> int:
+        """Bytes that the reader at the other end has not read yet, as far as anybody can tell."""
+        return 0 if self._lowest is None else unread(self._lowest)
 
     def write_now(self, data: bytes) -> int:
         """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none

@@ -22,15 +22,16 @@ import trio
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
-from mcpmock.transports.reception import NO_SESSION, Reception
+from mcpmock.transports.reception import NO_SESSION, Kind, Reception
 
-from .channel import ROOM, MessageChannel, Receive
+from .channel import DRAIN, ROOM, MessageChannel, Receive
 from .descriptors import Outlet
 from .http_answers import refusal
 from .http_connection import Connection, Desk, Exchange
 
 _TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _BACK_OFF = 0.05
+_ASK_AGAIN = 0.001
 _NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
 
 
@@ -105,6 +106,16 @@ class HttpServerChannel(MessageChannel):
         await trio.lowlevel.checkpoint()
         for exchange in list(self._exchanges.values()):
             await exchange.below(1)
+
+    async def drained(self) -> None:
+        """Over HTTP+SSE all of a session comes on one stream; elsewhere what is read together on
+        one connection belongs together, and clients must not wait for each other.
+        """
+        if self._reception.kind is Kind.SSE:
+            with trio.move_on_after(DRAIN):
+                # Nobody tells when: the kernel has to be asked again.
+                while any(exchange.unread for exchange in self._exchanges.values()):  # noqa: ASYNC110
+                    await trio.sleep(_ASK_AGAIN)
 
     async def aclose(self) -> None:
         """Ends what is open, and with that the connections that carry it."""

@@ -90,15 +90,23 @@ def test_notifications_overlap_nothing() -> None:
         ([c(request(1, "a")), c(INITIALIZED), s(b"banner")], [[0]]),
         ([c(request(1, "a")), c(INITIALIZED), ("stderr", "x")], [[0]]),
         ([c(request(1, "a")), c(INITIALIZED), s(request(0, "roots/list"))], [[0]]),
-        ([c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG)], [[0], [0]]),
         ([c(request(1, "a")), ("end", {"d": "s2c"}), ("end", {"exit": 7})], [[0], [0]]),
     ],
 )
 def test_causes_of_what_answers_nothing(events: list[Line], expected: list[list[int]]) -> None:
-    """What answers nothing waits for the one open request, or that of the last one like it, else
-    for the latest client message.
-    """
+    """What answers nothing waits for the one open request, else for the latest client message."""
     assert expected == causes(*events)
+
+
+def test_log_lines_of_a_long_call() -> None:
+    """One that might be another call's holds up those behind it, as long as that makes sense."""
+    found = cues(
+        c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG), s(response(2)), s(LOG),
+        s(response(1)), c(request(3, "c")), s(LOG),
+    )  # fmt: skip
+
+    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(cue.causes) for cue in found]
+    assert [(), (), (), (2,), (2,), ()] == [cue.overlaps for cue in found]
 
 
 def test_progress_has_the_owner_of_its_token() -> None:

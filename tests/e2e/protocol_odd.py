@@ -114,6 +114,21 @@ def two_of_them_side_by_side(talk: Talk) -> None:
 
 
 @odd
+def the_stream_of_a_session_is_cut_at_every_event(talk: Talk) -> None:
+    talk.begin()
+    last = None
+    for at in range(4):
+        stream = talk.send("GET", last_event_id=last)
+        entry = talk.head(stream)
+        for number in range(at):
+            talk.post(call(f"{at}.{number}", "tell", what=f"heard {at}.{number}")).rest()
+        with stream:
+            for event in talk.events(stream, entry, upto=at + (at > 0)):
+                last = event.id
+        talk.post(call(at, "tell", what=f"missed {at}")).rest()
+
+
+@odd
 def events_spelled_in_every_way(talk: Talk) -> None:
     talk.begin()
     talk.hear(talk.post(call(1, "spelled")))

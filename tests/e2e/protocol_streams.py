@@ -95,14 +95,14 @@ def rest(talk: Talk, stream: Exchange, entry: dict[str, Any], id_: object) -> No
 
 
 def hold(talk: Talk, number: int) -> Exchange:
-    """A call of two events and four, that holds in its middle until somebody lets it go: servers
-    themselves lose what they say while they give a client what it has missed."""
+    """A call with progress twice, and twice again once somebody lets it go: servers themselves lose
+    what they say while they give a client what it has missed."""
     return talk.post(call(number, "hold", progress=True, gate=f"{talk.name} {number}"))
 
 
-def ask(talk: Talk, what: str, number: int) -> None:
-    """Wait until a call holds, or let it go."""
-    talk.post(call(f"{what} {number}", what, gate=f"{talk.name} {number}")).rest()
+def let_go(talk: Talk, number: int) -> None:
+    """Let a call go that holds, and wait until it has said all."""
+    talk.post(call(f"let go {number}", "let_go", gate=f"{talk.name} {number}")).rest()
 
 
 @streams
@@ -111,10 +111,10 @@ def a_stream_is_cut_at_every_event(talk: Talk) -> None:
     for at in range(1, 6):
         stream = hold(talk, at)
         if at > 3:
-            ask(talk, "let_go", at)
+            let_go(talk, at)
         last = leave(talk, stream, at)
         if at <= 3:
-            ask(talk, "let_go", at)
+            let_go(talk, at)
         rest(talk, come_back(talk, last), talk.said[-1], at)
 
 
@@ -122,27 +122,11 @@ def a_stream_is_cut_at_every_event(talk: Talk) -> None:
 def two_streams_are_cut(talk: Talk) -> None:
     talk.begin()
     lasts = {number: leave(talk, hold(talk, number), 2) for number in (1, 2)}
-    back = {}
-    for number, last in reversed(lasts.items()):
-        ask(talk, "held", number)
-        back[number] = come_back(talk, last)
-    talk.post(request("both are back", "ping")).rest()
+    for number in (2, 1):
+        let_go(talk, number)
+    back = {number: come_back(talk, last) for number, last in lasts.items()}
     for number, stream in back.items():
-        ask(talk, "let_go", number)
         rest(talk, stream, talk.said[number - 1], number)
-
-
-@streams
-def the_stream_of_a_session_is_cut(talk: Talk) -> None:
-    talk.begin()
-    with talk.send("GET") as stream:
-        talk.post(request(1, "ping")).rest()
-        talk.hear(talk.post(call(2, "touch")))
-        entry = talk.head(stream)
-        while not (heard := talk.events(stream, entry, upto=1))[0].data:
-            pass
-    talk.hear(talk.post(call(3, "touch")))
-    talk.events(come_back(talk, heard[0].id), entry, upto=1)
 
 
 @streams

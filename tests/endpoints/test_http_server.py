@@ -11,8 +11,9 @@ import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.endpoints.address import listen
-from mcpmock.endpoints.channel import ROOM
+from mcpmock.endpoints.channel import DRAIN, ROOM
 from mcpmock.endpoints.descriptors import Outlet, borrow
+from mcpmock.endpoints.http_flow import Inbox
 from mcpmock.endpoints.http_server import HttpListener, HttpServerChannel
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse, SseMeta
@@ -420,6 +421,37 @@ async def test_over_sockets(how: str) -> None:
             await gone.aclose()
             assert [how] == shown(await receive())
             await listener.aclose()
+
+
+class Slow:
+    """An exchange whose client reads a byte each time that somebody looks."""
+
+    number, whole, leave = 1, True, None
+    inbox = Inbox()
+
+    def __init__(self, unread: int) -> None:
+        self._unread = unread
+
+    @property
+    def unread(self) -> int:
+        self._unread = max(0, self._unread - 1)
+        return self._unread
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "expected"),
+    [(Kind.SSE, 4, 0.003), (Kind.SSE, 10**6, DRAIN), (Kind.STREAMABLE_HTTP, 4, 0.0)],
+)
+async def test_waiting_for_the_reader(
+    autojump_clock: MockClock, kind: Kind, held: int, expected: float
+) -> None:
+    """Where all comes on one stream, until it was read, and not for ever."""
+    channel = HttpServerChannel(1, Reception(kind, "/mcp"), lambda _number: None)
+    channel.open(Slow(held))  # type: ignore[arg-type]
+    began = trio.current_time()
+    await channel.drained()
+
+    assert expected == round(trio.current_time() - began, 6)
 
 
 async def test_standard_error_of_a_server(tmp_path: Path) -> None:

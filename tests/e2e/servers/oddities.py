@@ -11,11 +11,10 @@ is the tool's affair: see `Http` and `Sse`.
 from __future__ import annotations
 
 import json
-import queue
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -41,10 +40,46 @@ def welcome(message: Message) -> Message:
     return {"jsonrpc": "2.0", "id": message["id"], "result": said}
 
 
-class Session:
-    """What is known of a session: how often a tool was called, and what a stream still has to say.
+class Standing:
+    """What goes out on the GET stream, or with HTTP+SSE on the only one: all of it is kept, and
+    whoever listens last gets it.
+    """
 
-    `standing` is what goes out on the GET stream, or with HTTP+SSE on the only one.
+    def __init__(self) -> None:
+        self._said: list[bytes] = []
+        self._ended = False
+        self._listener = object()
+        self._changed = threading.Condition()
+
+    def say(self, message: Message) -> None:
+        with self._changed:
+            self._said.append(event(message))
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def listen(self, heard: int = 0) -> Iterator[tuple[int, bytes]]:
+        """What comes behind so much, with its number, until the end or somebody else listens."""
+        mine = self._listener = object()
+        with self._changed:
+            self._changed.notify_all()
+        while data := self._next(heard, mine):
+            heard += 1
+            yield heard, data
+
+    def _next(self, heard: int, mine: object) -> bytes | None:
+        with self._changed:
+            while len(self._said) == heard and not self._ended and self._listener is mine:
+                self._changed.wait()
+            return self._said[heard] if len(self._said) > heard and self._listener is mine else None
+
+
+class Session:
+    """What is known of a session: how often a tool was called, what a stream still has to say, who
+    waits for whom.
     """
 
     def __init__(self, number: int) -> None:
@@ -53,7 +88,7 @@ class Session:
         self.calls: dict[str, int] = {}
         self.polls: list[tuple[object, int]] = []
         self.answers: dict[object, threading.Event] = {}
-        self.standing: queue.Queue[bytes | None] = queue.Queue()
+        self.standing = Standing()
 
     def turn(self, tool: str) -> int:
         """How often it was called, this time included."""
@@ -151,17 +186,17 @@ class Http(Handler):
             self.whole(b'{"resource": "mine"}')
         elif (session := self.session()) is None:
             pass
-        elif last := self.headers["Last-Event-ID"]:
+        elif (last := self.headers["Last-Event-ID"]) and not last.startswith("standing-"):
             self.go_on(session, last)
         else:
             self.stream()
-            while (block := session.standing.get()) is not None:
-                self.block(block)
+            for number, block in session.standing.listen(int((last or "-0").partition("-")[2])):
+                self.block(b"id: standing-%d\n%b" % (number, block))
             self.over()
 
     def do_DELETE(self) -> None:
         if session := self.session():
-            session.standing.put(None)
+            session.standing.end()
             del self.sessions[session.id]
             self.whole(b"", 204)
 
@@ -223,14 +258,21 @@ class Http(Handler):
 
     def tool_also(self, session: Session, id_: object) -> None:
         """Two answers, the second one on the stream of the session."""
-        session.standing.put(event(result(id_, "second")))
+        session.standing.say(result(id_, "second"))
         self.json(result(id_, "first"))
 
     def tool_elsewhere(self, session: Session, id_: object) -> None:
         """The answer is on the stream of the session, and the stream of the call ends without."""
-        session.standing.put(event(result(id_, "here")))
+        session.standing.say(result(id_, "here"))
         self.stream()
         self.over()
+
+    def tool_tell(self, session: Session, id_: object, what: str) -> None:
+        """Something for the stream of the session."""
+        params = {"level": "info", "data": what}
+        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
+        session.standing.say(note)
+        self.json(result(id_, "told"))
 
     def tool_never(self, session: Session, id_: object) -> None:
         """No answer: not even a body."""
@@ -286,7 +328,7 @@ class Sse(Handler):
         session = self.opened()
         self.stream()
         self.block(f"event: endpoint\ndata: /messages?session_id={session.id}\n\n".encode())
-        while (block := session.standing.get()) is not None:
+        for _, block in session.standing.listen():
             self.block(block)
         self.over()
 
@@ -294,7 +336,7 @@ class Sse(Handler):
         message = self.body()
         session = self.sessions[self.path.partition("=")[2]]
         if message.get("method") == "initialize":
-            session.standing.put(event(welcome(message)))
+            session.standing.say(welcome(message))
             self.accepted()
         elif message.get("method") == "tools/call":
             tool: Callable[..., None] = getattr(self, f"tool_{message['params']['name']}")
@@ -307,14 +349,14 @@ class Sse(Handler):
     def tool_early(self, session: Session, id_: object) -> None:
         """The answer comes ahead of the 202, which waits for the next message."""
         waiting = session.answers[id_] = threading.Event()
-        session.standing.put(event(result(id_, "early")))
+        session.standing.say(result(id_, "early"))
         waiting.wait()
         self.accepted()
 
     def tool_twice(self, session: Session, id_: object) -> None:
         """Two answers."""
-        session.standing.put(event(result(id_, "first")))
-        session.standing.put(event(result(id_, "second")))
+        session.standing.say(result(id_, "first"))
+        session.standing.say(result(id_, "second"))
         self.accepted()
 
     def tool_refused(self, session: Session, id_: object) -> None:
@@ -324,7 +366,7 @@ class Sse(Handler):
     def tool_last(self, session: Session, id_: object) -> None:
         """The stream ends in the middle of everything."""
         self.accepted()
-        session.standing.put(None)
+        session.standing.end()
 
 
 def main(transport: str) -> None:

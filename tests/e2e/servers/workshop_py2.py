@@ -71,13 +71,6 @@ async def hold(gate: str, ctx: Context) -> str:
 
 
 @server.tool()
-async def held(gate: str) -> str:
-    """Wait until a call holds there."""
-    await gates[gate].reached.wait()
-    return "it holds"
-
-
-@server.tool()
 async def let_go(gate: str) -> str:
     """Let the call go that holds there, and wait for its end."""
     await gates[gate].open()

@@ -125,7 +125,7 @@ function addTalkers(server) {
   );
 }
 
-/** A tool that waits in its middle, and those that wait for it. */
+/** A tool that waits in its middle, and one that lets it go. */
 function addHolders(server) {
   const inputSchema = z.object({ gate: z.string() });
   server.registerTool('hold', { inputSchema }, async ({ gate }, ctx) => {
@@ -135,10 +135,6 @@ function addHolders(server) {
     }
     gateOf(gate).passed.set();
     return text('held');
-  });
-  server.registerTool('held', { inputSchema }, async ({ gate }) => {
-    await gateOf(gate).reached.came;
-    return text('it holds');
   });
   server.registerTool('let_go', { inputSchema }, async ({ gate }) => {
     await gateOf(gate).open();
