@@ -182,7 +182,7 @@ class Driver(Stage):
         self._replies = [(at, frame) for at, frame in self._replies if at > now]
         out = [*due, *self._lines(now)]
         for frame in out:
-            self._note(frame, now)
+            self._note(frame)
         if out:
             self._last = now
             yield Send(out)
@@ -263,7 +263,7 @@ class Driver(Stage):
             raw = fill(raw, self._bindings)
         return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
 
-    def _note(self, frame: Frame, now: float) -> None:
+    def _note(self, frame: Frame) -> None:
         for message in parse_items(frame.raw) if frame.fact is None else ():
             self._session.note(C2S, message, self._calls)
             if isinstance(message, Request):
