@@ -13,7 +13,7 @@ from .terminal import common, say
 from .upstream import server_of, server_options
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FILE", help="Record what comes of it.")
 @click.option(
