@@ -105,10 +105,11 @@ def part_of(episode: Episode) -> Part:
         frame = event.frame
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue
+        bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
         if frame.direction is C2S:
-            reader.client(frame, event.t, event.n)
+            reader.client(bare, event.t, event.n)
         elif frame.fact is None:
-            reader.server(frame, event.t)
+            reader.server(bare, event.t)
     return reader.part(episode.events[0].s if episode.events else 1)
 
 

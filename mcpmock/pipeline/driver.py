@@ -86,8 +86,9 @@ class Driver(Stage):
         self._want()
 
     def begin(self, now: float) -> Iterable[Action]:
+        """Nothing is said yet: the stages behind have not begun."""
         self._last = now
-        return self._go_on(now)
+        return (Wake(now),)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is C2S:
