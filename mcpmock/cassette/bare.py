@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mcpmock.protocol.exchanges import Answering, flatten
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.exchanges import Answering, cancel, flatten
+from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
 
 from .model import Cassette, Event, Take, event_line
 from .resumed import resumed
@@ -53,12 +53,22 @@ def _messages(events: Sequence[Event]) -> Iterator[Event]:
         if frame is None or event.x is None:
             yield from [] if event.d is not None else [event]
         elif frame.direction is C2S:
-            raw = flatten(frame.raw) if frame.fact is None else b""
-            yield from [_bare_event(event, frame, raw)] if raw.strip() else []
+            for raw in _said(frame, answers.get(event.x)):
+                yield _bare_event(event, frame, raw)
         else:
             answering = answers.setdefault(event.x, Answering(None))
             for said in answering.hear(frame):
                 yield _bare_event(event, frame, said.raw)
+
+
+def _said(frame: Frame, answering: Answering | None) -> list[bytes]:
+    """What a client said with a frame. In the era without sessions it cancels by leaving."""
+    if frame.fact is None:
+        raw = flatten(frame.raw)
+        return [raw] if raw.strip() else []
+    if not isinstance(frame.fact, ExchangeEnd) or answering is None or not answering.modern:
+        return []
+    return [cancel(id_) for id_ in answering.open]
 
 
 def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:

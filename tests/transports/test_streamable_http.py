@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, Request, parse
+from mcpmock.protocol.revisions import is_modern, speaks_modern
 from mcpmock.transports.streamable_http import (
     from_field,
-    is_modern,
     mismatch,
-    speaks_modern,
     standard_headers,
     to_field,
 )
