@@ -1,5 +1,6 @@
-"""The client's half of every shipped cassette against a replay of it, over each transport: the round
-trip `record(drive(c) against replay(c)) == c`, with real processes and sockets."""
+"""The client's half of every shipped cassette against a replay of it, over each transport: the
+round trip `record(drive(c) against replay(c)) == c`, with real processes and sockets.
+"""
 
 from __future__ import annotations
 
