@@ -162,7 +162,7 @@ def test_what_is_no_message_stays_noise() -> None:
 )
 def test_a_client_that_left(asked: bytes, transport: str, expected: list[bytes]) -> None:
     """In the era without sessions that is a cancel; over HTTP+SSE answers come elsewhere."""
-    header = JSON_HEADER.replace(b"stdio", transport.encode())
+    header = JSON_HEADER.replace(b"streamable-http", transport.encode())
     left = [*opens(1), ends(1, "closed", C2S)]
     recorded = over_http(in_session(1, post(1, asked), left), header=header)
 
