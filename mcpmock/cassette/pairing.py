@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 Pairs = list[tuple[_T, _T]]
 _MOST_TRIED = 40
 """How many on each side are tried each with each; longer rows are paired in order."""
-_MOST_ALIGNED = 500
+_MOST_ALIGNED = 200
 _MOST_COMMON = 50
 """A call that this many conversations make says nothing of which is which."""
 

@@ -23,7 +23,7 @@ from .variables import same
 
 _DEEPEST = 100
 """Deeper values are the same or not, and no more is said."""
-_MOST_ALIGNED = 400
+_MOST_ALIGNED = 200
 """Longer lists are compared place by place, where they differ at all."""
 
 

@@ -22,6 +22,7 @@ from .terminal import printable, printable_lines, say
 _COMMANDS = {
     "check": "files",
     "demo": "demo",
+    "diff": "diff",
     "fmt": "files",
     "proxy": "proxy",
     "record": "record",
