@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from .judgement import ABSENT, Change, Item, Path
+from .sayings import LISTS
 from .schema_changes import INPUT, OUTPUT, schema_changes
 from .value_changes import Measure, edits
 
@@ -25,26 +26,23 @@ Member = Callable[[Any, Any, Path, Measure], Iterator[Change]]
 
 @attrs.frozen
 class Catalog:
-    """A list that a server gives: under which member, by what its members are named, and the rules
-    for one more and one less.
+    """A list that a server gives: by what its members are named, and the rules for one less and one
+    more.
     """
 
-    member: str
     name: str
     removed: str
     added: str
 
 
 CATALOGS = {
-    "tools/list": Catalog("tools", "name", "tool-removed", "tool-added"),
-    "prompts/list": Catalog("prompts", "name", "prompt-removed", "prompt-added"),
-    "resources/list": Catalog("resources", "uri", "resource-removed", "resource-added"),
-    "resources/templates/list": Catalog(
-        "resourceTemplates", "uriTemplate", "resource-removed", "resource-added"
-    ),
+    "tools/list": Catalog("name", "tool-removed", "tool-added"),
+    "prompts/list": Catalog("name", "prompt-removed", "prompt-added"),
+    "resources/list": Catalog("uri", "resource-removed", "resource-added"),
+    "resources/templates/list": Catalog("uriTemplate", "resource-removed", "resource-added"),
 }
 """By method."""
-_ARGUMENTS = Catalog("arguments", "name", "argument-removed", "argument-added")
+_ARGUMENTS = Catalog("name", "argument-removed", "argument-added")
 HANDSHAKES = {"initialize", "server/discover"}
 
 
@@ -52,13 +50,13 @@ def catalog_changes(
     method: str, old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
 ) -> Iterator[Change]:
     """What changed in the result of a list method."""
-    catalog = CATALOGS[method]
-    one, other = old.get(catalog.member), new.get(catalog.member)
+    catalog, member = CATALOGS[method], LISTS[method]
+    one, other = old.get(member), new.get(member)
     if isinstance(one, list) and isinstance(other, list):
-        inside = (*path, catalog.member)
+        inside = (*path, member)
         yield from _members(one, other, inside, catalog, _compared, measure)
-        old = {name: value for name, value in old.items() if name != catalog.member}
-        new = {name: value for name, value in new.items() if name != catalog.member}
+        old = {name: value for name, value in old.items() if name != member}
+        new = {name: value for name, value in new.items() if name != member}
     yield from _metadata(old, new, path, measure)
 
 

@@ -9,7 +9,7 @@ open belongs to it by guess. `pairing` holds conversations against each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 
 import attrs
@@ -17,7 +17,6 @@ from msgspec import UNSET
 
 from mcpmock.protocol.messages import (
     C2S,
-    Direction,
     Frame,
     HttpResponse,
     Message,
@@ -33,68 +32,17 @@ from mcpmock.protocol.session import CANCELLED, Note, Session
 
 from .bare import bare
 from .judgement import Where
-from .leeway import Label
-from .masks import Document, document_of, key_of
 from .model import Cassette, Event, Take
+from .sayings import Said, Saying, swept
 
-_NAMES = {
-    "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
-    "resources/subscribe": "uri", "resources/unsubscribe": "uri",
-}  # fmt: skip
 _KILLED = {1, 2, 9, 15}
 """Signals that say more of who sent them than of the server."""
 _SHELL_SIGNAL = 128
-Said = Request | Notification | Response | Opaque
 Count = Callable[[int], None]
 """Is told how many events were read, now and then."""
 _EVERY = 1000
 _Stream = tuple[int | None, int | None]
 """A caller, and the exchange on which it is answered, None where there is one stream for all."""
-
-
-@attrs.define(eq=False)
-class Saying:
-    """One message. Of a request also what was answered and what came within it."""
-
-    where: Where
-    rank: int
-    """Its place among all messages of the conversation."""
-    direction: Direction
-    message: Said
-    raw: bytes
-    method: str
-    """Its own, or the one it answers; empty for what is no message."""
-    sure: bool = False
-    """Whether it surely belongs to its call."""
-    exchange: int | None = None
-    answers: list[Saying] = attrs.field(factory=list)
-    within: list[Saying] = attrs.field(factory=list)
-    _document: Document | None = None
-    _key: bytes | None = None
-
-    @property
-    def document(self) -> Document:
-        """What counts of it; read at the first look."""
-        if self._document is None:
-            if isinstance(self.message, Opaque):
-                self._document = {"text": self.raw.decode("utf-8", "backslashreplace")}
-            else:
-                self._document = document_of(self.message, self.method)
-        return self._document
-
-    @property
-    def key(self) -> bytes:
-        """Equal for sayings of one kind and method that say the same."""
-        if self._key is None:
-            self._key = key_of(self.document)
-        return self._key
-
-    @property
-    def label(self) -> Label:
-        """The method and, of what names something, the name."""
-        params = self.document.get("params")
-        name = params.get(_NAMES.get(self.method, "")) if isinstance(params, dict) else None
-        return self.method, name if isinstance(name, str) else ""
 
 
 @attrs.define(eq=False)
@@ -144,7 +92,8 @@ def conversations(
         for s, verb, x, status in _statuses(take):
             if s in readers:
                 readers[s].conversation.statuses[x] = verb, status
-        found += [reader.conversation for reader in readers.values()]
+        left = {event.x for event in take.events if event.end is not UNSET and event.d == "c2s"}
+        found += [reader.finish(left) for reader in readers.values()]
     return found
 
 
@@ -185,6 +134,14 @@ class _Reader:
         for message, raw in _messages(frame):
             self._rank += 1
             self._message(event, frame, message, raw)
+
+    def finish(self, left: Collection[int | None]) -> Conversation:
+        """The conversation; `left` are the exchanges that the client ended."""
+        for call in self.conversation.calls:
+            gone = call.exchange is not None and call.exchange in left
+            call.given_up = call.given_up or (gone and not call.answers)
+        self.conversation.calls = swept(self.conversation.calls)
+        return self.conversation
 
     def _fact(self, event: Event, frame: Frame) -> None:
         if isinstance(frame.fact, StreamEnd) and frame.direction is C2S:
@@ -230,6 +187,7 @@ class _Reader:
                 owner = None if isinstance(message, Request) else owner
                 self._place(saying, caller, owner)
                 if saying.method == CANCELLED and owner is not None:
+                    owner.given_up = True
                     self._close(caller, note, owner)
 
     def _place(self, saying: Saying, caller: int | None, owner: Saying | None) -> None:

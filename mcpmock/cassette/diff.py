@@ -20,7 +20,7 @@ import attrs
 from mcpmock.protocol.messages import Response
 
 from .answer_changes import answer_changes
-from .conversations import Conversation, Saying, conversations
+from .conversations import Conversation, conversations
 from .findings import Findings
 from .judgement import ABSENT, Change, Difference, Verdict
 from .leeway import Label, Rules
@@ -29,6 +29,7 @@ from .message_changes import Counterparts, Messages
 from .model import Cassette
 from .pairing import Pairs, pair_calls, pair_conversations
 from .redact import PLACEHOLDER
+from .sayings import Saying
 from .value_changes import edits
 
 __all__ = ["Comparison", "Difference", "Progress", "Rules", "Verdict", "compare"]
@@ -174,7 +175,9 @@ class _Comparer:
         return same
 
     def _unanswered(self, old: Saying, new: Saying, label: Label) -> bool:
-        """Whether there are as many answers as there were."""
+        """Whether there are as many answers as there were, where the client waited for them."""
+        if old.given_up or new.given_up:
+            return len(old.answers) == len(new.answers)
         for answer in old.answers[len(new.answers) :]:
             measure = self.findings.measure(answer, None, label, Namings())
             told = next(iter(answer.document.values()))

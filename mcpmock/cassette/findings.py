@@ -12,10 +12,10 @@ from typing import Any
 
 import attrs
 
-from .conversations import Saying
 from .judgement import ABSENT, RULES, Change, Difference, Verdict, Where, spelled
 from .leeway import Label, Leeway, Rules
 from .masks import Namings, text_of
+from .sayings import Saying
 from .value_changes import Measure
 
 MOST = 10_000

@@ -16,13 +16,14 @@ import attrs
 from mcpmock.protocol.messages import C2S, S2C, Notification, Request
 from mcpmock.protocol.session import CANCELLED
 
-from .conversations import Conversation, Saying
+from .conversations import Conversation
 from .findings import Findings
 from .judgement import ABSENT, Change
 from .leeway import Label
 from .masks import Document, Namings
 from .pairing import by_key
 from .redact import PLACEHOLDER
+from .sayings import Saying
 from .value_changes import Measure, edits
 
 _NO_CALL: Label = ("", "")
@@ -83,7 +84,9 @@ class Messages:
             return
         pairs, old_rest, new_rest = by_key(ours, theirs, _same)
         self._equal(pairs)
-        if _out_of_order(pairs, old, new):
+        if old.given_up or new.given_up:
+            old_rest, new_rest = ([*filter(_counts, rest)] for rest in (old_rest, new_rest))
+        elif _out_of_order(pairs, old, new):
             both = self.counterparts[home]
             measure = self.findings.measure(old, new, old.label, both.namings)
             told = [[_named(p) for p in row] for row in (ours, theirs)]
@@ -201,6 +204,12 @@ def _of_conversation(place: Place) -> Hashable:
 
 def _of_call(place: Place) -> Hashable:
     return (place.home, place.call, *_of_kind(place))
+
+
+def _counts(place: Place) -> bool:
+    """Whether it counts though the call was given up."""
+    told = place.saying.direction is S2C and isinstance(place.saying.message, Notification)
+    return not told
 
 
 def _before(call: Saying) -> int:

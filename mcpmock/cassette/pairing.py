@@ -15,7 +15,8 @@ from typing import TypeVar
 
 import attrs
 
-from .conversations import Conversation, Saying
+from .conversations import Conversation
+from .sayings import Saying
 from .variables import compare
 
 _T = TypeVar("_T")
