@@ -95,7 +95,8 @@ class Part:
     questions: tuple[Question, ...]
     answers: dict[int, bytes]
     latencies: dict[int, float]
-    session: int = 1
+    opens: bool = False
+    """It opens a session, with `initialize`."""
 
 
 def part_of(episode: Episode) -> Part:
@@ -110,7 +111,7 @@ def part_of(episode: Episode) -> Part:
             reader.client(bare, event.t, event.n)
         elif frame.fact is None:
             reader.server(bare, event.t)
-    return reader.part(episode.events[0].s if episode.events else 1)
+    return reader.part()
 
 
 @attrs.define
@@ -128,6 +129,7 @@ class _Reader:
     """The calls and the places of live values, by name in a request and value."""
     _t: int = 0
     _left: bool = False
+    _opens: bool = False
 
     def client(self, frame: Frame, t: int, n: int) -> None:
         messages = parse_items(frame.raw) if frame.fact is None else []
@@ -135,6 +137,7 @@ class _Reader:
         for message in messages:
             note = self.session.note(C2S, message, self._calls)
             if isinstance(message, Request):
+                self._opens = self._opens or message.method == "initialize"
                 numbers.append(self._calls)
                 self._asked_at[self._calls] = t
                 self._calls += 1
@@ -189,11 +192,11 @@ class _Reader:
             if len(names) == len(path) > 0 and (names[-1], value) in self._minted:
                 yield Learned(names, *self._minted[names[-1], value])
 
-    def part(self, session: int) -> Part:
+    def part(self) -> Part:
         if not self._left:
             self._add(Frame(C2S, b"", b"", StreamEnd()), (), self._t, 0)
         questions = tuple(self.questions.values())
-        return Part(tuple(self.lines), questions, self.answers, self.latencies, session)
+        return Part(tuple(self.lines), questions, self.answers, self.latencies, opens=self._opens)
 
 
 def sign_of(message: Message, note: Note) -> Sign | None:

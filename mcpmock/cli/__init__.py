@@ -22,6 +22,7 @@ from .terminal import printable, printable_lines, say
 _COMMANDS = {
     "check": "files",
     "demo": "demo",
+    "diff": "diff",
     "drive": "drive",
     "fmt": "files",
     "proxy": "proxy",
@@ -29,6 +30,7 @@ _COMMANDS = {
     "recover": "files",
     "replay": "replay",
     "show": "show",
+    "verify": "verify",
 }
 
 

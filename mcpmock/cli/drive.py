@@ -9,12 +9,12 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .terminal import common, say
+from .terminal import CASSETTE, common, say
 from .upstream import server_of, server_options
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=CASSETTE)
 @click.option("-o", "--output", metavar="FILE", help="Record what comes of it.")
 @click.option(
     "--timing",

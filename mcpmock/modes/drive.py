@@ -1,13 +1,13 @@
-"""`drive`: the client's half of a cassette against a real server, and `verify`: what came of that,
-held against what was recorded.
+"""`drive`: the client's half of a cassette against a real server.
 
 Each recorded session is driven in turn, with a server of its own: a process is started anew, at a
-URL another session is opened.
+URL another session is opened. `verify` is this, and then `cassette.diff`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 import attrs
 import trio
@@ -16,13 +16,16 @@ from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.part import Part, part_of
 from mcpmock.endpoints.channel import memory_pair
+from mcpmock.errors import CannotReach
 from mcpmock.pipeline.driver import Driver
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.timing import Timing
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
+from mcpmock.transports.reception import Kind
 
 from .ends import Command, Reach, Server, numbers
+from .http import ALONE
 from .stopping import status_of, taking_signals
 from .taking import Recording, Say, Taking, open_taking
 
@@ -44,14 +47,23 @@ async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
 
     Raises CannotStart, and RecordingIncomplete at the end of what was not recorded whole.
     """
-    parts = parts_of(cassette)
     reach = Reach(say)
     with taking_signals() as signals:
-        if driving.recording is None:
-            return await _drive_all(parts, driving, reach, signals, None)
-        taking = await open_taking(driving.recording, say)
-        async with taking.recorded(_transport(driving.server), _target(driving.server)):
-            return await _drive_all(parts, driving, reach, signals, taking)
+        stopped_by = 0
+        async with trio.open_nursery() as nursery:
+
+            async def obey() -> None:
+                nonlocal stopped_by
+                async for signum in signals:
+                    stopped_by = signum
+                    nursery.cancel_scope.cancel()
+
+            nursery.start_soon(obey)
+            failed = await _Drive(driving, reach).run(parts_of(cassette))
+            nursery.cancel_scope.cancel()
+    if stopped_by:
+        return status_of(stopped_by)
+    return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
 
 
 def parts_of(cassette: Cassette) -> list[Part]:
@@ -61,40 +73,46 @@ def parts_of(cassette: Cassette) -> list[Part]:
     return [part for part in parts if any(line.frame.fact is None for line in part.lines)]
 
 
-async def _drive_all(
-    parts: Sequence[Part],
-    driving: Driving,
-    reach: Reach,
-    signals: AsyncIterator[int],
-    taking: Taking | None,
-) -> int:
-    failed, stopped_by, count = 0, 0, numbers()
+@attrs.define
+class _Drive:
+    driving: Driving
+    reach: Reach
+    _numbers: Iterator[int] = attrs.field(factory=numbers)
+    _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
 
-    async def obey() -> None:
-        nonlocal stopped_by
-        async for signum in signals:
-            stopped_by = signum
-            nursery.cancel_scope.cancel()
+    async def run(self, parts: Sequence[Part]) -> int:
+        """How often the server did not do what the clients waited for. A take is what came of one
+        process, or at a URL of all sessions.
+        """
+        server, recording = self.driving.server, self.driving.recording
+        if recording is None:
+            return sum([await self._play(part) for part in parts])
+        takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
+        failed = 0
+        for played in takes:
+            taking = await open_taking(recording, self.reach.say)
+            recording = attrs.evolve(recording, overwrite=False, new=False)
+            async with taking.recorded(*_described(server)):
+                failed += sum([await self._play(part, taking) for part in played])
+        return failed
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(obey)
-        for session, part in enumerate(parts, 1):
-            driver = Driver(part, driving.timing, tell=reach.say)
-            stages: list[Stage] = [driver, *driving.server.rules(count)]
-            stages += [] if taking is None else [taking.recorder(session)]
-            client, _nobody = memory_pair()
-            channel = await driving.server.open(reach)
-            await run(Session(Pipeline(stages), client, channel))
-            failed += driver.failed
-        nursery.cancel_scope.cancel()
-    if stopped_by:
-        return status_of(stopped_by)
-    return DIFFERENT if failed else 0
+    async def _play(self, part: Part, taking: Taking | None = None) -> int:
+        server = self.driving.server
+        driver = Driver(part, self.driving.timing, tell=self.reach.say)
+        stages: list[Stage] = [driver, *server.rules(self._numbers)]
+        stages += [] if taking is None else [taking.recorder(self._session(part))]
+        client, _nobody = memory_pair()
+        await run(Session(Pipeline(stages), client, await server.open(self.reach)))
+        return driver.failed
+
+    def _session(self, part: Part) -> int:
+        """Its number in the take: over HTTP the first is for exchanges without a session."""
+        kind = self.driving.server.kind
+        alone = kind is Kind.STREAMABLE_HTTP and not part.opens
+        return ALONE if kind is None or alone else next(self._sessions)
 
 
-def _transport(server: Server) -> str:
-    return "stdio" if isinstance(server, Command) else server.kind.value
-
-
-def _target(server: Server) -> Sequence[str] | str:
-    return server.command if isinstance(server, Command) else server.upstream.url
+def _described(server: Server) -> tuple[str, Sequence[str] | str]:
+    if isinstance(server, Command):
+        return "stdio", server.command
+    return server.kind.value, server.upstream.url
