@@ -59,9 +59,9 @@ def document_of(message: Request | Notification | Response | Opaque, method: str
             return _document(_asked, method, params)
         case Response(error=bytes() as error):
             return _document(_failed, method, error)
-        case Response(result=result):
-            return _document(_answered, method, result)
-        case Opaque():
+        case Response():
+            return _document(_answered, method, message.result)
+        case _:
             return {}
 
 

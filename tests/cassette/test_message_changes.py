@@ -69,6 +69,8 @@ STEP = "notifications/progress $"
         (within(s(QUESTION), c(ROOTS)), within(s(QUESTION)), ["said-missing roots/list $"]),
         (within(s(QUESTION)), within(s(QUESTION), c(ROOTS)), ["said-added roots/list $"]),
         (within(), within(s(QUESTION)), ["question-added roots/list $"]),
+        ((ASK, s(LOG), STEPS[0]), (ASK, STEPS[1], s(LOG)),
+         [f"notification-changed {STEP}.params.progress"]),
         (within(s(QUESTION)), within(), ["question-missing roots/list $"]),
         (within(s(QUESTION)), within(s(request(1, "roots/list", {"a": 1}))),
          ["question-changed roots/list $.params.a"]),

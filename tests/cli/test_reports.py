@@ -70,6 +70,13 @@ def test_text_says_where_to_look() -> None:
     assert "a.jsonl -> b.jsonl: 1 breaking, 4 risky" == lines[-1]
 
 
+def test_what_stands_nowhere() -> None:
+    """A status of a request that asks nothing has no event."""
+    status = attrs.evolve(NOISE, method="HTTP GET", new_event=None)
+
+    assert "  in HTTP GET" == list(text(comparison(status)))[1]
+
+
 def test_long_values_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No line is longer than the terminal is wide, and none begins with what was recorded."""
     monkeypatch.setenv("COLUMNS", "80")
