@@ -96,16 +96,14 @@ def _without_repetition(
     """SDKs write what is in `structuredContent` into `content` too: as JSON, whole or item by item,
     and a mere text as it is. Of JSON the structure is told, of a mere text the text.
     """
-    before, after = old.get("structuredContent"), new.get("structuredContent")
-    texts = [edit for edit in found if _is_text(edit)]
-    doubles = [(edit.old, edit.new) for edit in texts]
+    before, after = (_repeated(one.get("structuredContent")) for one in (old, new))
+    doubles = {(edit.old, edit.new) for edit in found if _is_text(edit)}
     for edit in found:
-        if edit in texts and _repeats(edit.old, before) and _repeats(edit.new, after):
+        if _is_text(edit) and _said(edit.old) in before and _said(edit.new) in after:
             continue
         wrapped = edit.path[1:3] == ("structuredContent", "result") and edit.how is How.TEXT
-        if wrapped and (edit.old, edit.new) in doubles:
-            continue
-        yield edit
+        if not wrapped or (edit.old, edit.new) not in doubles:
+            yield edit
 
 
 def _is_text(edit: Edit) -> bool:
@@ -117,9 +115,13 @@ def _is_text(edit: Edit) -> bool:
             return False
 
 
-def _repeats(text: str, structure: Any) -> bool:
-    """Whether a text is a structure as JSON, or the value or an item of the one that it wraps."""
+def _repeated(structure: Any) -> set[bytes]:
+    """What texts may repeat: a structure, or the value that it wraps, or an item of that."""
     wrapped = structure.get("result") if isinstance(structure, dict) else None
     items = wrapped if isinstance(wrapped, list) else []
-    said = canonical(significant(text.encode("utf-8", "surrogatepass")))
-    return said in (canonical(value) for value in (structure, wrapped, *items) if value is not None)
+    return {canonical(value) for value in (structure, wrapped, *items) if value is not None}
+
+
+def _said(text: str) -> bytes:
+    """What a text says that is JSON."""
+    return canonical(significant(text.encode("utf-8", "surrogatepass")))

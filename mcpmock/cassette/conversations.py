@@ -116,9 +116,7 @@ class _Reader:
     conversation: Conversation
     _sessions: dict[int | None, Session] = attrs.field(factory=dict)
     _open: dict[_Stream, dict[int, Saying]] = attrs.field(factory=dict)
-    """The client's requests that are open, by where their answers come and by the place of each in
-    `_requests`.
-    """
+    """The client's requests that are open, by where their answers come and by their ranks."""
     _requests: list[Saying] = attrs.field(factory=list)
     """All requests of both sides."""
     _rank: int = 0
@@ -178,17 +176,17 @@ class _Reader:
             case Response() if owner is not None:
                 saying.sure = True
                 owner.answers.append(saying)
-                self._close(caller, note, owner)
+                self._close(caller, owner)
             case Request() if frame.direction is C2S:
                 self.conversation.calls.append(saying)
                 calls = self._open.setdefault(self._stream(caller, saying), {})
-                calls[len(self._requests) - 1] = saying
+                calls[saying.rank] = saying
             case _:
                 owner = None if isinstance(message, Request) else owner
                 self._place(saying, caller, owner)
                 if saying.method == CANCELLED and owner is not None:
                     owner.given_up = True
-                    self._close(caller, note, owner)
+                    self._close(caller, owner)
 
     def _place(self, saying: Saying, caller: int | None, owner: Saying | None) -> None:
         """Where something belongs that is neither asked by the client nor an answer."""
@@ -218,9 +216,8 @@ class _Reader:
         """The request that it belongs to by what it says."""
         return None if note.call is None else self._requests[note.call.index]
 
-    def _close(self, caller: int | None, note: Note, owner: Saying) -> None:
-        if note.call is not None:
-            self._open.get(self._stream(caller, owner), {}).pop(note.call.index, None)
+    def _close(self, caller: int | None, owner: Saying) -> None:
+        self._open.get(self._stream(caller, owner), {}).pop(owner.rank, None)
 
     def _where(self, event: Event) -> Where:
         return Where(self.conversation.number, event.n)

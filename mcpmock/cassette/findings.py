@@ -93,14 +93,22 @@ def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
     if one is None or other is None or max(len(one), len(other)) <= LIMIT:
         return _cut(one), _cut(other)
-    common = 0
-    for common, (left, right) in enumerate(zip(one, other, strict=False)):  # noqa: B007
-        if left != right:
-            break
-    skipped = max(common - _LEAD, 0)
+    skipped = _common(one, other) - _LEAD
     if skipped <= len(_DOTS):
         return _cut(one), _cut(other)
     return _cut(_DOTS + one[skipped:]), _cut(_DOTS + other[skipped:])
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts have in common at the start. By halves: they may be long."""
+    same, most = 0, min(len(one), len(other))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
 
 
 def _cut(text: str | None) -> str | None:

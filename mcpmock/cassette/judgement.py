@@ -144,8 +144,7 @@ Place = tuple[str | int, ...]
 
 
 class _Absent:
-    def __repr__(self) -> str:
-        return "absent"
+    """Nothing."""
 
 
 ABSENT: Final = _Absent()

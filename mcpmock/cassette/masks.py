@@ -59,9 +59,9 @@ def document_of(message: Request | Notification | Response | Opaque, method: str
             return _document(_asked, method, params)
         case Response(error=bytes() as error):
             return _document(_failed, method, error)
-        case Response(result=result):
-            return _document(_answered, method, result)
-        case Opaque():
+        case Response():
+            return _document(_answered, method, message.result)
+        case _:
             return {}
 
 
@@ -86,15 +86,17 @@ class Namings:
             return old == new
         if _HOLE.split(old) != _HOLE.split(new):
             return False
-        pairs = list(zip(_HOLE.findall(old), _HOLE.findall(new), strict=True))
-        known_old, known_new = dict(self._new_by_old), dict(self._old_by_new)
+        pairs = set(zip(_HOLE.findall(old), _HOLE.findall(new), strict=True))
+        forth, back = dict(pairs), {other: one for one, other in pairs}
+        if not len(forth) == len(back) == len(pairs):
+            return False
         for one, other in pairs:
-            kinds = one.rpartition(":")[0], other.rpartition(":")[0]
-            fits = known_old.setdefault(one, other) == other
-            if not fits or known_new.setdefault(other, one) != one or kinds[0] != kinds[1]:
+            alike = one.rpartition(":")[0] == other.rpartition(":")[0]
+            known = self._new_by_old.get(one, other), self._old_by_new.get(other, one)
+            if not alike or known != (other, one):
                 return False
-        self._new_by_old.update(pairs)
-        self._old_by_new.update((other, one) for one, other in pairs)
+        self._new_by_old |= forth
+        self._old_by_new |= back
         return True
 
 

@@ -140,7 +140,7 @@ def junit(comparison: Comparison, fail_on: str) -> str:
         " ".join(part for part in label if part): [] for label in comparison.calls
     }
     for found in comparison.differences:
-        cases.setdefault(found.call or f"{_NO_CALL} {found.method}", []).append(found)
+        cases.setdefault(found.call or f"{_NO_CALL} {found.method}".rstrip(), []).append(found)
     bad = {name: [one for one in row if fails(one.verdict, fail_on)] for name, row in cases.items()}
     numbers = {"tests": str(len(cases)), "failures": str(sum(map(bool, bad.values())))}
     suites = ElementTree.Element("testsuites", numbers)

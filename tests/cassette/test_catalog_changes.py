@@ -36,9 +36,7 @@ def test_members_stand_for_each_other_by_name() -> None:
     assert ["tool-removed $.tools[?@.name=='a']"] == listed(
         "tools/list", tools("a", "b", "c"), tools("b", "c")
     )
-    assert ["tool-added $.tools[?@.name=='x']"] == listed(
-        "tools/list", tools("a"), tools("x", "a")
-    )
+    assert ["tool-added $.tools[?@.name=='x']"] == listed("tools/list", tools("a"), tools("x", "a"))
 
 
 def test_another_order_breaks_nobody() -> None:

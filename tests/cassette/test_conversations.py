@@ -180,6 +180,11 @@ def test_what_came_on_another_stream_belongs_to_no_call() -> None:
     assert 2 == len(one.loose)
 
 
+def test_what_holds_no_message_is_no_conversation() -> None:
+    """A session of which there are heads only."""
+    assert [] == read(over_http(in_session(2, get(1), replies(1, 405), ends(1))))
+
+
 def test_how_far_we_are() -> None:
     """Every thousand events it is told how many come."""
     counts: list[int] = []

@@ -64,6 +64,8 @@ def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
     [
         (request(1, "x", {"a": 1}), request(1, "x", {"a": True})),
         (request(1, "x", {"a": 1}), request(1, "x", {"a": "1"})),
+        (request(1, "x", [1]), request(1, "x", [2])),
+        (response(1, {"tasks": [{"taskId": "a", "ttl": 1}]}), response(1, {"tasks": []})),
         (response(1, {"content": {"taskId": "a"}}), response(1, {"content": {"taskId": "b"}})),
         (response(1), error(1)),
     ],
@@ -112,6 +114,7 @@ def test_who_is_who() -> None:
     assert not namings.same(f"{three} {one}", f"{three} {one}")
     assert namings.same(three, three)
     assert not namings.same(one, f"{one}.")
+    assert not Namings().same(f"{one} {one}", f"{one} {two}")
     assert not namings.same(one, f"{SECRET}sk:2")
     assert namings.same("a", "a")
     assert not namings.same(one, "live")
