@@ -23,6 +23,7 @@ class Level(Enum):
     """How bad it is: a cassette with errors does not pass `check`."""
 
     ERROR = "error"
+    WARNING = "warning"
     NOTICE = "notice"
 
 
