@@ -16,7 +16,7 @@ from mcpmock.protocol.messages import (
     Response,
     member,
 )
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 from mcpmock.protocol.session import CANCELLED, Call
 
 from .heard import Heard, State, short
@@ -25,9 +25,8 @@ from .rule import Breach, must, should
 
 MOST = 20_000
 """How many ids are remembered."""
-_2025_06 = REVISIONS[2]
 _CANCELLATION, _MODERN = "basic/utilities/cancellation", "basic/patterns/cancellation"
-_SAME_ID = "{} MUST include the same ID as the request they correspond to."
+_SAME_ID = "responses MUST include the same ID as the request they correspond to"
 _NO_ANSWER = "{} cancellation notifications SHOULD: Not send a response for the cancelled request"
 
 RULES = (
@@ -45,12 +44,12 @@ RULES = (
         "yet received a response for.",
         since=LATEST,
     ),
-    must("answers-nothing", "basic/index", _SAME_ID.format("Responses"), until=_2025_06),
-    must("answers-nothing", "basic/index", _SAME_ID.format("Result responses"), since=LAST_LEGACY),
-    must("answered-twice", "basic/index", _SAME_ID.format("Responses"), until=_2025_06),
-    must("answered-twice", "basic/index", _SAME_ID.format("Result responses"), since=LAST_LEGACY),
+    must("answers-nothing", "basic/index", _SAME_ID),
+    must("answered-twice", "basic/index", _SAME_ID),
     # A warning in any revision: the answer and the cancel may have crossed on the wire.
-    should("answer-after-cancel", _CANCELLATION, _NO_ANSWER.format("Receivers of"), until=LAST_LEGACY),
+    should(
+        "answer-after-cancel", _CANCELLATION, _NO_ANSWER.format("Receivers of"), until=LAST_LEGACY
+    ),
     should("answer-after-cancel", _MODERN, _NO_ANSWER.format("Servers receiving"), since=LATEST),
     must(
         "cancels-nothing",
@@ -102,12 +101,23 @@ class Fates:
 
     _cancelled: OrderedDict[int, bool] = attrs.field(factory=OrderedDict)
     """The calls that were cancelled while nobody had answered, and whether somebody has since."""
+    _crossed: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
     _used: OrderedDict[tuple[Direction, bytes], None] = attrs.field(factory=OrderedDict)
     _forgotten: bool = False
 
     def cancelled(self, call: Call) -> bool:
         """Whether it was cancelled before anybody answered."""
         return call.index in self._cancelled
+
+    def crosses(self, call: Call) -> bool:
+        """Whether this may have been on its way when the cancel was: the first word is given the
+        benefit of the doubt.
+        """
+        first = call.index not in self._crossed
+        self._crossed[call.index] = None
+        if len(self._crossed) > MOST:
+            self._crossed.popitem(last=False)
+        return first
 
     def watch(self, heard: Heard, state: State) -> Iterator[Breach]:
         """What is wrong with who is asked, answered or cancelled."""
@@ -173,5 +183,3 @@ def _modern_cancel(heard: Heard, state: State) -> Iterator[Breach]:
 
 def _name(call: Call) -> str:
     return f"{short(call.request.method)} #{short(call.request.id)}"
-
-

@@ -172,14 +172,19 @@ def _undeclared(heard: Heard, state: State) -> Iterator[Breach]:
 
 def _inside(heard: Heard, state: State) -> Iterator[Breach]:
     """What is asked for within a request, where that has a capability of its own."""
-    theirs = state.client_capabilities
-    if heard.method == "elicitation/create" and heard.params.get("mode") == "url":
-        if not declared(theirs, "elicitation.url"):
+    client, server = state.client_capabilities, state.server_capabilities
+    url = heard.params.get("mode") == "url"
+    match heard.method:
+        case "elicitation/create" if url and not declared(client, "elicitation.url"):
             yield Breach("elicitation-mode", "mode url, but the client has not declared it")
-    elif heard.method == "sampling/createMessage" and "tools" in heard.params:
-        if not declared(theirs, "sampling.tools"):
-            yield Breach("sampling-tools", "tools, but the client has not declared sampling.tools")
-    elif heard.method == "tools/call" and "task" in heard.params:
-        if not declared(state.server_capabilities, "tasks.requests.tools.call"):
-            name = short(heard.params.get("name"))
-            yield Breach("task-undeclared", f"{name} as a task, which the server has not declared")
+        case "sampling/createMessage" if "tools" in heard.params:
+            if not declared(client, "sampling.tools"):
+                text = "tools, but the client has not declared sampling.tools"
+                yield Breach("sampling-tools", text)
+        case "tools/call" if "task" in heard.params:
+            if not declared(server, "tasks.requests.tools.call"):
+                name = short(heard.params.get("name"))
+                text = f"{name} as a task, which the server has not declared"
+                yield Breach("task-undeclared", text)
+        case _:
+            pass

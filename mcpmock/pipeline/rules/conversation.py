@@ -29,13 +29,12 @@ from mcpmock.protocol.messages import (
     Request,
     Response,
     SseMeta,
-    decode,
     member,
     parse,
     parse_items,
 )
-from mcpmock.protocol.methods import FIRST, LAST_LEGACY, LATEST, REVISIONS
-from mcpmock.protocol.session import CANCELLED, Call, Note, Session
+from mcpmock.protocol.methods import FIRST
+from mcpmock.protocol.session import CANCELLED, Call, Session
 from mcpmock.protocol.spans import elements
 
 from . import (
@@ -52,14 +51,13 @@ from . import (
 from .book import in_force
 from .calls import MOST, Fates
 from .exchange import Exchange, Exchanges
-from .heard import Heard, Phase, Server, State
+from .heard import Heard, Server, State
 from .known import Deviation, known
 from .progress import Reports
+from .revisions import revision_named, revision_of, revision_of_call
 from .rule import Breach, Rule
 from .subscriptions import Subscriptions
 
-_ASSUMED = REVISIONS[1]
-"""The revision of a request over HTTP that names none, as later ones say."""
 _LONGEST = 4 << 20
 _MOST_IN_PIECES = 16
 _NEEDS_ALL = {
@@ -201,7 +199,7 @@ class Conversation:
         """A head is judged when what it is about is known: of a POST the body."""
         if isinstance(frame.fact, HttpRequest):
             if exchange.method != "POST":
-                exchange.revision = self._revision_named(exchange)
+                exchange.revision = revision_named(self.state, exchange)
                 yield from self._judge_asked(exchange)
         elif exchange.method != "POST" or exchange.posted is not None:
             yield from self._judge_answered(exchange)
@@ -226,7 +224,7 @@ class Conversation:
         if self._is_mcp(exchange) and exchange.head is not None:
             if len(self.state.server.paths) < MOST:
                 self.state.server.paths.add(exchange.head.path)
-            exchange.revision = self._revision(C2S, items[0], Note(), exchange)
+            exchange.revision = revision_of(self.state, C2S, items[0], exchange)
             exchange.open = [request.id for request in exchange.requests]
             yield from self._judge_asked(exchange)
             yield from self._messages(frame, exchange)
@@ -261,7 +259,7 @@ class Conversation:
     def _messages(self, frame: Frame, exchange: Exchange | None) -> Iterator[Violation]:
         spans = elements(frame.raw)
         if not spans:
-            yield from self._message(frame.direction, frame.raw, frame.content, exchange, 0)
+            yield from self._message(frame.direction, frame.raw, parse(frame.raw), exchange, 0)
             return
         for span in spans:
             raw = frame.raw[slice(*span)]
@@ -279,8 +277,11 @@ class Conversation:
         before = _before(talk.calls, direction, message)
         self._index += 1
         note = talk.calls.note(direction, message, self._index)
-        revision = self._revision(direction, message, note, exchange)
         asked = None if note.call is None else self._asked.get(note.call.index)
+        revision = revision_of(self.state, direction, message, exchange)
+        if note.call is not None and not isinstance(message, Request):
+            known_as = None if asked is None else asked.revision
+            revision = revision_of_call(self.state, message, note.call, known_as)
         heard = Heard(direction, message, raw, note, revision, exchange)
         heard.home = None if asked is None or not self._streamable else asked.exchange
         heard.before, heard.batch = before, batch
@@ -334,52 +335,6 @@ class Conversation:
             if cancelled:
                 cancelled.cancelled = True
 
-    def _revision(
-        self, direction: Direction, message: Message, note: Note, exchange: Exchange | None
-    ) -> str | None:
-        """The revision that a message is held against; None where it is of none that we know."""
-        state = self.state
-        if not isinstance(message, Request) and note.call is not None:
-            return self._revision_of_call(message, note.call)
-        named = _version_in(message) if direction is C2S else None
-        if named is not None:
-            return LATEST
-        if state.phase is not Phase.NEW:
-            return self._settled()
-        if isinstance(message, Request) and message.method == lifecycle.INITIALIZE:
-            asked = decode(member(message.params, "protocolVersion") or b"null")
-            return asked if asked in REVISIONS[:-1] else LAST_LEGACY
-        if exchange is not None and exchange.revision is not None:
-            return exchange.revision
-        return self._revision_named(exchange)
-
-    def _revision_of_call(self, message: Message, call: Call) -> str | None:
-        asked = self._asked.get(call.index)
-        if call.request.method == lifecycle.INITIALIZE and isinstance(message, Response):
-            told = decode(member(message.result, "protocolVersion") or b"null")
-            if isinstance(told, str):
-                return told if told in REVISIONS else None
-        return self._settled() if asked is None else asked.revision
-
-    def _revision_named(self, exchange: Exchange | None) -> str | None:
-        """Where no message says more: by the head of the exchange, or by what was settled."""
-        if exchange is not None and exchange.version in REVISIONS:
-            return exchange.version
-        if self.state.phase is not Phase.NEW:
-            return self._settled()
-        if self.state.modern:
-            return LATEST
-        return _ASSUMED if self._streamable and self.state.alone else LAST_LEGACY
-
-    def _settled(self) -> str | None:
-        """What the handshake settled; as long as it is under way, what the client asked for."""
-        state = self.state
-        if state.revision is not None:
-            if state.revision == LATEST:
-                return LAST_LEGACY  # no revision has a handshake that settles this one
-            return state.revision if state.revision in REVISIONS else None
-        return state.requested if state.requested in REVISIONS[:-1] else LAST_LEGACY
-
     def _judge(
         self,
         breaches: Iterable[Breach],
@@ -395,7 +350,7 @@ class Conversation:
             rule = rules.get(breach.rule)
             if rule is None or (self.state.blind and rule.name in _NEEDS_ALL):
                 continue
-            why = known(rule.name, heard, exchange)
+            why = known(rule.name, heard, exchange, self.state)
             yield Violation(self._number, rule, revision or "", breach.text, why)
 
 
@@ -409,8 +364,3 @@ def _before(calls: Session, direction: Direction, message: Message) -> Call | No
             return calls.open_call(direction, id_)
         case _:
             return None
-
-
-def _version_in(message: Message) -> bytes | None:
-    """The revision that a request of the modern era names."""
-    return member(message.params, "_meta", modern.VERSION) if isinstance(message, Request) else None

@@ -10,7 +10,9 @@ from mcpmock.protocol.methods import FIRST, LAST_LEGACY, LATEST, REVISIONS, ROWS
 from .heard import Heard, short
 from .rule import Breach, must
 
-_JSON_RPC = "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
+_JSON_RPC = (
+    "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
+)
 _2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
 _HTTP = "basic/transports/streamable-http"
 
@@ -73,7 +75,7 @@ RULES = (
         "Error responses MUST include an error field with a code and message.",
         since=LAST_LEGACY,
     ),
-    must("members-object", "basic/index", "params?: { [key: string]: unknown }"),
+    must("members-object", "basic/index", "params?: { [key: string]: unknown; }"),
     must(
         "batch",
         "basic/transports",
@@ -170,5 +172,3 @@ def is_name(raw: bytes) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
-
-

@@ -124,6 +124,8 @@ class Server:
     """It has answered as servers of the modern era do."""
     capabilities: Object | None = None
     """What it told of itself in `server/discover`."""
+    only_modern: bool = False
+    """It told that it speaks no revision of the legacy era."""
     sessions: bool = False
     """It has given out session ids."""
     paths: set[str] = attrs.field(factory=set)

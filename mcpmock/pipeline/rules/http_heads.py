@@ -20,7 +20,7 @@ from .rule import Breach, Rule, must, should
 _2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
 _PAGE, _MODERN = "basic/transports", "basic/transports/streamable-http"
 _JSON = "application/json"
-_ACCEPTED, _NOT_ALLOWED, _GONE, _BAD = 202, 405, 404, 400
+_ACCEPTED, _GONE, _NOT_ALLOWED = 202, 404, 405
 
 
 def _both(name: str, sentence: str, modern: str) -> tuple[Rule, Rule]:
@@ -91,7 +91,8 @@ RULES = (
         "session-lost",
         _PAGE,
         "When a client receives HTTP 404 in response to a request containing an Mcp-Session-Id, it "
-        "MUST start a new session by sending a new InitializeRequest without a session ID attached.",
+        "MUST start a new session by sending a new InitializeRequest without a session ID "
+        "attached.",
         since=_2025_03,
         until=LAST_LEGACY,
     ),
@@ -156,6 +157,8 @@ class Heads:
         if state.alone and state.server.sessions and exchange.session is None:
             yield Breach("session-missing", f"{exchange.method} without the Mcp-Session-Id")
         yield from _version(exchange, state)
+        if state.alone:
+            return
         if self._lost and not self._deleted and exchange.method != "DELETE":
             yield Breach("session-lost", f"{exchange.method} in a session answered with 404 before")
         if self._deleted:
@@ -167,7 +170,7 @@ class Heads:
         if session is not None:
             yield from self._given(exchange, state, session)
         if exchange.revision == LATEST and exchange.method in ("GET", "DELETE"):
-            if exchange.status != _NOT_ALLOWED:
+            if state.server.only_modern and exchange.status != _NOT_ALLOWED:
                 yield Breach("get-modern", f"{exchange.method} answered with {exchange.status}")
             return
         yield from self._session(exchange)
@@ -182,7 +185,7 @@ class Heads:
 
     def _given(self, exchange: Exchange, state: State, session: str) -> Iterator[Breach]:
         if exchange.revision == LATEST:
-            if state.server.modern:
+            if state.server.modern and exchange.version == LATEST:
                 yield Breach("session-minted", "an Mcp-Session-Id in a response")
         elif any(not "\x21" <= character <= "\x7e" for character in session):
             yield Breach("session-characters", f"the session id {short(session)}")

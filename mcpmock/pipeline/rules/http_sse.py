@@ -10,29 +10,32 @@ from urllib.parse import urljoin, urlsplit
 import attrs
 
 from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.methods import FIRST
 
 from .exchange import Exchange
 from .heard import short
-from .rule import Breach, must
+from .rule import Breach, Rule, must
 
-_PAGE = "basic/transports"
 _MESSAGE = (None, "", "message")
 
+
+def _must(name: str, sentence: str) -> Rule:
+    """Of the revision that has this transport, whichever is spoken over it."""
+    return must(name, "basic/transports", sentence, until=FIRST)
+
+
 RULES = (
-    must(
+    _must(
         "sse-endpoint",
-        _PAGE,
         "When a client connects, the server MUST send an endpoint event containing a URI for the "
         "client to use for sending messages.",
     ),
-    must(
+    _must(
         "sse-post",
-        _PAGE,
         "All subsequent client messages MUST be sent as HTTP POST requests to this endpoint.",
     ),
-    must(
+    _must(
         "sse-event",
-        _PAGE,
         "Server messages are sent as SSE message events, with the message content encoded as JSON "
         "in the event data.",
     ),

@@ -95,7 +95,9 @@ RULES = (
         "specification",
     ),
     _must(
-        "error-retired", _INDEX, "Implementations of this protocol version MUST NOT emit these codes"
+        "error-retired",
+        _INDEX,
+        "Implementations of this protocol version MUST NOT emit these codes",
     ),
     _should(
         "error-legacy",
@@ -105,8 +107,8 @@ RULES = (
     _must(
         "error-data",
         "basic/versioning",
-        "If the server does not implement the requested version, it MUST respond with an "
-        "UnsupportedProtocolVersionError listing the versions it does support",
+        "it MUST respond with an UnsupportedProtocolVersionError listing the versions it does "
+        "support",
     ),
 )
 
@@ -127,7 +129,7 @@ def watch(heard: Heard, state: State) -> Iterator[Breach]:
     elif isinstance(message, Response) and state.server.modern:
         if heard.result is not None:
             yield from _result(heard, heard.result)
-        elif heard.error is not None:
+        elif heard.error is not None and _answers_a_post(heard):
             yield from _error(heard.error)
 
 
@@ -142,8 +144,14 @@ def settle(heard: Heard, state: State) -> None:
         state.server.modern = True
         if heard.method == DISCOVER:
             state.server.capabilities = as_object(result.get("capabilities"))
+            state.server.only_modern = result.get("supportedVersions") == [LATEST]
     elif heard.code in DEFINED:
         state.server.modern = True
+
+
+def _answers_a_post(heard: Heard) -> bool:
+    """Servers of both eras answer to other methods as they did in the legacy one."""
+    return heard.exchange is None or heard.exchange.method in ("POST", "")
 
 
 def _meta(meta: Object) -> Iterator[Breach]:

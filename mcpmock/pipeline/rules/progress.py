@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -80,9 +81,7 @@ class Reports:
     _asked: OrderedDict[tuple[Direction, bytes], Call] = attrs.field(factory=OrderedDict)
     """The latest call of each token."""
 
-    def watch(
-        self, heard: Heard, fates: Fates, calls: Session
-    ) -> Iterator[Breach]:
+    def watch(self, heard: Heard, fates: Fates, calls: Session) -> Iterator[Breach]:
         """What is wrong with the token of a request, or with progress."""
         if isinstance(heard.message, Request):
             yield from self._token(heard, calls)
@@ -104,8 +103,8 @@ class Reports:
             yield Breach("token-reused", f"the token {short(call.token)}, of an active request")
 
     def _progress(self, heard: Heard, fates: Fates) -> Iterator[Breach]:
-        amount = heard.params.get("progress")
-        number = isinstance(amount, int | float) and not isinstance(amount, bool)
+        told: Any = heard.params.get("progress")
+        number = isinstance(told, int | float) and not isinstance(told, bool)
         call, named = heard.note.call, heard.params.get("progressToken")
         if not number or named is None:
             yield Breach("progress-members", "progress without a token or a number")
@@ -114,7 +113,7 @@ class Reports:
                 yield Breach("progress-token", f"nobody gave the token {short(named)}")
             return
         if number:
-            yield from self._amount(call, float(amount))
+            yield from self._amount(call, told)
         if heard.note.late and "task" not in heard.asked:
             yield from _late(heard, call, fates)
 
@@ -130,7 +129,8 @@ class Reports:
 def _late(heard: Heard, call: Call, fates: Fates) -> Iterator[Breach]:
     what = f"{short(call.request.method)} #{short(call.request.id)}"
     if fates.cancelled(call):
-        yield Breach("progress-after-cancel", f"{what} was cancelled before")
+        if not fates.crosses(call):
+            yield Breach("progress-after-cancel", f"{what} was cancelled before")
     elif heard.on_own_stream:
         # Between two streams of HTTP there is no order.
         yield Breach("progress-after-answer", f"{what} was answered before")
