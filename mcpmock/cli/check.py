@@ -22,7 +22,6 @@ from .terminal import common, emit, printable
 
 if TYPE_CHECKING:
     from mcpmock.cassette.integrity import Inspection
-    from mcpmock.cassette.model import Cassette
     from mcpmock.pipeline.checks import Found
 
 _COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
@@ -77,24 +76,21 @@ def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
 
 def _report(data: bytes) -> _Report:
     from mcpmock.cassette.integrity import inspect
-    from mcpmock.cassette.read import read
-    from mcpmock.pipeline import checks
+    from mcpmock.pipeline.checks import check
 
-    cassette = read("", data)
-    found = list(checks.check(cassette))
-    return _Report(inspect(data), list(_placed(data, cassette, found)))
+    inspection = inspect(data)
+    found = list(check(inspection.cassette))
+    return _Report(inspection, list(_placed(inspection, found)))
 
 
-def _placed(data: bytes, cassette: Cassette, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
+def _placed(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
     """With the lines of their events."""
-    from mcpmock.cassette.sheets import take_apart
-
+    sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
     lines: dict[int, dict[int, int]] = {}
     for one in found:
-        if not lines:
-            sheets = {sheet.header.number: sheet for sheet in take_apart(data)[0] if sheet.header}
-            takes = enumerate(cassette.takes, 1)
-            lines = {n: {e.n: e.number for e in sheets[take.line].events} for n, take in takes}
+        if one.take not in lines:
+            sheet = sheets[inspection.cassette.takes[one.take - 1].line]
+            lines[one.take] = {line.n: line.number for line in sheet.events}
         yield lines[one.take].get(one.event.n, 0), one
 
 
@@ -108,7 +104,9 @@ def _tell(path: Path, report: _Report, *, verbose: bool) -> None:
     ]
     told += _violations(report, verbose=verbose)
     for line, level, text, more in sorted(told, key=lambda one: one[0]):
-        click.echo(f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}")
+        click.echo(
+            f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
+        )
         if more:
             click.echo(f"    {printable(more)}")
     verdict = ", ".join(

@@ -72,9 +72,7 @@ def test_what_was_sent_twice() -> None:
     """An event that the client may have seen counts once; one behind it that has no id stays."""
     twice = [*says(2, progress(1, 1), id="e1"), *says(2, progress(1, 2)), ends(2)]
 
-    assert ["1 closed", f"1 {progress(1, 2).decode()}", "1 eof"] == told(
-        LEAVES, *COMES_BACK, twice
-    )
+    assert ["1 closed", f"1 {progress(1, 2).decode()}", "1 eof"] == told(LEAVES, *COMES_BACK, twice)
 
 
 def test_an_old_connection_that_closes_late() -> None:
