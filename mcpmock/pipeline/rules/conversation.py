@@ -283,7 +283,7 @@ class Conversation:
             known_as = None if asked is None else asked.revision
             revision = revision_of_call(self.state, message, note.call, known_as)
         heard = Heard(direction, message, raw, note, revision, exchange)
-        heard.home = None if asked is None or not self._streamable else asked.exchange
+        heard.home = self._home(before if isinstance(message, Request) else note.call)
         heard.before, heard.batch = before, batch
         if isinstance(message, Request):
             self._remember(heard)
@@ -306,6 +306,11 @@ class Conversation:
         if self._streamable:
             yield from http_streams.watch(heard)
             yield from http_modern.answered(heard, state)
+
+    def _home(self, call: Call | None) -> int | None:
+        """The exchange that a call came on, where calls have exchanges of their own."""
+        asked = None if call is None or not self._streamable else self._asked.get(call.index)
+        return None if asked is None else asked.exchange
 
     def _talk_of(self, exchange: Exchange | None) -> _Talk:
         if exchange is None or not self.state.alone:

@@ -43,7 +43,9 @@ class Heard:
     """The one that it is held against; None where it is of none that we know."""
     exchange: Exchange | None = None
     home: int | None = None
-    """The exchange that its call came on, where that is known."""
+    """The exchange that its call came on, where that is known; of a request, that of the open one
+    with the same id.
+    """
     before: Call | None = None
     """The open call, this way, of the id in it (of a cancel: of the id it names), as it was before
     this message.
