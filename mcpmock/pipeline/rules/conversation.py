@@ -35,7 +35,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.session import CANCELLED, Call, Session
-from mcpmock.protocol.spans import elements
+from mcpmock.protocol.spans import elements, members
 
 from . import (
     capabilities,
@@ -60,6 +60,9 @@ from .subscriptions import Subscriptions
 
 _LONGEST = 4 << 20
 _MOST_IN_PIECES = 16
+_LONG = 1000
+"""What is longer is not kept: ids, tokens, and what a request says beside what rules ask for."""
+_KEPT = {"_meta", "task"}
 _NEEDS_ALL = {
     "handshake-first", "handshake-twice", "request-before-answer", "request-before-initialized",
     "initialized-missing", "id-reused", "answers-nothing", "answered-twice", "cancels-nothing",
@@ -230,6 +233,19 @@ class Conversation:
             yield from self._messages(frame, exchange)
             if exchange.response is not None:
                 yield from self._judge_answered(exchange)
+        exchange.posted = [self._slim(item) for item in items]
+
+    def _slim(self, message: Message) -> Message:
+        """What is kept of a request as long as it is open: its arguments may be megabytes."""
+        if not isinstance(message, Request) or len(message.params or b"") <= _LONG:
+            return message
+        spans = members(message.params or b"") or {}
+        raws = {name: (message.params or b"")[slice(*spans[name])] for name in _KEPT & spans.keys()}
+        if any(len(raw) > _LONG for raw in raws.values()):
+            self.miss()  # a token may have been in it
+            return Request(message.id, message.method)
+        params = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in raws.items())
+        return Request(message.id, message.method, b"{%b}" % params)
 
     def _said(self, frame: Frame, exchange: Exchange) -> Iterator[Violation]:
         """A message in a response."""
@@ -273,10 +289,13 @@ class Conversation:
         exchange: Exchange | None,
         batch: int,
     ) -> Iterator[Violation]:
+        if len(getattr(message, "id", None) or b"") > _LONG:
+            self.miss()
+            return
         talk = self._talk_of(exchange)
         before = _before(talk.calls, direction, message)
         self._index += 1
-        note = talk.calls.note(direction, message, self._index)
+        note = talk.calls.note(direction, self._slim(message), self._index)
         asked = None if note.call is None else self._asked.get(note.call.index)
         revision = revision_of(self.state, direction, message, exchange)
         if note.call is not None and not isinstance(message, Request):

@@ -131,7 +131,7 @@ class Exchanges:
 
     def _event(self, exchange: Exchange, event: SseMeta) -> None:
         exchange.event = event
-        if not event.id:
+        if not event.id or len(event.id) > MOST:
             return
         exchange.event_ids = True
         first = exchange.number if exchange.resumes is None else exchange.resumes

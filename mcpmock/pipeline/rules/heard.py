@@ -132,8 +132,8 @@ class Server:
     """It has given out session ids."""
     paths: set[str] = attrs.field(factory=set)
     """Where messages were posted to."""
-    request_states: OrderedDict[str, bytes] = attrs.field(factory=OrderedDict)
-    """The `requestState`s it gave out, with the ids of the requests it gave them to."""
+    request_states: OrderedDict[bytes, bytes] = attrs.field(factory=OrderedDict)
+    """Digests of the `requestState`s it gave out, with the ids of the requests it gave them to."""
 
 
 @attrs.define

@@ -12,7 +12,7 @@ from mcpmock.cassette.fingerprint import SESSION
 from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 
-from .exchange import Exchange
+from .exchange import MOST, Exchange
 from .heard import Phase, State, short
 from .lifecycle import INITIALIZE
 from .rule import Breach, Rule, must, should
@@ -161,7 +161,7 @@ class Heads:
             return
         if self._lost and not self._deleted and exchange.method != "DELETE":
             yield Breach("session-lost", f"{exchange.method} in a session answered with 404 before")
-        if self._deleted:
+        if self._deleted and len(self._late) < MOST:
             self._late.add(exchange.number)
 
     def answered(self, exchange: Exchange, state: State) -> Iterator[Breach]:

@@ -4,6 +4,7 @@ client brings along when it asks again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from mcpmock.protocol.messages import Request, encode
@@ -91,8 +92,8 @@ def _asks(heard: Heard, state: State, result: Object) -> Iterator[Breach]:
 
 def _remember(heard: Heard, state: State, token: str) -> None:
     states = state.server.request_states
-    states[token] = b"" if heard.note.call is None else heard.note.call.request.id
-    states.move_to_end(token)
+    states[_key(token)] = b"" if heard.note.call is None else heard.note.call.request.id
+    states.move_to_end(_key(token))
     if len(states) > MOST:
         states.popitem(last=False)
 
@@ -101,10 +102,15 @@ def _asks_again(params: Object, request: Request, state: State) -> Iterator[Brea
     token, given = params.get("requestState"), state.server.request_states
     if token is None:
         return
-    before = given.get(token) if isinstance(token, str) else None
+    before = given.get(_key(token)) if isinstance(token, str) else None
     # What was given out before the recording began cannot be known.
     if before is None and given and len(given) < MOST:
         quoted = short(encode(token))
         yield Breach("request-state", f"a requestState that nobody gave: {quoted}")
     elif before == request.id:
         yield Breach("retry-id", f"the retry has the id {short(request.id)} again")
+
+
+def _key(token: str) -> bytes:
+    """They may be long, and are many."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
