@@ -16,8 +16,9 @@ from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.stage import PASS, Action, Stage
 
-from .rules.conversation import Conversation, Violation
+from .rules.conversation import Conversation
 from .rules.heard import Server
+from .rules.violation import Violation
 
 ALONE = 1
 """The session of what belongs to none, over HTTP."""

@@ -1,4 +1,4 @@
-"""`mcpmock check`, `fmt` and `recover`: what they say, do and end with."""
+"""`mcpmock fmt` and `recover`: what they say, do and end with."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.read import read
 from mcpmock.pipeline.checks import Checker, Found, check
 from mcpmock.pipeline.rules.book import RULES
-from mcpmock.pipeline.rules.conversation import Conversation, Violation
+from mcpmock.pipeline.rules.conversation import Conversation
+from mcpmock.pipeline.rules.violation import Violation
 from mcpmock.protocol.methods import LATEST
 from mcpmock.protocol.stage import PASS
 from tests.helpers import (

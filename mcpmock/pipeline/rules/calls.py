@@ -132,6 +132,8 @@ class Fates:
                 pass
 
     def _ask(self, heard: Heard, request: Request) -> Iterator[Breach]:
+        if request.id == b"null":
+            return  # `forms` says so
         key = (heard.direction, request.id)
         known = key in self._used
         self._used[key] = None

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from mcpmock.cassette.integrity import Level
-from mcpmock.protocol.exchanges import Pieces
 from mcpmock.protocol.messages import (
     C2S,
     Direction,
@@ -35,7 +33,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.session import CANCELLED, Call, Session
-from mcpmock.protocol.spans import elements, members
+from mcpmock.protocol.spans import elements
 
 from . import (
     capabilities,
@@ -52,17 +50,14 @@ from .book import in_force
 from .calls import MOST, Fates
 from .exchange import Exchange, Exchanges
 from .heard import Heard, Server, State
-from .known import Deviation, known
+from .keeping import Torn, slim, too_long
+from .known import known
 from .progress import Reports
 from .revisions import revision_named, revision_of, revision_of_call
-from .rule import Breach, Rule
+from .rule import Breach
 from .subscriptions import Subscriptions
+from .violation import Violation
 
-_LONGEST = 4 << 20
-_MOST_IN_PIECES = 16
-_LONG = 1000
-"""What is longer is not kept: ids, tokens, and what a request says beside what rules ask for."""
-_KEPT = {"_meta", "task"}
 _NEEDS_ALL = {
     "handshake-first", "handshake-twice", "request-before-answer", "request-before-initialized",
     "initialized-missing", "id-reused", "answers-nothing", "answered-twice", "cancels-nothing",
@@ -70,28 +65,6 @@ _NEEDS_ALL = {
     "log-stream", "stream-cut", "stream-goes-on", "subscription-acknowledged",
 }  # fmt: skip
 """The rules that nobody can be held to who was not heard from the beginning, and whole."""
-
-
-@attrs.frozen
-class Violation:
-    """That a rule was broken: by which frame, in which revision, and how."""
-
-    number: int
-    """Of the frame, as the caller counts: of a cassette's event its `n`."""
-    rule: Rule
-    revision: str
-    text: str
-    known: Deviation | None = None
-    """What explains it."""
-
-    @property
-    def level(self) -> Level:
-        return self.rule.level if self.known is None else Level.NOTICE
-
-    @property
-    def cited(self) -> str:
-        """Where the sentence stands: `2025-11-25 basic/lifecycle`."""
-        return self.rule.cite(self.revision)
 
 
 @attrs.define
@@ -123,7 +96,7 @@ class Conversation:
     _heads: http_heads.Heads = attrs.field(factory=http_heads.Heads)
     _sse: http_sse.Sse = attrs.field(factory=http_sse.Sse)
     _asked: OrderedDict[int, _Asked] = attrs.field(factory=OrderedDict)
-    _pieces: dict[tuple[Direction, int | None], Pieces] = attrs.field(factory=dict)
+    _torn: Torn = attrs.field(factory=Torn)
     _index: int = 0
     _number: int = 0
 
@@ -142,28 +115,13 @@ class Conversation:
         """The rules that this frame breaks. `number` is the caller's, for the violations."""
         self._number = number
         if isinstance(frame.fact, Fragment):
-            whole = self._whole(frame)
+            whole = self._torn.whole(frame)
+            self.state.blind |= self._torn.lost
             return [] if whole is None else self.hear(whole, number)
         exchange = None if frame.exchange is None else self._exchanges.take(frame)
         if exchange is not None:
             return list(self._exchange(frame, exchange))
         return [] if frame.fact is not None else list(self._messages(frame, None))
-
-    def _whole(self, frame: Frame) -> Frame | None:
-        """A message in pieces once the last is here, unless it is too long."""
-        key = (frame.direction, frame.exchange)
-        if key not in self._pieces and len(self._pieces) >= _MOST_IN_PIECES:
-            self.miss()
-            return None
-        pieces = self._pieces.setdefault(key, Pieces(_LONGEST))
-        raw = pieces.add(frame)
-        if raw is None:
-            return None
-        del self._pieces[key]
-        if pieces.too_long:
-            self.miss()
-            return None
-        return Frame(frame.direction, raw, frame.eol, exchange=frame.exchange)
 
     def _exchange(self, frame: Frame, exchange: Exchange) -> Iterator[Violation]:
         match frame.fact:
@@ -233,19 +191,7 @@ class Conversation:
             yield from self._messages(frame, exchange)
             if exchange.response is not None:
                 yield from self._judge_answered(exchange)
-        exchange.posted = [self._slim(item) for item in items]
-
-    def _slim(self, message: Message) -> Message:
-        """What is kept of a request as long as it is open: its arguments may be megabytes."""
-        if not isinstance(message, Request) or len(message.params or b"") <= _LONG:
-            return message
-        spans = members(message.params or b"") or {}
-        raws = {name: (message.params or b"")[slice(*spans[name])] for name in _KEPT & spans.keys()}
-        if any(len(raw) > _LONG for raw in raws.values()):
-            self.miss()  # a token may have been in it
-            return Request(message.id, message.method)
-        params = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in raws.items())
-        return Request(message.id, message.method, b"{%b}" % params)
+        exchange.posted = [slim(item) for item in items]
 
     def _said(self, frame: Frame, exchange: Exchange) -> Iterator[Violation]:
         """A message in a response."""
@@ -269,8 +215,7 @@ class Conversation:
     def _forget(self, exchange: Exchange) -> None:
         self._heads.ended(exchange)
         self._talks.pop(exchange.number, None)
-        for way in Direction:
-            self._pieces.pop((way, exchange.number), None)
+        self._torn.forget(exchange.number)
 
     def _messages(self, frame: Frame, exchange: Exchange | None) -> Iterator[Violation]:
         spans = elements(frame.raw)
@@ -289,13 +234,12 @@ class Conversation:
         exchange: Exchange | None,
         batch: int,
     ) -> Iterator[Violation]:
-        if len(getattr(message, "id", None) or b"") > _LONG:
+        if too_long(message):
             self.miss()
-            return
         talk = self._talk_of(exchange)
         before = _before(talk.calls, direction, message)
         self._index += 1
-        note = talk.calls.note(direction, self._slim(message), self._index)
+        note = talk.calls.note(direction, slim(message), self._index)
         asked = None if note.call is None else self._asked.get(note.call.index)
         revision = revision_of(self.state, direction, message, exchange)
         if note.call is not None and not isinstance(message, Request):

@@ -57,12 +57,6 @@ RULES = (
         until=LAST_LEGACY,
     ),
     must(
-        "message-stream",
-        _MODERN,
-        "These notifications MUST relate to the originating client request.",
-        since=LATEST,
-    ),
-    must(
         "broadcast",
         _PAGE,
         "The server MUST send each of its JSON-RPC messages on only one of the connected streams; "

@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.pipeline.rules.conversation import Conversation, Violation
+from mcpmock.pipeline.rules.conversation import Conversation
 from mcpmock.pipeline.rules.heard import Server
+from mcpmock.pipeline.rules.violation import Violation
 from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 from tests.helpers import (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.pipeline.rules import calls
@@ -23,7 +25,7 @@ from tests.pipeline.rules.planting import (
 )
 
 CALL = c2s(call(1, "dig"))
-TASKS = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
+TASKS: Any = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
 CANCEL = cancelled(1)
 PLANTED = [
     Planted("id-reused", [*opening(), CALL, s2c(response(1)), c2s(request(1, "ping"))]),

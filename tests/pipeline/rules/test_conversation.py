@@ -7,6 +7,7 @@ import random
 import pytest
 
 from mcpmock.pipeline.rules import conversation as module
+from mcpmock.pipeline.rules import keeping
 from mcpmock.pipeline.rules.conversation import Conversation
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.helpers import (
@@ -27,6 +28,7 @@ from tests.helpers import (
 )
 from tests.pipeline.rules.planting import (
     HTTP,
+    Step,
     ask,
     asked,
     modern_http,
@@ -77,28 +79,22 @@ def test_a_message_in_pieces_is_one() -> None:
 
 def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """From then on nothing is known to be missing, but what is wrong by itself is still found."""
-    monkeypatch.setattr(module, "_LONGEST", 10)
-    asks = [*opening(), pieces(request(1, "roots/list")), c2s(response(1))]
+    monkeypatch.setattr(keeping, "_LONGEST", 10)
+    asks: list[Step] = [*opening(), pieces(request(1, "roots/list")), c2s(response(1))]
 
     assert ["id-null"] == names(*asks, s2c(progress(9)), c2s(request(None, "ping")))
-
-
-def test_very_many_in_pieces_are_not_heard() -> None:
-    """Only some may be under way at once."""
-    torn = [Frame(S2C, b'{"', fact=Fragment(), exchange=x) for x in range(100)]
-    conversation = Conversation()
-    for frame in torn:
-        conversation.hear(frame, 1)
-
-    assert conversation.state.blind
-    assert 16 == len(conversation._pieces)
 
 
 def test_what_was_missed_is_held_against_nobody() -> None:
     """An answer to what was not seen, progress under its token, a cancel of it."""
     conversation = Conversation()
     conversation.miss()
-    late = [*opening(), s2c(response(5)), s2c(progress(7)), c2s(request(1, "tools/list"))]
+    late: list[Frame] = [
+        *opening(),
+        s2c(response(5)),
+        s2c(progress(7)),
+        c2s(request(1, "tools/list")),
+    ]
 
     assert [] == [told for frame in late for told in conversation.hear(frame, 1)]
 

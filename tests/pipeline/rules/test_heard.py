@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpmock.pipeline.rules.heard import MOST, Heard, State, as_object, declared, short
+from mcpmock.pipeline.rules.exchange import MOST
+from mcpmock.pipeline.rules.heard import Heard, State, as_object, declared, short
 from mcpmock.protocol.messages import C2S, S2C, parse
 from mcpmock.protocol.session import Call, Note
 from tests.helpers import error, notification, request, response

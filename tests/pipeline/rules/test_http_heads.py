@@ -62,6 +62,8 @@ def opened(revision: str = "2025-11-25", *steps: Step, rule: str, of: int = 2) -
 
 
 LISTING = [asked(2, ask(1, "tools/list"), "tools/list"), answers(2, done(1, HINTS))]
+TOLD = [asked(2, notification("vendor/note"), "vendor/note")]
+PAGE = Frame(S2C, b"Accepted", fact=HttpBody(), exchange=2)
 PLANTED = [
     opened("2025-03-26", *pinged(None, accept="application/json"), rule="accept"),
     opened("2025-11-25", *pinged(accept="text/event-stream"), rule="accept"),
@@ -88,6 +90,9 @@ PLANTED = [
     opened("2025-11-25", got(3, None), accepts(3, 405), rule="version-missing"),
     opened("2025-11-25", *pinged("2025-06-18"), rule="version-differs"),
     Planted("version-invalid", pinged("latest"), HTTP, 2),
+    Planted("accepted-status", [*modern_http(), *TOLD[:1], accepts(2, 200)], HTTP),
+    Planted("accepted-body", [*modern_http(), *TOLD[:1], replies(2, 202), PAGE], HTTP),
+    Planted("answer-type", [*modern_http(), LISTING[0], accepts(2, 202)], HTTP),
     Planted(
         "session-minted",
         [*modern_http(), LISTING[0], answers(2, done(1, HINTS), mcp_session_id="s-9")],

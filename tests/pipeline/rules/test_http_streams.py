@@ -11,6 +11,7 @@ from tests.helpers import (
     accepts,
     cancelled,
     ends,
+    notification,
     opens,
     progress,
     request,
@@ -18,11 +19,13 @@ from tests.helpers import (
     says,
 )
 from tests.pipeline.rules.planting import (
+    HINTS,
     HTTP,
     Planted,
     Step,
     ask,
     asked,
+    done,
     got,
     modern_http,
     names,
@@ -103,6 +106,16 @@ PLANTED = [
     old("stream-goes-on", OLD, says(3, DONE), says(3, ROOTS)),
     old("stream-goes-on", "2025-11-25", says(3, DONE), says(3, ROOTS)),
     Planted(
+        "stream-goes-on",
+        [
+            *modern_http(),
+            *MODERN_CALL,
+            says(2, done(1, HINTS)),
+            says(2, notification("vendor/note")),
+        ],
+        HTTP,
+    ),
+    Planted(
         "stream-cut",
         [*modern_http(), *MODERN_CALL, ends(2)],
         HTTP,
@@ -137,9 +150,11 @@ def test_a_server_may_close_what_can_be_resumed() -> None:
 
 def test_what_was_cancelled_needs_no_response() -> None:
     """The server ends the stream of a call that was cancelled."""
-    cancel = [posted(4, cancelled(1)), accepts(4)]
+    cancel: list[Step] = [posted(4, cancelled(1)), accepts(4)]
 
-    assert [] == names(*opening_http(), *streaming(3, CALL), *cancel, ends(3), transport=HTTP)
+    steps: list[Step] = [*opening_http(), *streaming(3, CALL), *cancel, ends(3)]
+
+    assert [] == names(*steps, transport=HTTP)
 
 
 def test_a_listen_may_end_without_a_word() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.helpers import accepts, c2s, error, request, response, s2c
@@ -68,7 +70,7 @@ def test_a_legacy_server_owes_nothing_to_a_modern_client() -> None:
 
 def test_extensions_have_results_of_their_own() -> None:
     """A client that told of an extension may get what that one defines."""
-    capabilities = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    capabilities: Any = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     asks = c2s(ask(1, "tools/call", clientCapabilities=capabilities))
 
     assert [] == names(*modern(), asks, s2c(done(1, {"resultType": "task"})))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.helpers import answers, c2s, cancelled, progress, replies, request, response, s2c, says
 from tests.pipeline.rules.planting import (
     HTTP,
     Planted,
+    Step,
     ask,
     done,
     got,
@@ -69,7 +72,7 @@ def test_the_first_after_a_cancel_may_have_crossed_it() -> None:
 
 def test_a_task_goes_on_after_its_answer() -> None:
     """The token of a task is good as long as the task is."""
-    tasks = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
+    tasks: Any = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
     task = c2s(request(1, "tools/call", {"name": "dig", "task": {}}, token=7))
 
     assert [] == names(*opening(server=tasks), task, s2c(response(1)), UP)
@@ -79,7 +82,7 @@ def test_between_streams_there_is_no_order() -> None:
     """Progress on another stream may be read late, for all that it was said in time; that it is on
     another stream is a violation of its own.
     """
-    asks = [
+    asks: list[Step] = [
         posted(3, CALL.raw),
         answers(3, response(1)),
         got(4),
