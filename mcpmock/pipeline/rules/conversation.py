@@ -58,6 +58,7 @@ from .rule import Breach
 from .subscriptions import Subscriptions
 from .violation import Violation
 
+_OVER_HTTP = ("streamable-http", "sse")
 _NEEDS_ALL = {
     "handshake-first", "handshake-twice", "request-before-answer", "request-before-initialized",
     "initialized-missing", "id-reused", "answers-nothing", "answered-twice", "cancels-nothing",
@@ -105,7 +106,7 @@ class Conversation:
         cls, transport: str, *, alone: bool = False, server: Server | None = None
     ) -> Conversation:
         """`alone`: what belongs to no session, where each exchange is another caller's."""
-        return cls(State(transport, alone and transport != "stdio", server or Server()))
+        return cls(State(transport, alone and transport in _OVER_HTTP, server or Server()))
 
     def miss(self) -> None:
         """Something was said that is not to be heard."""
@@ -133,8 +134,10 @@ class Conversation:
             case HttpBody() if frame.direction is not C2S and self._is_mcp(exchange):
                 if self._streamable:
                     yield from self._judge(http_heads.body(exchange, frame.raw), exchange)
-            case ExchangeEnd() if frame.direction is not C2S:
-                yield from self._end(exchange)
+            case ExchangeEnd(how) if frame.direction is not C2S:
+                if self._streamable:
+                    yield from self._judge(http_streams.ended(exchange, how), exchange)
+                self._forget(exchange)
             case ExchangeEnd():
                 self._forget(exchange)
             case None if frame.direction is C2S:
@@ -206,11 +209,6 @@ class Conversation:
         if isinstance(ours, Opaque) or (ours and member(frame.raw, "jsonrpc") is None):
             return
         yield from self._messages(frame, exchange)
-
-    def _end(self, exchange: Exchange) -> Iterator[Violation]:
-        if self._streamable:
-            yield from self._judge(http_streams.ended(exchange), exchange)
-        self._forget(exchange)
 
     def _forget(self, exchange: Exchange) -> None:
         self._heads.ended(exchange)

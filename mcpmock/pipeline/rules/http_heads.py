@@ -20,6 +20,7 @@ from .rule import Breach, Rule, must, should
 _2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
 _PAGE, _MODERN = "basic/transports", "basic/transports/streamable-http"
 _JSON = "application/json"
+_METHODS = ("POST", "GET", "DELETE")
 _ACCEPTED, _GONE, _NOT_ALLOWED = 202, 404, 405
 
 
@@ -146,7 +147,11 @@ class Heads:
     """The running exchanges that began when the session was over."""
 
     def asked(self, exchange: Exchange, state: State) -> Iterator[Breach]:
-        """What is wrong with the head of a request, once its body is known."""
+        """What is wrong with the head of a request, once its body is known. What browsers ask
+        ahead of it is none of the protocol's.
+        """
+        if exchange.method not in _METHODS:
+            return
         if exchange.method == "POST":
             yield from _accepts(exchange, "accept", (_JSON, EVENT_STREAM))
         elif exchange.method == "GET":

@@ -160,10 +160,15 @@ def watch(heard: Heard) -> Iterator[Breach]:
     elif isinstance(heard.message, Request) and heard.before is not None:
         if not heard.on_own_stream:
             yield Breach("broadcast", f"{short(heard.method)} on a second stream")
-    elif heard.method == PROGRESS and heard.note.call is not None and not heard.on_own_stream:
+    elif heard.method == PROGRESS and heard.note.call and _strays(heard, exchange):
         yield Breach("message-stream", "progress on the stream of another request")
     if _is_over(exchange) and not isinstance(heard.message, Response):
         yield Breach("stream-goes-on", f"{short(heard.method)} behind the last response")
+
+
+def _strays(heard: Heard, exchange: Exchange) -> bool:
+    """Whether it is where its call is not, and no stream is resumed there."""
+    return not heard.on_own_stream and exchange.asked("last-event-id") is None
 
 
 def _response(heard: Heard, exchange: Exchange) -> Iterator[Breach]:
@@ -182,9 +187,11 @@ def _is_over(exchange: Exchange) -> bool:
     return bool(exchange.requests) and not exchange.open and exchange.streams
 
 
-def ended(exchange: Exchange) -> Iterator[Breach]:
-    """What is wrong with a stream that the server has ended."""
-    left = exchange.open and exchange.streams and not exchange.cancelled
+def ended(exchange: Exchange, how: str) -> Iterator[Breach]:
+    """What is wrong with a stream that the server has ended; one that broke off is nobody's
+    fault.
+    """
+    left = how == "eof" and exchange.open and exchange.streams and not exchange.cancelled
     listening = all(request.method == LISTEN for request in exchange.requests)
     if left and not listening and not (exchange.event_ids and exchange.revision == LAST_LEGACY):
         yield Breach("stream-cut", f"ended without a response to #{short(exchange.open[0])}")

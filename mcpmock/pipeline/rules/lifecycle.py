@@ -45,7 +45,7 @@ RULES = (
         "initialize-params",
         _PAGE,
         "The client MUST initiate this phase by sending an initialize request containing: Protocol "
-        "version supported Client capabilities Client implementation information",
+        "version supported, Client capabilities, Client implementation information",
         until=LAST_LEGACY,
     ),
     must(
@@ -127,8 +127,14 @@ def _from_client(heard: Heard, state: State) -> Iterator[Breach]:
     elif state.phase is Phase.ASKED:
         text = f"{heard.method} before the answer to initialize"
         yield Breach("request-before-answer", text)
-    elif state.phase is Phase.ANSWERED and state.once("initialized-missing"):
+    elif state.phase is Phase.ANSWERED and _is_late(heard, state):
         yield Breach("initialized-missing", f"{heard.method} without notifications/initialized")
+
+
+def _is_late(heard: Heard, state: State) -> bool:
+    """Over HTTP the notification and one request may come by different ways, and cross."""
+    crossed = heard.exchange is not None and state.once("initialized-crossed")
+    return not crossed and state.once("initialized-missing")
 
 
 def _began_unseen(state: State) -> bool:

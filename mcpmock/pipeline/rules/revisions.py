@@ -55,9 +55,10 @@ def revision_named(state: State, exchange: Exchange | None) -> str | None:
         return exchange.version
     if state.phase is not Phase.NEW:
         return _settled(state)
-    if state.modern:
+    callers = state.alone and state.transport == "streamable-http"
+    if state.server.only_modern if callers else state.modern:
         return LATEST
-    return _ASSUMED if state.alone and state.transport == "streamable-http" else LAST_LEGACY
+    return _ASSUMED if callers else LAST_LEGACY
 
 
 def _settled(state: State) -> str | None:

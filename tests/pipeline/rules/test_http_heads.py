@@ -159,6 +159,13 @@ def test_the_body_may_be_noted_behind_the_answer() -> None:
     )
 
 
+def test_browsers_ask_first() -> None:
+    """What comes ahead of a request has none of its fields."""
+    asks: list[Step] = [*opening_http(), bodiless(3, "OPTIONS"), accepts(3, 204)]
+
+    assert [] == names(*asks, transport=HTTP)
+
+
 def test_other_paths_have_other_rules() -> None:
     """Metadata and tokens are none of the protocol's."""
     other = [

@@ -142,7 +142,7 @@ def test_a_stream_that_breaks_off_and_is_resumed() -> None:
 
 def test_a_server_may_close_what_can_be_resumed() -> None:
     """In 2025-11-25 a stream whose events have ids may be closed and asked for again."""
-    polled = [*streaming(3, CALL), says(3, b"", id="1", retry=10), ends(3)]
+    polled: list[Step] = [*streaming(3, CALL), says(3, b"", id="1", retry=10), ends(3)]
     resumed = [got(4, last_event_id="1"), opens(4), says(4, DONE, id="2"), ends(4)]
 
     assert [] == names(*opening_http(), *polled, *resumed, transport=HTTP)
@@ -155,6 +155,14 @@ def test_what_was_cancelled_needs_no_response() -> None:
     steps: list[Step] = [*opening_http(), *streaming(3, CALL), *cancel, ends(3)]
 
     assert [] == names(*steps, transport=HTTP)
+
+
+def test_a_stream_that_breaks_is_nobodys_fault() -> None:
+    """Connections are lost."""
+    steps: list[Step] = [*opening_http(OLD), *streaming(3, CALL, OLD)]
+
+    assert [] == names(*steps, ends(3, "reset"), transport=HTTP)
+    assert ["stream-cut"] == names(*steps, ends(3), transport=HTTP)
 
 
 def test_a_listen_may_end_without_a_word() -> None:

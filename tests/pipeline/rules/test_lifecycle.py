@@ -85,6 +85,14 @@ def test_it_is_told_once() -> None:
     assert ["initialized-missing"] == names(*opening()[:2], *asks)
 
 
+def test_initialized_may_cross_a_request_over_http() -> None:
+    """Two connections have no order; a second request without it is one too many."""
+    asks = [posted(x, request(x, "tools/list")) for x in (5, 6, 7)]
+
+    assert [] == names(*opening_http()[:2], *asks[:1], transport="streamable-http")
+    assert ["initialized-missing"] == names(*opening_http()[:2], *asks, transport="streamable-http")
+
+
 def test_a_session_may_be_older_than_its_recording() -> None:
     """What has a session id may have had its handshake before anybody listened."""
     assert [] == names(posted(1, LIST), got(2), transport="streamable-http")

@@ -14,6 +14,8 @@ from tests.pipeline.rules.planting import ask, initialize, welcome
 
 LIST = parse(request(1, "tools/list"))
 NEW = State()
+BOTH_ERAS = State("streamable-http", alone=True, server=Server(modern=True))
+ONE_ERA = State("streamable-http", alone=True, server=Server(modern=True, only_modern=True))
 
 
 def settled(revision: str | None, requested: str | None = None) -> State:
@@ -39,6 +41,8 @@ def named(version: str) -> Exchange:
         (NEW, request(1, "tools/list"), "2025-11-25"),
         (State(server=Server(modern=True)), request(1, "tools/list"), "2026-07-28"),
         (State("streamable-http", alone=True), request(1, "tools/list"), "2025-03-26"),
+        (BOTH_ERAS, request(1, "tools/list"), "2025-03-26"),
+        (ONE_ERA, request(1, "tools/list"), "2026-07-28"),
     ],
 )
 def test_a_request(state: State, raw: bytes, revision: str | None) -> None:
