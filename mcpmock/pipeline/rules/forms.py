@@ -124,8 +124,6 @@ def watch(heard: Heard) -> Iterator[Breach]:
                 yield Breach("request-id", f"{method} without an id")
         case Response():
             yield from _response(heard, message)
-        case _:
-            pass
 
 
 def _in_batch(heard: Heard) -> Iterator[Breach]:

@@ -123,7 +123,7 @@ class Reports:
         if len(self._last) > _MOST:
             self._last.popitem(last=False)
         if before is not None and amount <= before:
-            yield Breach("progress-increases", f"progress {amount:g} after {before:g}")
+            yield Breach("progress-increases", f"progress {short(amount)} after {short(before)}")
 
 
 def _late(heard: Heard, call: Call, fates: Fates) -> Iterator[Breach]:

@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from mcpmock.pipeline.rules import calls
-from tests.helpers import accepts, answers, c2s, call, cancelled, error, request, response, s2c
+from mcpmock.pipeline.rules.conversation import Conversation
+from tests.helpers import (
+    accepts,
+    answers,
+    c2s,
+    call,
+    cancelled,
+    error,
+    progress,
+    request,
+    response,
+    s2c,
+)
 from tests.pipeline.rules.planting import (
     HTTP,
     Planted,
@@ -135,3 +147,15 @@ def test_a_session_over_http_has_ids_of_its_own() -> None:
     again = [posted(4, request(1, "ping")), answers(4, response(1))]
 
     assert ["id-reused"] == names(*opening_http(), *first, *again, transport=HTTP)
+
+
+def test_the_memory_of_cancels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many calls that were cancelled the latest are remembered."""
+    monkeypatch.setattr(calls, "MOST", 3)
+    fates = Conversation()
+    for number in range(1, 9):
+        asks = request(number, "tools/call", {}, token=number)
+        for frame in (c2s(asks), c2s(cancelled(number)), s2c(progress(number))):
+            fates.hear(frame, number)
+
+    assert 3 == len(fates._talk.fates._cancelled) == len(fates._talk.fates._crossed)

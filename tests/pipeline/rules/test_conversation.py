@@ -9,7 +9,7 @@ import pytest
 from mcpmock.pipeline.rules import conversation as module
 from mcpmock.pipeline.rules import keeping
 from mcpmock.pipeline.rules.conversation import Conversation
-from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from tests.helpers import (
     answers,
     batch,
@@ -130,6 +130,27 @@ def test_exchanges_that_never_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 
     assert len(conversation._talks) <= 11
     assert len(conversation._asked) <= 11
+
+
+def test_an_error_without_an_id_answers_what_was_posted() -> None:
+    """A request that could not be read is answered all the same, and its stream may end."""
+    asks = post(3, request(1, "ping"), session="s-1", mcp_protocol_version="2025-06-18")
+    unread = b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"what?"}}'
+    stream: list[Step] = [asks, opens(3), says(3, unread), ends(3)]
+
+    assert [] == names(*opening_http("2025-06-18"), *stream, transport=HTTP)
+
+
+def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many paths that messages were posted to some are remembered."""
+    monkeypatch.setattr(module, "MOST", 3)
+    conversation = Conversation.over(HTTP, alone=True)
+    for x in range(9):
+        for frame in post(x, request(1, "ping"), to=f"/{x}"):
+            conversation.hear(frame, 1)
+        conversation.hear(Frame(C2S, b"more", fact=HttpBody(), exchange=x), 1)
+
+    assert 3 == len(conversation.state.server.paths)
 
 
 def test_an_error_page_is_no_message() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import accepts, get, post, replies, request, response, says
+from tests.helpers import accepts, bodiless, get, post, replies, request, response, says
 from tests.pipeline.rules.planting import (
     SSE,
     Planted,
@@ -40,6 +40,7 @@ def test_planted(row: Planted) -> None:
 def test_a_session() -> None:
     """One stream carries all answers; they may come ahead of the 202."""
     asks = [post(4, PING, to=TO), says(1, response(1), event="message"), accepts(4)]
+    asks += [says(1, b"", comment="still here"), bodiless(5, "GET", to=TO)]
 
     assert [] == names(*opening_sse(), *asks, transport=SSE)
 

@@ -133,7 +133,7 @@ def test_a_stream_that_breaks_off_and_is_resumed() -> None:
     """What was sent before comes again, and the response on the GET is where it belongs."""
     broken = [*streaming(3, CALL), says(3, UP, id="1"), says(3, progress(7, 2), id="2")]
     left = ends(3, "closed", C2S)
-    resumed = [got(4, last_event_id="1"), opens(4), says(4, progress(7, 2), id="2")]
+    resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, progress(7, 2), id="2")]
 
     assert [] == names(
         *opening_http(), *broken, left, *resumed, says(4, DONE, id="3"), ends(4), transport=HTTP
@@ -143,7 +143,7 @@ def test_a_stream_that_breaks_off_and_is_resumed() -> None:
 def test_a_server_may_close_what_can_be_resumed() -> None:
     """In 2025-11-25 a stream whose events have ids may be closed and asked for again."""
     polled: list[Step] = [*streaming(3, CALL), says(3, b"", id="1", retry=10), ends(3)]
-    resumed = [got(4, last_event_id="1"), opens(4), says(4, DONE, id="2"), ends(4)]
+    resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, DONE, id="2"), ends(4)]
 
     assert [] == names(*opening_http(), *polled, *resumed, transport=HTTP)
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from mcpmock.pipeline.rules import progress as module
+from mcpmock.pipeline.rules.conversation import Conversation
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.helpers import answers, c2s, cancelled, progress, replies, request, response, s2c, says
 from tests.pipeline.rules.planting import (
     HTTP,
@@ -90,3 +93,27 @@ def test_between_streams_there_is_no_order() -> None:
     ]
 
     assert ["message-stream"] == names(*opening_http(), *asks, says(4, UP.raw), transport=HTTP)
+
+
+def test_progress_without_an_amount() -> None:
+    """It is none, and whose it is is not asked."""
+    nobody = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'
+
+    assert ["progress-members"] == names(*opening(), s2c(nobody))
+    assert ["progress-increases"] == names(
+        *opening(),
+        CALL,
+        *(s2c(UP.raw.replace(b":2}", b":%b}" % big)) for big in (b"9" * 400, b"8")),
+    )
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many tokens the latest are remembered."""
+    monkeypatch.setattr(module, "_MOST", 3)
+    conversation = Conversation()
+    for number in range(1, 9):
+        for raw in (request(number, "tools/call", {}, token=number), progress(number)):
+            conversation.hear(Frame(C2S if b"id" in raw else S2C, raw), number)
+    reports = conversation._talk.reports
+
+    assert 3 == len(reports._last) == len(reports._asked)

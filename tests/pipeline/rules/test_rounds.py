@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.pipeline.rules import rounds as module
 from tests.helpers import c2s, s2c
 from tests.pipeline.rules.planting import Planted, ask, done, modern, names
 
@@ -61,3 +62,11 @@ def test_rounds() -> None:
 def test_a_state_may_be_older_than_the_recording() -> None:
     """As long as nobody gave one out, any may have been given before."""
     assert [] == names(*modern(), again(1, requestState="s"))
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once states had to be forgotten, one that nobody knows may be one of them."""
+    monkeypatch.setattr(module, "MOST", 3)
+    rounds = [wants(1, requestState=str(number)) for number in range(9)]
+
+    assert ["answered-twice"] * 8 == names(*modern(), CALL, *rounds, again(2, requestState="0"))

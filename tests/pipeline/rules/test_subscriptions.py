@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.pipeline.rules import subscriptions as module
 from mcpmock.protocol.messages import Frame
 from tests.helpers import c2s, cancelled, notification, opens, s2c, says
 from tests.pipeline.rules.planting import (
@@ -82,3 +83,13 @@ def test_a_listen() -> None:
 def test_log_messages_for_whoever_set_a_level() -> None:
     """On stdio any request that is open will do."""
     assert [] == names(*modern(), CALL, c2s(ask(3, "tools/call", logLevel="debug")), s2c(LOG))
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many listens the latest are remembered."""
+    monkeypatch.setattr(module, "MOST", 3)
+    listens = [c2s(ask(number, "subscriptions/listen", {})) for number in range(1, 9)]
+    late = s2c(told("subscriptions/acknowledged", 8))
+
+    assert [] == names(*modern(), *listens, late)
+    assert ["subscription-unknown"] == names(*modern(), *listens, ACKNOWLEDGED)
