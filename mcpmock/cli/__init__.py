@@ -20,7 +20,7 @@ from mcpmock.version import VERSION
 from .terminal import printable, printable_lines, say
 
 _COMMANDS = {
-    "check": "files",
+    "check": "check",
     "demo": "demo",
     "diff": "diff",
     "drive": "drive",
