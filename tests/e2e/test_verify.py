@@ -44,6 +44,13 @@ PAIRS = [
 ]
 
 
+def test_the_rules_are_in_the_readme() -> None:
+    """Whoever tests such a server finds them there."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+    assert [] == [rule for rules in RULES.values() for rule in rules if f"'{rule}'" not in readme]
+
+
 def verified(cassette: Path, name: str, *server: str) -> None:
     rules = [argument for rule in RULES.get(name, []) for argument in ("--ignore", rule)]
     command = [*MCPMOCK, "verify", str(cassette), *rules, *server]
