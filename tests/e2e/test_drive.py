@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.bare import bare
+from mcpmock.cassette.diff import compare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 
@@ -37,13 +38,21 @@ def driven(cassette: Path, output: Path, *server: str) -> None:
     assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
 
 
+def assert_same(recorded: Path, again: Path) -> None:
+    """To the byte, but for the order of what has nothing to do with each other; and a diff finds
+    nothing.
+    """
+    assert messages(load(recorded)) == messages(load(again))
+    assert () == compare(load(recorded), load(again)).differences
+
+
 @pytest.mark.parametrize("cassette", CASSETTES, ids=lambda path: path.stem)
 def test_over_stdio(cassette: Path, tmp_path: Path) -> None:
     """A process for each session."""
     output = tmp_path / "b.jsonl"
     driven(cassette, output, "--", *replay(cassette))
 
-    assert messages(load(cassette)) == messages(load(output))
+    assert_same(cassette, output)
 
 
 @pytest.mark.parametrize("transport", [HTTP, SSE])
@@ -55,4 +64,4 @@ def test_over_http(cassette: Path, transport: str, tmp_path: Path) -> None:
         driven(cassette, output, "--url", player.url, "--url-transport", transport)
 
     assert player.exit_code == 0
-    assert messages(load(cassette)) == messages(load(output))
+    assert_same(cassette, output)
