@@ -1,5 +1,5 @@
-"""Servers that are deliberately changed, played from a recording that was edited: `verify` names the
-one change and nothing else, judges it, and ends as it was asked to.
+"""Servers that are deliberately changed, played from a recording that was edited: `verify` names
+the one change and nothing else, judges it, and ends as it was asked to.
 """
 
 from __future__ import annotations
@@ -56,9 +56,13 @@ CHANGES: dict[str, tuple[Callable[[Events], object], list[str]]] = {
         lambda e: answer(e, 3)["result"]["content"][0].update(text="Echo: goodbye"),
         ["risky result-text-changed"],
     ),
-    "is-error": (lambda e: answer(e, 3)["result"].update(isError=True), ["breaking error-for-result"]),
+    "is-error": (
+        lambda e: answer(e, 3)["result"].update(isError=True),
+        ["breaking error-for-result"],
+    ),
     "error-code": (
-        lambda e: answer(e, 31)["error"].update(code=-32002), ["breaking error-code-changed"]
+        lambda e: answer(e, 31)["error"].update(code=-32002),
+        ["breaking error-code-changed"],
     ),
     "missing-progress": (without_progress, ["risky notification-missing"]),
     "extra-notification": (another_log_line, ["compatible notification-added"]),
