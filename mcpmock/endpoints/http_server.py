@@ -32,7 +32,8 @@ from .http_connection import Connection, Desk, Exchange
 _TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _BACK_OFF = 0.05
 _ASK_AGAIN = 0.002
-_HANDLING = 0.010
+_HANDLING = 0.025
+"""Seconds that a client has for what it has read: several ticks of a busy event loop."""
 _NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
 
 
