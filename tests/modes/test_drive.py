@@ -36,9 +36,6 @@ from tests.helpers import (
     response,
     s,
 )
-from tests.modes.test_stdio import signals_as_before
-
-__all__ = ["signals_as_before"]
 
 SERVER = Command(["server"])
 OPENING = (c(INITIALIZE), s(WELCOME))
