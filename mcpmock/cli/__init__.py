@@ -21,13 +21,16 @@ from .terminal import printable, printable_lines, say
 
 _COMMANDS = {
     "check": "files",
+    "convert": "joining",
     "demo": "demo",
     "fmt": "files",
+    "merge": "joining",
     "proxy": "proxy",
     "record": "record",
     "recover": "files",
     "replay": "replay",
     "show": "show",
+    "stats": "stats",
 }
 
 

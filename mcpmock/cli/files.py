@@ -16,6 +16,8 @@ import click
 from mcpmock.errors import CassetteError
 
 from .terminal import CASSETTE, common, emit, printable, say
+from .terminal import encodable as _encodable
+from .terminal import many as _many
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Recovery, Times
@@ -199,12 +201,3 @@ def _counts(done: Canonical | Recovery) -> dict[str, int]:
     values = attrs.asdict(done, recurse=False)
     del values["data"]
     return {name: v if isinstance(v, int) else len(v) for name, v in values.items()}
-
-
-def _encodable(path: Path) -> str:
-    """A file name may hold bytes that no JSON can."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
