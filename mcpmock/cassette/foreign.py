@@ -107,6 +107,12 @@ class _Object:
             raise self.bad(f"`{key}` is no {_KINDS[kind]}" if key in self.fields else f"no `{key}`")
         return value
 
+    def spelled(self, key: str) -> bytes:
+        """The value under a name as it is written. It must be there."""
+        if key not in self.fields:
+            raise self.bad(f"no `{key}`")
+        return self.fields[key]
+
     def number(self, key: str) -> float:
         """A number that time can be reckoned with."""
         value = decode(self.fields.get(key, b"null"))
@@ -171,7 +177,7 @@ def _of_mcp_rec(entries: list[_Object]) -> list[Foreign]:
     runs: list[Foreign] = []
     opened, ids = False, set[bytes]()
     for entry in entries:
-        way, raw = _way(entry, "dir"), entry.fields["msg"]
+        way, raw = _way(entry, "dir"), entry.spelled("msg")
         moment = datetime.fromtimestamp(entry.number("ts"), UTC)
         inner = _Object.of(entry.name, entry.line, raw)
         if inner is not None and inner.fields.get("_unparsed") == b"true":
@@ -279,9 +285,10 @@ def _of_npm_cassette(entries: list[_Object]) -> list[Foreign]:
 
 
 def _add_frame(run: Foreign, entry: _Object, way: Direction) -> None:
-    raw = entry.fields.get("frame")
-    if raw is None:
+    if entry.get("type", str, "frame") == "raw":
         raw = entry.get("data", str).encode("utf-8", "surrogatepass")
+    else:
+        raw = entry.spelled("frame")
     redacted = _BY_HASH.search(raw) is not None
     run.said.append(Said(round(entry.number("t") * 1000), Frame(way, raw), redacted))
 
@@ -317,7 +324,7 @@ def _of_mcp_cassette(name: str, data: bytes) -> Foreign:
         entry = _Object.of(name, line, raw[item.start : item.end])
         if entry is None:
             raise CassetteError(name, "is no message", line=line)
-        payload = entry.fields.get("payload", b"null")
+        payload = entry.spelled("payload")
         if payload[:1] == b'"':
             payload = entry.get("payload", str).encode("utf-8", "surrogatepass")
         last = entry.number("t_offset_ms")

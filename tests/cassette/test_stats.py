@@ -138,7 +138,7 @@ def test_without_times_there_is_no_latency() -> None:
 
 def test_cassettes_add_up() -> None:
     """Several are counted as one, and their takes and events with them."""
-    one = cassette(("c2s", call(1, "add")), ("s2c", response(1)), ("take", "take", None))
+    one = cassette(("c2s", call(1, "add")), ("s2c", response(1)), ("take", None))
     found = stats([one, one])
 
     assert (2, 4, 4) == (found.cassettes, found.takes, found.events)
