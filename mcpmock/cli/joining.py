@@ -155,7 +155,7 @@ def _export(file: Path, output: Path) -> _Done:
         url = "http://server.invalid/..."
         words.append(f"{_entries(made.made_up)} for calls over stdio, with URLs made up: {url}")
     if made.left_out:
-        words.append(f"left out {many(made.left_out, 'event')} that belong to no exchange")
+        words.append(f"left out {many(made.left_out, 'event')} outside of any exchange")
     counts = {"entries": made.entries, "made_up": made.made_up, "left_out": made.left_out}
     return {"format": "har", **counts}, words
 
@@ -181,7 +181,7 @@ def _import(file: Path, output: Path, data: bytes, *, redact: bool) -> _Done:
     if made.lost:
         words.append(f"{many(made.lost, 'event')} that {made.tool} says it lost are gaps")
     if made.left_out:
-        words.append(f"left out {many(made.left_out, 'line')} that hold no message")
+        words.append(f"left out {many(made.left_out, 'line')} without a message")
     counts = {"takes": made.takes, "events": made.events, "lost": made.lost}
     more = {"left_out": made.left_out, "lacks": made.lacks}
     return {"format": "cassette", "from": made.tool, **counts, **more}, words
