@@ -28,6 +28,7 @@ _Value = TypeVar("_Value")
 _LATEST = 1e11
 """In seconds the year 5138; in milliseconds three years."""
 _MOST_LOST = 1 << 53
+_NO_MARKS = re.compile(rb"(?!)")
 _WHOLE_STRING = re.compile(rb'(?<=")REDACTED(?=")')
 _IN_BRACKETS = re.compile(rb"\[REDACTED\]")
 _BY_HASH = re.compile(rb"\[REDACTED:[a-z]+:[0-9a-f]{8}\]")
@@ -56,7 +57,7 @@ class Foreign:
     lacks: list[str]
     began: datetime
     target: list[str] | str | None = None
-    marks: re.Pattern[bytes] | None = None
+    marks: re.Pattern[bytes] = _NO_MARKS
     """What its recorder put in the place of secrets, where that can be told."""
     same_mark_same_secret: bool = False
     said: list[Said] = attrs.field(factory=list)

@@ -104,8 +104,6 @@ class _Exchange:
                 self._meta = b""
             case None | HttpBody():
                 self._came.append(frame.raw)
-            case _:
-                pass
 
     def entry(self, header: Header) -> Entry:
         assert self.asked is not None, "because only such are told"

@@ -135,14 +135,12 @@ def _compact(raw: bytes) -> bytes:
 class _Holes:
     """Puts placeholders in the place of another recorder's marks."""
 
-    marks: re.Pattern[bytes] | None
+    marks: re.Pattern[bytes]
     same: bool
     """The same mark stands for the same secret; else nobody knows, and each gets its own."""
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
 
     def put(self, raw: bytes) -> bytes:
-        if self.marks is None:
-            return raw
         found = [
             (Span(*mark.span()), self._hole(mark[0]))
             for path, span in walk(raw)
@@ -152,7 +150,6 @@ class _Holes:
         return splice(raw, found)
 
     def _within(self, raw: bytes, start: int, end: int) -> Iterable[re.Match[bytes]]:
-        assert self.marks is not None
         return self.marks.finditer(raw, start, end) if raw[start : start + 1] == b'"' else ()
 
     def _hole(self, mark: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from mcpmock.cassette.integrity import Level, inspect
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.read import read
 from mcpmock.cassette.timeline import timeline
+from mcpmock.errors import CassetteError
 from mcpmock.pipeline.player import Casting, Player, Playing
 from tests.cassette.test_foreign import DATA, NPM, REAL, lines, rec, snoop
 from tests.helpers import Script, call, request, response
@@ -198,3 +200,41 @@ def test_answers_are_kept_as_they_are() -> None:
     frame = npm_frame(1, response(1, {"a": ONE}), "s2c")
 
     assert {"a": ONE} == json.loads(said(loaded(lines(NPM, frame))))["result"]
+
+
+SMALL = (
+    lines(
+        rec(1.0, "c2s", request(1, "initialize")), rec(1.5, "s2c", {"_raw": "x", "_unparsed": 1})
+    ),
+    lines(
+        snoop(1, "meta", raw={"command": ["srv"]}),
+        snoop(2, "c2s", raw=call(1, "t", a=PLAIN), redacted=True),
+        snoop(4, "stderr", text="up", truncated=False),
+    ),
+    lines(NPM, npm_frame(1, call(1, "t")), {"type": "chunks", "t": 2, "dir": "s2c", "chunks": []}),
+    json.dumps(
+        {
+            "format_version": 3,
+            "recorded_at": "2026-01-01T00:00:10Z",
+            "messages": [{"t_offset_ms": 1, "sender": "client", "payload": {"id": 1}}],
+        }
+    ).encode(),
+)
+
+
+@pytest.mark.parametrize("data", SMALL, ids=["mcp-rec", "mcpsnoop", "npm", "pypi"])
+def test_damage_is_told_or_does_no_harm(data: bytes) -> None:
+    """Whatever bytes are changed, cut or doubled: a line is named, or a whole cassette comes out."""
+    dice = random.Random(4)
+    pieces = (b"", b"\n", b'"', b"{", b"}", b"null", b"-1", b"1e999", b"\xff", b"\\ud800", b"[[[")
+    for _ in range(1000):
+        start = dice.randrange(len(data))
+        end = min(start + dice.choice((0, 1, 1, 5, 40)), len(data))
+        torn = data[:start] + dice.choice(pieces) + data[end:]
+        try:
+            runs = recognised("f", torn)
+        except CassetteError as error:
+            assert str(error).startswith("f:")
+            continue
+        if runs:
+            assert 0 == inspect(imported(runs).data).count(Level.ERROR)

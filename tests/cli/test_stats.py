@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import CONTROLS, Run, hostile
 from tests.helpers import (
+    HEADER,
     LOG,
     call,
     cancelled,
@@ -88,6 +89,19 @@ def test_several_cassettes_are_one(run: Run, file: Path, tmp_path: Path) -> None
 
     assert ["add", "3", "1", "1", "1"] == out.splitlines()[5].split()[:5]
     assert out.endswith("2 cassettes, 3 takes, 14 events, 1 not JSON-RPC\n")
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(999, "999 B"), (1000, "1.0 kB"), (9949, "9.9 kB"), (9950, "10 kB"), (999_500, "1.0 MB"),
+     (70_000_000, "70 MB"), (3_000_000_000, "3.0 GB"), (5 * 10**12, "5000 GB")],
+)  # fmt: skip
+def test_sizes_are_for_people(run: Run, file: Path, size: int, shown: str) -> None:
+    """Three digits and a unit."""
+    line = b'{"n":1,"d":"c2s","m":%b,"oversize":{"bytes":%d,"sha256":""}}\n'
+    file.write_bytes(HEADER + line % (request(1, "ping"), size))
+
+    assert shown in run("stats", "-q", file)[1].splitlines()[1]
 
 
 def test_stats_json(run: Run, file: Path) -> None:
