@@ -2,8 +2,8 @@
 
 The files in `data` are real: a session of an SDK with a server that reports progress, logs and asks
 the client's model, recorded by mcp-rec 0.1.1 over stdio and by mcp-cassette 0.4.0 (PyPI) over
-Streamable HTTP. mcpsnoop and the mcp-cassette of npm cannot be had from a registry here; their
-lines are written after their own documentation.
+Streamable HTTP. The lines of mcpsnoop and of the mcp-cassette of npm are written after their own
+documentation.
 """
 
 from __future__ import annotations
