@@ -21,15 +21,18 @@ from .terminal import printable, printable_lines, say
 
 _COMMANDS = {
     "check": "check",
+    "convert": "joining",
     "demo": "demo",
     "diff": "diff",
     "drive": "drive",
     "fmt": "files",
+    "merge": "joining",
     "proxy": "proxy",
     "record": "record",
     "recover": "files",
     "replay": "replay",
     "show": "show",
+    "stats": "stats",
     "verify": "verify",
 }
 

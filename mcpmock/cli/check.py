@@ -17,8 +17,8 @@ import click
 from mcpmock.cassette.integrity import Level
 from mcpmock.errors import CassetteError
 
-from .files import FILES, each, encodable, many
-from .terminal import common, emit, printable
+from .files import FILES, each
+from .terminal import common, emit, encodable, many, printable
 
 if TYPE_CHECKING:
     from mcpmock.cassette.integrity import Inspection

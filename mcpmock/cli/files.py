@@ -16,7 +16,7 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .terminal import CASSETTE, common, emit, say
+from .terminal import CASSETTE, common, emit, encodable, many, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Recovery, Times
@@ -136,13 +136,3 @@ def _counts(done: Canonical | Recovery) -> dict[str, int]:
     values = attrs.asdict(done, recurse=False)
     del values["data"]
     return {name: v if isinstance(v, int) else len(v) for name, v in values.items()}
-
-
-def encodable(path: Path) -> str:
-    """A file name may hold bytes that no JSON can."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def many(count: int, noun: str) -> str:
-    """`1 take`, `2 takes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

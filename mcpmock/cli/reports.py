@@ -16,7 +16,7 @@ import click
 from mcpmock.cassette.diff import Comparison, Difference, Verdict
 from mcpmock.cassette.judgement import Where
 
-from .terminal import columns, inert
+from .terminal import columns, encodable, inert
 
 _COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
 _FROM_WORST = sorted(Verdict, reverse=True)
@@ -40,8 +40,8 @@ def object_of(comparison: Comparison) -> dict[str, Any]:
     return {
         "type": "diff",
         "verdict": "same" if worst is None else worst.word,
-        "a": _encodable(comparison.old),
-        "b": _encodable(comparison.new),
+        "a": encodable(comparison.old),
+        "b": encodable(comparison.new),
         "calls": sum(comparison.calls.values()),
         "ignored": comparison.ignored,
         "counts": {verdict.word: comparison.counts.get(verdict, 0) for verdict in _FROM_WORST},
@@ -212,8 +212,3 @@ def _summary(comparison: Comparison) -> str:
 
 def _counted(row: list[Difference]) -> str:
     return f"{len(row)} difference{'' if len(row) == 1 else 's'}"
-
-
-def _encodable(name: str) -> str:
-    """A file name may hold bytes that no JSON can."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -134,6 +134,16 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
         click.echo(printable(text))
 
 
+def encodable(path: Path | str) -> str:
+    """A file name may hold bytes that no JSON can."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def many(count: int, noun: str) -> str:
+    """`1 take`, `2 takes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def common(command: _Command) -> _Command:
     """The options that every command has."""
     for option in (
