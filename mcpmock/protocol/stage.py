@@ -55,6 +55,13 @@ class Stage:
     everything pass.
     """
 
+    @property
+    def held_until(self) -> float | None:
+        """When the last of what it holds back is due; None if it holds nothing. A session that is
+        over waits for that.
+        """
+        return None
+
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
         """The session begins, before any frame."""
         return ()

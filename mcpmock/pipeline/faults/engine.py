@@ -1,0 +1,316 @@
+"""`Faults`: the stage that lets the faults of a run happen to one session.
+
+        client end  <->  recorder  <->  Faults  <->  ...  <->  server end
+
+It stands next to the client, behind the recorder: so a recording has what the client sent and what
+it was really given, and a receipt in front of that. What no fault is for passes as it came, in the
+batch that it came in; where a look at the bytes shows that none can be meant, without being read.
+
+`traffic` says which frames go together, `following` what they belong to, `match` whether a fault is
+for them, `holding` what waits for what, and `silence` what is not to be heard of any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    Request,
+    StreamEnd,
+)
+from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage
+
+from .fault import Act, Dice, Fault, Keep, On, Seen
+from .following import Following
+from .holding import Holding
+from .match import Place, Subject, concerns, fits
+from .receipts import Armed, FaultRun, Note, Receipt
+from .silence import Silence
+from .traffic import EVENT_STREAM, Unit, Units
+
+_ENDS = StreamEnd | ProcessExit | ExchangeEnd
+
+
+@attrs.define
+class _Outcome:
+    """What faults have made of one unit so far."""
+
+    carried: Send | None
+    """The message, be it another one by now; None once there is none."""
+    first: list[tuple[Fault, Act]] = attrs.field(factory=list)
+    """What goes out in front of it."""
+    then: list[tuple[Fault, Act]] = attrs.field(factory=list)
+    fired: list[Fault] = attrs.field(factory=list)
+
+    def add(self, fault: Fault, became: Iterable[Act], seen: Seen) -> None:
+        """All counted from the message's arrival."""
+        after = 0.0 if self.carried is None else self.carried.after
+        actions = [_later(action, after) for action in became]
+        sends = [a for a in actions if isinstance(a, Send) and a.frames]
+        same = [a for a in sends if a.frames[0].direction is seen.direction]
+        carried = next((a for a in same if a.frames is seen.unit), same[0] if same else None)
+        place = self.first if carried is not None else self.then
+        for action in actions:
+            if action is carried:
+                place = self.then
+            else:
+                place.append((fault, action))
+        self.carried = carried
+        self.fired.append(fault)
+
+    def frames(self) -> Iterator[Frame]:
+        """All that is sent, either way."""
+        besides = [action for _, action in (*self.first, *self.then)]
+        for action in [self.carried, *besides]:
+            if isinstance(action, Send):
+                yield from action.frames
+
+
+@attrs.define
+class Faults(Stage):
+    """The faults of `run`, in one session."""
+
+    run: FaultRun
+    session: int = 1
+    transport: str = "stdio"
+    note: Note = lambda _receipt, _now: None
+    _following: Following = attrs.field(init=False)
+    _began: float = 0.0
+    _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
+    _holding: Holding = attrs.field(factory=Holding)
+    _silence: Silence = attrs.field(factory=Silence)
+    _stream: int | None = None
+    """The exchange that carries all messages to the client (HTTP+SSE)."""
+
+    def __attrs_post_init__(self) -> None:
+        place = Place(session=self.session, transport=self.transport)
+        self._following = Following(place, self._concerns)
+
+    @property
+    def held_until(self) -> float | None:
+        return self._holding.until
+
+    def begin(self, now: float) -> Iterable[Action]:
+        self._began = now
+        actions: list[Action] = []
+        if On.BEGIN in self.run.interest.acts_on:
+            nothing = Frame(C2S)
+            outcome = self._fire(Unit([nothing], On.BEGIN), Subject(nothing, None, None), now)
+            if outcome is not None:
+                outcome.carried = None
+                self._do(
+                    Unit([nothing], On.BEGIN), outcome, Subject(nothing, None, None), now, actions
+                )
+        return actions
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if not self._worth_a_look(seen):
+            return PASS
+        actions: list[Action] = []
+        for unit in self._units[seen[0].direction].feed(seen):
+            self._take(unit, now, actions)
+        return actions
+
+    def wake(self, now: float) -> Iterable[Action]:
+        return list(self._holding.release(now))
+
+    def _worth_a_look(self, seen: Sequence[Frame]) -> bool:
+        """Whether any of it may concern a fault, or what a fault has done before."""
+        if self.transport == "sse":
+            self._learn_stream(seen)
+        if self._holding or self._following or self._silence:
+            return True
+        interest = self.run.interest
+        if not interest.faults:
+            return False
+        first, last = seen[0].fact, seen[-1].fact
+        if interest.wide or (type(last) is StreamEnd and On.END in interest.acts_on):
+            return True
+        if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
+            return True
+        data = seen[0].raw if len(seen) == 1 else b"\n".join([frame.raw for frame in seen])
+        if b"\\" in data and (b"\\/" in data or b"\\u00" in data):
+            return True  # names may be spelled in another way
+        return any([needle in data for needle in interest.needles])  # noqa: C419 (a list is quicker)
+
+    def _learn_stream(self, seen: Sequence[Frame]) -> None:
+        for frame in seen:
+            if isinstance(frame.fact, HttpResponse) and frame.fact.media_type == EVENT_STREAM:
+                self._stream = frame.exchange
+
+    def _concerns(self, request: Request) -> bool:
+        return any(concerns(armed.fault.match, request) for armed in self.run.interest.faults)
+
+    def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
+        first = unit.frames[0]
+        number, ended = first.exchange, isinstance(unit.frames[-1].fact, ExchangeEnd)
+        if number is not None and self._silence.covers(first.direction, number, ended=ended):
+            return
+        subject = self._following.subject(unit)
+        if number is not None and first.direction is C2S and subject.call is not None:
+            self._units[S2C].watched.add(number)
+        outcome = self._fire(unit, subject, now)
+        if outcome is None:
+            self._pass(unit, subject, now, actions)
+        else:
+            self._do(unit, outcome, subject, now, actions)
+        if ended and number is not None:
+            self._units[S2C].forget(number)
+        passed = outcome is None or outcome.carried is not None
+        if self._holding and passed and unit.on is not None:
+            _add(actions, self._holding.passed(first.direction, unit.on))
+
+    def _fire(self, unit: Unit, subject: Subject, now: float) -> _Outcome | None:
+        """Lets every fault happen whose turn it is, each to what the one before left of the
+        message. None if there is none.
+        """
+        outcome = _Outcome(Send(unit.frames))
+        for armed in self.run.interest.faults:
+            if outcome.carried is None:
+                break
+            drawn: dict[str, object] = {}
+            since = now - self._began
+            if not self._is_for(armed, unit, subject) or not armed.turn.comes(
+                since, armed.random, drawn
+            ):
+                continue
+            seen = Seen(
+                unit=outcome.carried.frames,
+                subject=subject,
+                now=now,
+                on=unit.on or On.OTHER,
+                transport=self.transport,
+                stream=self._stream,
+            )
+            became = self._apply(armed, seen, Dice(armed.random, drawn), now)
+            if became is not None:
+                outcome.add(armed.fault, became, seen)
+        return outcome if outcome.fired else None
+
+    def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        fault = armed.fault
+        return (
+            unit.on is not None
+            and unit.on in fault.acts_on
+            and (unit.on in On.BEGIN | On.END or fault.goes(unit.frames[0].direction))
+            and self.transport in fault.transports
+            and fits(fault.match, subject, self._following.place)
+        )
+
+    def _apply(self, armed: Armed, seen: Seen, dice: Dice, now: float) -> list[Act] | None:
+        """What a fault makes of it. A bug in one must not reach the wire (law 6)."""
+        try:
+            became = list(armed.fault.apply(seen, dice))
+            self.note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), now)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
+            armed.turn.fired -= 1
+            self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
+            return None
+        return became
+
+    def _do(
+        self, unit: Unit, outcome: _Outcome, subject: Subject, now: float, actions: list[Action]
+    ) -> None:
+        """What became of the message, and what came of it besides."""
+        first, message = unit.frames[0], subject.message
+        mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
+        self._silence.after(unit, outcome.frames(), mute=mute)
+        if outcome.carried is None and isinstance(message, Request):
+            self._following.forget(first.direction, message)
+        for fault, action in outcome.first:
+            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+        if outcome.carried is not None:
+            _add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
+        for fault, action in outcome.then:
+            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+
+    def _placed(
+        self,
+        action: Act,
+        subject: Subject,
+        now: float,
+        faults: Sequence[Fault],
+        *,
+        besides: bool = False,
+    ) -> Iterable[Action]:
+        """An action in its place among what is held."""
+        if isinstance(action, Keep):
+            yield from self._holding.keep(action, now)
+            return
+        if not isinstance(action, Send):
+            yield action
+            return
+        if not action.frames:
+            return
+        due = now + action.after if action.after > 0 else now
+        blocks = any(fault.blocks for fault in faults)
+        if not blocks and (besides or any(fault.reorders for fault in faults)):
+            yield from self._holding.send_freely(action.frames, due, now)
+            return
+        lines = [*_lines(action.frames, subject, self._stream)]
+        if due > now:
+            lines.append(_way(action.frames))
+        yield from self._holding.send(action.frames, due, now, lines, barrier=blocks)
+
+    def _pass(self, unit: Unit, subject: Subject, now: float, actions: list[Action]) -> None:
+        # What waited for the rest goes as if it had not: each of both in a batch of its own.
+        parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
+        for part in parts:
+            if self._holding:
+                _add(
+                    actions, self._holding.send(part, now, now, _lines(part, subject, self._stream))
+                )
+            elif unit.late:
+                actions.append(Send(part))
+            else:
+                _add(actions, [Send(part)])
+
+
+def _lines(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
+    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
+    end nothing at all that goes its way.
+    """
+    frame = frames[-1]
+    if subject.call is not None:
+        yield (frame.direction, subject.call.direction, subject.call.request.id)
+    in_exchange = frame.exchange is not None and frame.exchange != stream
+    if in_exchange or isinstance(frame.fact, _ENDS):
+        yield _way(frames)
+
+
+def _way(frames: Sequence[Frame]) -> Hashable:
+    return (frames[-1].direction, frames[-1].exchange)
+
+
+def _later(action: Act, after: float) -> Act:
+    match action:
+        case Send(frames, own):
+            return Send(frames, own + after) if after else action
+        case Hangup(why, own):
+            return Hangup(why, own + after)
+        case _:
+            return action
+
+
+def _add(actions: list[Action], more: Iterable[Action]) -> None:
+    """Adds to what is done; what goes the same way at once stays in one batch."""
+    for action in more:
+        last = actions[-1] if actions else None
+        if (
+            isinstance(action, Send)
+            and isinstance(last, Send)
+            and last.frames[0].direction is action.frames[0].direction
+        ):
+            actions[-1] = Send([*last.frames, *action.frames])
+        else:
+            actions.append(action)
