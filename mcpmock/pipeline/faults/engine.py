@@ -13,6 +13,7 @@ for them, `holding` what waits for what, and `silence` what is not to be heard o
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 
@@ -89,6 +90,7 @@ class Faults(Stage):
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _memories: dict[int, dict[str, Any]] = attrs.field(factory=dict)
     _stream: int | None = None
     """The exchange that carries all messages to the client (HTTP+SSE)."""
 
@@ -149,7 +151,7 @@ class Faults(Stage):
                 self._stream = frame.exchange
 
     def _concerns(self, request: Request) -> bool:
-        return any(concerns(armed.fault.match, request) for armed in self.run.interest.faults)
+        return any(concerns(armed.match, request) for armed in self.run.interest.faults)
 
     def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
         first = unit.frames[0]
@@ -190,7 +192,9 @@ class Faults(Stage):
                 now=now,
                 on=unit.on or On.OTHER,
                 transport=self.transport,
+                era=self._following.place.era,
                 stream=self._stream,
+                memory=self._memories.setdefault(id(armed), {}),
             )
             became = self._apply(armed, seen, Dice(armed.random, drawn), now)
             if became is not None:
@@ -198,13 +202,15 @@ class Faults(Stage):
         return outcome if outcome.fired else None
 
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
-        fault = armed.fault
+        fault, first = armed.fault, unit.frames[0]
         return (
             unit.on is not None
             and unit.on in fault.acts_on
-            and (unit.on in On.BEGIN | On.END or fault.goes(unit.frames[0].direction))
+            and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
             and self.transport in fault.transports
-            and fits(fault.match, subject, self._following.place)
+            and not (fault.adds and first.exchange is not None and first.direction is C2S)
+            and fits(armed.match, subject, self._following.place)
+            and fault.fits(subject)
         )
 
     def _apply(self, armed: Armed, seen: Seen, dice: Dice, now: float) -> list[Act] | None:

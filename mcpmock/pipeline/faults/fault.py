@@ -122,7 +122,10 @@ class Seen:
     now: float
     on: On
     transport: str = "stdio"
+    era: str | None = None
     stream: int | None = None
+    memory: dict[str, Any] = attrs.field(factory=dict)
+    """What the fault has to remember of this session."""
 
     @property
     def direction(self) -> Direction:
@@ -178,6 +181,29 @@ class Seen:
             Frame(S2C, fact=ExchangeEnd(), exchange=self.exchange),
         ]
 
+    def accepted(self) -> list[Frame]:
+        """What a server says to a POST of what wants no answer; nothing where there is none."""
+        if self.exchange is None or self.direction is S2C:
+            return []
+        return refuse(self.exchange, 202, "Accepted")
+
+    def followed_by(self, *raws: bytes) -> list[Frame]:
+        """The unit, and messages that go the same way behind it: a body in JSON has room for one,
+        so it becomes an event stream.
+        """
+        way = self.direction
+        return [*self._streamed(), *(Frame(way, raw, exchange=self.exchange) for raw in raws)]
+
+    def preceded_by(self, *raws: bytes) -> list[Frame]:
+        """The same with the messages in front."""
+        unit, way = self._streamed(), self.direction
+        heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
+        before = [Frame(way, raw, exchange=self.exchange) for raw in raws]
+        return [*heads, *before, *unit[len(heads) :]]
+
+    def _streamed(self) -> list[Frame]:
+        return [_as_stream(frame) for frame in self.unit]
+
     def _exchange(self, direction: Direction) -> int | None:
         if direction is S2C and self.stream is not None:
             return self.stream
@@ -192,6 +218,16 @@ def refuse(
         Frame(S2C, fact=HttpResponse(status, reason, list(headers)), exchange=exchange),
         Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
     ]
+
+
+def _as_stream(frame: Frame) -> Frame:
+    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == "text/event-stream":
+        return frame
+    left_out = ("content-length", "content-type")
+    headers = [field for field in frame.fact.headers if field[0].lower() not in left_out]
+    headers.append(("Content-Type", "text/event-stream"))
+    head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
+    return Frame(frame.direction, fact=head, exchange=frame.exchange)
 
 
 def _uncounted(frame: Frame) -> Frame:
@@ -218,6 +254,10 @@ class Fault:
     """Whether all that goes the same way waits behind it."""
     mutes: ClassVar[bool] = False
     """Whether nothing is to come behind it on its HTTP exchange, which stays open."""
+    about: ClassVar[str | None] = None
+    """The method (a glob) that it is for, whatever else `match` says."""
+    adds: ClassVar[bool] = False
+    """Whether it adds messages. Over HTTP it cannot to the server: whose exchange would it be?"""
     transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
     """Where there is such a thing."""
 
@@ -244,6 +284,10 @@ class Fault:
         """Whether it is for what travels this way."""
         toward = self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
+
+    def fits(self, subject: Subject) -> bool:  # noqa: ARG002
+        """Whether there is anything it could do to such a message."""
+        return True
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         """What becomes of a message. Times count from its arrival."""

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from .fault import Fault, On, Seen
-from .match import Turn, needles
+from .match import Match, Turn, needles
 from .plan import Plan
 
 
@@ -25,13 +25,17 @@ class Armed:
 
     fault: Fault
     random: Random
+    match: Match = attrs.field(init=False)
+    """The fault's, and what its kind is about."""
     turn: Turn = attrs.field(init=False)
     needles: list[bytes] | None = attrs.field(init=False)
     """Bytes that tell whether a batch may concern it; None where every batch may."""
 
     def __attrs_post_init__(self) -> None:
-        self.turn = Turn(self.fault.match)
-        self.needles = needles(self.fault.match)
+        match = self.fault.match
+        self.match = attrs.evolve(match, method=match.method or self.fault.about)
+        self.turn = Turn(match)
+        self.needles = needles(self.match)
 
 
 @attrs.frozen
