@@ -8,6 +8,9 @@ from typing import Any
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.spans import Span, locate, members, splice
 
+PADDING = "mcpmock"
+"""The name of what is added."""
+
 
 def with_member(raw: bytes, path: Sequence[str], value: bytes) -> bytes:
     """With this JSON as the value at a path, the last name of which may be new. As it is where the
@@ -57,6 +60,22 @@ def result(value: dict[str, Any], era: str | None) -> dict[str, Any]:
 def notification(method: str, params: Any = None) -> bytes:
     tail = b"" if params is None else b',"params":%b' % encode(params)
     return b'{"jsonrpc":"2.0","method":%b%b}' % (encode(method), tail)
+
+
+def progress(token: bytes, amount: float) -> bytes:
+    return (
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%b,"progress":%b}}'
+        % (token, encode(amount))
+    )
+
+
+def enlarged(raw: bytes, value: bytes) -> bytes:
+    """With one more member in the result or the params, which may have any; else at the top."""
+    for path in (["result"], ["params"]):
+        span = locate(raw, path)
+        if span is not None and raw[span.start : span.start + 1] == b"{":
+            return _with_new(raw, path, PADDING, value)
+    return _with_new(raw, [], PADDING, value)
 
 
 def _with_new(raw: bytes, path: Sequence[str], name: str, value: bytes) -> bytes:

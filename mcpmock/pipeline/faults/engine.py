@@ -27,11 +27,13 @@ from mcpmock.protocol.messages import (
     HttpResponse,
     ProcessExit,
     Request,
+    Response,
     StreamEnd,
+    encode,
 )
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage
 
-from .fault import Act, Dice, Fault, Keep, On, Seen
+from .fault import OWN, Act, Dice, Fault, Keep, On, Seen, refuse
 from .following import Following
 from .holding import Holding
 from .match import Place, Subject, concerns, fits
@@ -39,6 +41,7 @@ from .receipts import Armed, FaultRun, Note, Receipt
 from .silence import Silence
 from .traffic import EVENT_STREAM, Unit, Units
 
+_OWN = encode(OWN)[:-1]
 _ENDS = StreamEnd | ProcessExit | ExchangeEnd
 
 
@@ -90,6 +93,8 @@ class Faults(Stage):
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _asked: bool = False
+    """Whether a fault has asked something in the server's name."""
     _memories: dict[int, dict[str, Any]] = attrs.field(factory=dict)
     _stream: int | None = None
     """The exchange that carries all messages to the client (HTTP+SSE)."""
@@ -130,7 +135,7 @@ class Faults(Stage):
         """Whether any of it may concern a fault, or what a fault has done before."""
         if self.transport == "sse":
             self._learn_stream(seen)
-        if self._holding or self._following or self._silence:
+        if self._holding or self._following or self._silence or self._asked:
             return True
         interest = self.run.interest
         if not interest.faults:
@@ -158,6 +163,9 @@ class Faults(Stage):
         number, ended = first.exchange, isinstance(unit.frames[-1].fact, ExchangeEnd)
         if number is not None and self._silence.covers(first.direction, number, ended=ended):
             return
+        if self._is_for_us(unit):
+            _add(actions, _accepting(number))
+            return
         subject = self._following.subject(unit)
         if number is not None and first.direction is C2S and subject.call is not None:
             self._units[S2C].watched.add(number)
@@ -171,6 +179,11 @@ class Faults(Stage):
         passed = outcome is None or outcome.carried is not None
         if self._holding and passed and unit.on is not None:
             _add(actions, self._holding.passed(first.direction, unit.on))
+
+    def _is_for_us(self, unit: Unit) -> bool:
+        """Whether this is the answer to what a fault has asked."""
+        message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
+        return isinstance(message, Response) and (message.id or b"").startswith(_OWN)
 
     def _fire(self, unit: Unit, subject: Subject, now: float) -> _Outcome | None:
         """Lets every fault happen whose turn it is, each to what the one before left of the
@@ -230,7 +243,9 @@ class Faults(Stage):
         """What became of the message, and what came of it besides."""
         first, message = unit.frames[0], subject.message
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
-        self._silence.after(unit, outcome.frames(), mute=mute)
+        sent = list(outcome.frames())
+        self._silence.after(unit, sent, mute=mute)
+        self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
         if outcome.carried is None and isinstance(message, Request):
             self._following.forget(first.direction, message)
         for fault, action in outcome.first:
@@ -296,6 +311,10 @@ def _lines(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Ite
 
 def _way(frames: Sequence[Frame]) -> Hashable:
     return (frames[-1].direction, frames[-1].exchange)
+
+
+def _accepting(number: int | None) -> Iterable[Action]:
+    return () if number is None else (Send(refuse(number, 202, "Accepted")),)
 
 
 def _later(action: Act, after: float) -> Act:

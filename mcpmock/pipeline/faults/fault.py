@@ -33,6 +33,8 @@ from .match import Match, Subject
 from .spread import Distribution, draw
 from .values import knob_of
 
+OWN = "mcpmock-"
+"""What the ids of requests begin with that faults make up. The answers are for nobody."""
 Toward = Literal["client", "server", "both"]
 
 
