@@ -31,7 +31,9 @@ from .http_connection import Connection, Desk, Exchange
 
 _TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _BACK_OFF = 0.05
-_ASK_AGAIN = 0.001
+_ASK_AGAIN = 0.002
+_HANDLING = 0.025
+"""Seconds that a client has for what it has read: several ticks of a busy event loop."""
 _NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
 
 
@@ -108,14 +110,16 @@ class HttpServerChannel(MessageChannel):
             await exchange.below(1)
 
     async def drained(self) -> None:
-        """Over HTTP+SSE all of a session comes on one stream; elsewhere what is read together on
-        one connection belongs together, and clients must not wait for each other.
+        """Over HTTP+SSE all of a session comes on one stream, and what a client has read it handles
+        a little later. Elsewhere what is read together on one connection belongs together, and
+        clients must not wait for each other.
         """
         if self._reception.kind is Kind.SSE:
             with trio.move_on_after(DRAIN):
                 # Nobody tells when: the kernel has to be asked again.
                 while any(exchange.unread for exchange in self._exchanges.values()):  # noqa: ASYNC110
                     await trio.sleep(_ASK_AGAIN)
+            await trio.sleep(_HANDLING)
 
     async def aclose(self) -> None:
         """Ends what is open, and with that the connections that carry it."""

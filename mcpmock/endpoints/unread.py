@@ -1,43 +1,57 @@
 """How much of what was sent over TCP its reader, on this machine, has not read yet.
 
 The kernel tells a sender what was acknowledged, not what was read, and on loopback the one follows
-the other at once. But it lists the sockets of a machine with what waits in each of them (proc(5),
-/proc/net/tcp). `http_flow` asks where a pause must be one for the reader too.
+the other at once. But whoever asks may know of any connection of this machine how much waits in it
+(sock_diag(7)): so the reader's end is asked for. `http_flow` uses this where a pause must be one
+for the reader too.
 """
 
 from __future__ import annotations
 
 import socket
-import sys
-from pathlib import Path
+import struct
 
 import trio
 
-_TABLES = {socket.AF_INET: Path("/proc/net/tcp"), socket.AF_INET6: Path("/proc/net/tcp6")}
-_WORD = 4
-_RECEIVE_QUEUE = 4
-"""The column that reads `tx_queue:rx_queue`, in hexadecimal."""
+_SOCK_DIAG = 4
+_BY_FAMILY, _REQUEST = 20, 1
+_HEADER = struct.Struct("=IHHII")
+_QUERY = struct.Struct("=BBBBI")
+_PORTS = struct.Struct("!HH")
+_ANY_COOKIE = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
+_ANY_STATE = 0xFFFFFFFF
+_RECEIVE_QUEUE = struct.Struct("=72xI")
+"""Where an answer says it: behind its header (16), state (4), identity (48) and timer (4)."""
+_ADDRESS = 16
 
 
 def unread(ours: socket.socket | trio.socket.SocketType) -> int:
     """Bytes that wait in the other end of a connection; 0 where nobody can tell."""
     try:
-        table = _TABLES[socket.AddressFamily(ours.family)].read_text(encoding="ascii")
-        needle = f" {_spelled(ours.getpeername())} {_spelled(ours.getsockname())} "
-    except (KeyError, OSError, ValueError):
+        ends = ours.getpeername(), ours.getsockname()
+        query = _HEADER.pack(0, _BY_FAMILY, _REQUEST, 0, 0) + _query(ours.family, *ends)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+            kernel.send(struct.pack("=I", len(query)) + query[4:])
+            answer = kernel.recv(4096)
+    except (AttributeError, IndexError, OSError, ValueError):  # another system or kind of socket
         return 0
-    start = table.find(needle)
-    if start < 0:
-        return 0
-    line = table[table.rfind("\n", 0, start) + 1 : table.find("\n", start)]
-    return int(line.split()[_RECEIVE_QUEUE].partition(":")[2], 16)
+    if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
+        return 0  # there is no such connection here: the reader is elsewhere, or gone
+    waiting: int = _RECEIVE_QUEUE.unpack_from(answer)[0]
+    return waiting
 
 
-def _spelled(address: tuple[str | int, ...]) -> str:
-    """As the table has it: words of the address in this machine's byte order."""
-    host, port = str(address[0]).partition("%")[0], int(address[1])
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    packed = socket.inet_pton(family, host)
-    words = (packed[at : at + _WORD] for at in range(0, len(packed), _WORD))
-    spelled = "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
-    return f"{spelled}:{port:04X}"
+def _query(family: int, theirs: tuple[str | int, ...], ours: tuple[str | int, ...]) -> bytes:
+    """For the end whose own address is `theirs`."""
+    addresses = (
+        socket.inet_pton(family, str(end[0]).partition("%")[0]).ljust(_ADDRESS, b"\0")
+        for end in (theirs, ours)
+    )
+    return b"".join(
+        (
+            _QUERY.pack(family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE),
+            _PORTS.pack(int(theirs[1]), int(ours[1])),
+            *addresses,
+            _ANY_COOKIE,
+        )
+    )

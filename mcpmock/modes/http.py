@@ -25,7 +25,7 @@ from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
 
-BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.010}
+BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.002}
 """The least time between the last progress of a call and its answer, in seconds. Where both come on
 one stream with everything else, the TypeScript SDKs lose progress that is read with the answer.
 """

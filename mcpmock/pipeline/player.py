@@ -44,6 +44,7 @@ from .leftovers import leftovers
 from .performance import Performance
 from .strays import (
     OK,
+    PROBE,
     answer_lost,
     answer_request,
     answer_too_long,
@@ -282,7 +283,11 @@ class Player(Stage):
         tier = min(match.tier for _, match in matches)
         kept = [(performance, match) for performance, match in matches if match.tier == tier]
         kept.sort(key=lambda found: found[1].strangeness)
-        self._lead([performance for performance, _ in kept], now)
+        cast = [performance for performance, _ in kept]
+        if live.method == PROBE:  # some clients probe in a session of its own
+            knows = {id(performance) for performance in cast}
+            cast += [performance for performance in self._cast if id(performance) not in knows]
+        self._lead(cast, now)
         for performance, match in kept:
             performance.hear(match, frame, now)
         self._tell_tier(live.method, tier)

@@ -25,6 +25,8 @@ from .answers import (
 )
 from .hearing import Heard
 
+PROBE = "server/discover"
+"""What clients ask to find out which era a server is of."""
 OK, ACCEPTED, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 202, 400, 404, 405, 413
 
 
@@ -42,7 +44,7 @@ def answer_request(heard: Heard) -> list[Frame] | None:
         return None
     if content.method == "ping":
         return exchange(heard.exchange, OK, empty_result(content.id))
-    if content.method == "server/discover":
+    if content.method == PROBE:
         refusal = method_not_found(content.id, content.method)
         return exchange(heard.exchange, BAD_REQUEST, refusal)
     return None

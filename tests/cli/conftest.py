@@ -5,9 +5,8 @@ and recordings that mean harm.
 from __future__ import annotations
 
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,16 +44,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryChannel]:
+def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     """The other end of our stdio: what is sent into it before the call is what the client says."""
-    taken = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(signum) for signum in taken]
     outer, stdio = memory_pair()
     monkeypatch.setattr(stdio_mode, "take_stdio", lambda: stdio)
     monkeypatch.setattr(runner, "LAST_WORDS", 0)  # they are read when all is over
-    yield outer
-    for signum, handler in zip(taken, before, strict=True):
-        signal.signal(signum, handler)
+    return outer
 
 
 def hostile(tmp_path: Path) -> Path:

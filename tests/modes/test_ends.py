@@ -24,9 +24,8 @@ from mcpmock.transports.streamable_http_client import StreamableHttpClient
 from mcpmock.transports.streamable_http_server import StreamableHttpServer
 from tests.helpers import request
 from tests.modes.test_http import PORT, Web, web
-from tests.modes.test_stdio import signals_as_before
 
-__all__ = ["signals_as_before", "web"]
+__all__ = ["web"]
 
 PING = request(1, "ping")
 

@@ -51,9 +51,6 @@ from tests.helpers import (
 from tests.helpers import (
     ends as ends_exchange,
 )
-from tests.modes.test_stdio import signals_as_before
-
-__all__ = ["signals_as_before"]
 
 PORT = 4711
 URL = "http://upstream.example:99/mcp"

@@ -20,9 +20,8 @@ from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
 from tests.helpers import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
 from tests.modes.test_http import PORT, URL, Web, running, web
-from tests.modes.test_stdio import signals_as_before
 
-__all__ = ["signals_as_before", "web"]
+__all__ = ["web"]
 
 PING = request(1, "ping")
 COMMAND = Command(["server"])

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +96,6 @@ class Stage:
 
 def files_in(folder: Path) -> list[Path]:
     return list(folder.iterdir())
-
-
-@pytest.fixture(autouse=True)
-def signals_as_before() -> Iterator[None]:
-    """The modes take signals for good; the test run needs them again."""
-    taken = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(signum) for signum in taken]
-    yield
-    for signum, handler in zip(taken, before, strict=True):
-        signal.signal(signum, handler)
 
 
 @pytest.fixture

@@ -9,9 +9,6 @@ import pytest
 import trio
 
 from mcpmock.modes.stopping import listener_status_of, status_of, taking_signals
-from tests.modes.test_stdio import signals_as_before
-
-__all__ = ["signals_as_before"]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -20,9 +20,9 @@ from mcpmock.modes import stdio
 from mcpmock.modes.taking import LOCK_WAIT, Recording, open_taking
 from mcpmock.protocol.messages import C2S
 from tests.helpers import INITIALIZE, WELCOME, c2s, hangs_up
-from tests.modes.test_stdio import COMMAND, Stage, cassette_file, files_in, signals_as_before, stage
+from tests.modes.test_stdio import COMMAND, Stage, cassette_file, files_in, stage
 
-__all__ = ["signals_as_before", "stage"]
+__all__ = ["stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 

@@ -126,6 +126,21 @@ def test_the_nearest_client_leads(order: str) -> None:
     assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in heard]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_probe_in_a_session_of_its_own(first: int) -> None:
+    """What answered it may not be the session that follows: some clients start a server for it."""
+    probe = (c(request("p", "server/discover")), s(response("p", "modern")))
+    work = (c(call(1, "x")), s(response(1, "done")))
+    takes = [probe, work] if not first else [work, probe]
+    casting = Casting(cassette(*takes[0], ("take", None), *takes[1]), Playing())
+
+    for _ in range(2):
+        played = replay(casting)
+        assert [response(0, "modern")] == played.heard(request(0, "server/discover"))
+        assert [response(5, "done")] == played.heard(call(5, "x"))
+        assert 0 == player_of(played).missed
+
+
 def test_another_session_may_know_more() -> None:
     """The nearest client leads until it is asked something that only another one was."""
     mine = (c(hello("a")), s(response(0)), c(call(1, "x")), s(response(1)))
