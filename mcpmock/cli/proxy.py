@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .faulting import fault_options, faults_of, told_of
 from .listening import listening_of, listening_options, url_of
 from .terminal import Announcer, common, say
 
@@ -23,6 +24,7 @@ from .terminal import Announcer, common, say
     metavar="'NAME: VALUE'",
     help="Send this to --url with every request that is made up (from stdio, from SSE).",
 )
+@fault_options
 @listening_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @common
@@ -55,4 +57,8 @@ def proxy(
         raise click.UsageError(
             "--header is not for clients of the server's own transport: theirs pass as they are"
         )
-    return trio.run(run_proxy, server, listening, say if listening is None else announcer.say)
+    faults = faults_of(options)
+    tell = say if listening is None else announcer.say
+    status = trio.run(run_proxy, server, listening, tell, faults)
+    owing = told_of(faults, options)
+    return status or owing
