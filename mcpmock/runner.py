@@ -98,6 +98,8 @@ class Session:
             except trio.EndOfChannel:
                 return
             self._enter(frames)
+            if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
+                await trio.sleep_until(until)
             if feeds not in self._gone and feeds.held(frames[-1]) >= ROOM:
                 await self._settle_for(feeds, frames[-1])
 

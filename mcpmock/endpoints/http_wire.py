@@ -16,7 +16,14 @@ from functools import lru_cache
 
 import h11
 
-from mcpmock.protocol.facts import ExchangeEnd, Headers, HttpRequest, HttpResponse, header
+from mcpmock.protocol.facts import (
+    ExchangeEnd,
+    Headers,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    header,
+)
 from mcpmock.protocol.messages import Frame
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.heads import end_to_end, field_of
@@ -271,6 +278,8 @@ class ResponseWriter:
         """The bytes of these frames. Raises ValueError where they cannot be sent."""
         frames = self._up_to_the_end(frames)
         if self.begun:
+            if frames and type(frames[0].fact) is HttpBody and frames[0].fact.unframed:
+                return frames[0].raw  # a fault: nothing comes behind it but the end
             return self._framed(self._body.write(frames))
         response = frames[0].fact
         if type(response) is not HttpResponse:

@@ -18,7 +18,7 @@ from itertools import count
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, Direction, Frame
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
@@ -70,6 +70,11 @@ class Pipeline:
     def held_until(self) -> float | None:
         """When the last is due of what stages hold back; None if they hold nothing."""
         return self._held_before(len(self.stages))
+
+    def halted_until(self, direction: Direction) -> float | None:
+        """Until when nothing more of what goes this way is to be read; None if it may be."""
+        until = [stage.halted_until(direction) for stage in self.stages]
+        return max((time for time in until if time is not None), default=None)
 
     def _held_before(self, place: int) -> float | None:
         held = [stage.held_until for stage in self.stages[:place]]

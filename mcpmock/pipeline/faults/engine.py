@@ -33,7 +33,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage
 
-from .fault import OWN, Act, Dice, Fault, Keep, On, Seen, refuse
+from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse
 from .following import Following
 from .holding import Holding
 from .match import Place, Subject, concerns, fits
@@ -96,6 +96,9 @@ class Faults(Stage):
     _asked: bool = False
     """Whether a fault has asked something in the server's name."""
     _memories: dict[int, dict[str, Any]] = attrs.field(factory=dict)
+    _halted: dict[Direction, float] = attrs.field(factory=dict)
+    _holes: set[Hashable] = attrs.field(factory=set)
+    """The ways on which everything is lost."""
     _stream: int | None = None
     """The exchange that carries all messages to the client (HTTP+SSE)."""
 
@@ -129,19 +132,26 @@ class Faults(Stage):
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:
-        return list(self._holding.release(now))
+        actions: list[Action] = []
+        _add(actions, self._holding.release(now))
+        return actions
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return self._halted.get(direction)
 
     def _worth_a_look(self, seen: Sequence[Frame]) -> bool:
         """Whether any of it may concern a fault, or what a fault has done before."""
         if self.transport == "sse":
             self._learn_stream(seen)
-        if self._holding or self._following or self._silence or self._asked:
+        if self._holding or self._following or self._silence or self._asked or self._holes:
             return True
         interest = self.run.interest
         if not interest.faults:
             return False
         first, last = seen[0].fact, seen[-1].fact
-        if interest.wide or (type(last) is StreamEnd and On.END in interest.acts_on):
+        if interest.wide or (
+            type(last) in (StreamEnd, ExchangeEnd) and interest.acts_on & (On.END | On.CLOSE)
+        ):
             return True
         if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
             return True
@@ -166,9 +176,13 @@ class Faults(Stage):
         if self._is_for_us(unit):
             _add(actions, _accepting(number))
             return
+        if _way(unit.frames) in self._holes:
+            return
         subject = self._following.subject(unit)
         if number is not None and first.direction is C2S and subject.call is not None:
-            self._units[S2C].watched.add(number)
+            units = self._units[S2C]
+            units.watched.add(number)
+            units.streams = self.run.interest.streams
         outcome = self._fire(unit, subject, now)
         if outcome is None:
             self._pass(unit, subject, now, actions)
@@ -222,6 +236,7 @@ class Faults(Stage):
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
             and self.transport in fault.transports
             and not (fault.adds and first.exchange is not None and first.direction is C2S)
+            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
             and fits(armed.match, subject, self._following.place)
             and fault.fits(subject)
         )
@@ -244,7 +259,11 @@ class Faults(Stage):
         first, message = unit.frames[0], subject.message
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
         sent = list(outcome.frames())
-        self._silence.after(unit, sent, mute=mute)
+        if any(fault.swallows for fault in outcome.fired):
+            self._holes.add(_way(unit.frames))
+        lost = any(isinstance(act, Lost) for _, act in (*outcome.first, *outcome.then))
+        if not lost:
+            self._silence.after(unit, sent, mute=mute)
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
         if outcome.carried is None and isinstance(message, Request):
             self._following.forget(first.direction, message)
@@ -265,12 +284,23 @@ class Faults(Stage):
         besides: bool = False,
     ) -> Iterable[Action]:
         """An action in its place among what is held."""
-        if isinstance(action, Keep):
-            yield from self._holding.keep(action, now)
-            return
-        if not isinstance(action, Send):
-            yield action
-            return
+        match action:
+            case Keep():
+                yield from self._holding.keep(action, now)
+            case Wall(direction, seconds):
+                yield from self._holding.wall(direction, now + seconds)
+            case Halt(direction, seconds):
+                self._halted[direction] = now + seconds
+            case Lost():
+                pass
+            case Send():
+                yield from self._placed_frames(action, subject, now, faults, besides=besides)
+            case _:
+                yield action
+
+    def _placed_frames(
+        self, action: Send, subject: Subject, now: float, faults: Sequence[Fault], *, besides: bool
+    ) -> Iterable[Action]:
         if not action.frames:
             return
         due = now + action.after if action.after > 0 else now

@@ -52,6 +52,8 @@ class On(Flag):
     """The beginning of the session."""
     END = auto()
     """The end of the client's input."""
+    CLOSE = auto()
+    """The end of the server's output, or of an HTTP exchange."""
     MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
     ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
 
@@ -81,7 +83,28 @@ class Keep:
     like: On = On.MESSAGE
 
 
-Act = Action | Keep
+@attrs.frozen
+class Wall:
+    """For so many seconds nothing passes this way; it comes then."""
+
+    direction: Direction
+    seconds: float
+
+
+@attrs.frozen
+class Halt:
+    """For so many seconds nothing more is read of what goes this way."""
+
+    direction: Direction
+    seconds: float
+
+
+@attrs.frozen
+class Lost:
+    """The message is lost, head and all, and what comes behind it on its exchange is not."""
+
+
+Act = Action | Keep | Wall | Halt | Lost
 
 
 @attrs.define
@@ -256,6 +279,12 @@ class Fault:
     """Whether all that goes the same way waits behind it."""
     mutes: ClassVar[bool] = False
     """Whether nothing is to come behind it on its HTTP exchange, which stays open."""
+    swallows: ClassVar[bool] = False
+    """Whether all is lost that goes the same way behind it."""
+    needs_head: ClassVar[bool] = False
+    """Whether it is for a message that comes with the head of its response."""
+    holds_streams: ClassVar[bool] = False
+    """Whether the head of an event stream has to wait for its first event, too."""
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
     adds: ClassVar[bool] = False

@@ -45,7 +45,7 @@ class Following:
     def subject(self, unit: Unit) -> Subject:
         """What a unit is about; a request is noted if anything of it may be meant."""
         frame = unit.frames[-1]
-        if unit.on is None or unit.on in On.BEGIN | On.END:
+        if unit.on is None or unit.on in On.BEGIN | On.END | On.CLOSE:
             return Subject(frame, None, None)
         if isinstance(frame.fact, HttpRequest):
             return Subject(frame, None, frame.fact.method)

@@ -78,6 +78,12 @@ class Holding:
         else:
             yield from self._hold(frames, due)
 
+    def wall(self, direction: Direction, due: float) -> Iterable[Action]:
+        """Nothing passes this way until then."""
+        wall = ("barrier", direction)
+        self._lines[wall] = max(due, self._lines.get(wall, due))
+        yield from self._hold([], due)
+
     def _hold(self, held: Sequence[Frame] | Kept, due: float) -> Iterable[Action]:
         heapq.heappush(self._due, (due, next(self._order), held))
         yield Wake(due)
@@ -105,7 +111,7 @@ class Holding:
             if isinstance(held, Kept):
                 self._kept.remove(held)
                 yield Send(held.keep.frames)
-            else:
+            elif held:
                 yield Send(held)
         if not self._due:
             self._lines.clear()

@@ -86,6 +86,8 @@ class Interest:
     wide: bool
     """Whether any message may be meant."""
     acts_on: On
+    streams: bool = False
+    """Whether the head of an event stream may be meant."""
 
     @classmethod
     def of(cls, armed: Sequence[Armed]) -> Interest:
@@ -94,7 +96,9 @@ class Interest:
         acts_on = On(0)
         for one in faults:
             acts_on |= one.fault.acts_on
-        return cls(faults, sorted(found), any(one.needles is None for one in faults), acts_on)
+        wide = any(one.needles is None for one in faults)
+        streams = any(one.fault.holds_streams for one in faults)
+        return cls(faults, sorted(found), wide, acts_on, streams)
 
 
 @attrs.define

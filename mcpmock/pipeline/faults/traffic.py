@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Frame, HttpRequest, HttpResponse, SseMeta, StreamEnd
+from mcpmock.protocol.messages import (
+    C2S,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+    StreamEnd,
+)
 
 from .fault import On, kind_of
 
@@ -35,6 +43,8 @@ class Units:
 
     watched: set[int] = attrs.field(factory=set)
     """The exchanges whose response has to come in one unit."""
+    streams: bool = False
+    """Whether the head of an event stream waits for its first event, too."""
     _heads: dict[int, Frame] = attrs.field(factory=dict)
 
     def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
@@ -72,8 +82,16 @@ class Units:
         head = None if frame.exchange is None else self._heads.pop(frame.exchange, None)
         if head is not None:
             yield Unit([head])
-        ends = isinstance(frame.fact, StreamEnd) and frame.direction is C2S
-        yield Unit([frame], On.END if ends else None)
+        yield Unit([frame], _end_of(frame))
 
     def _waits(self, head: HttpResponse, number: int | None) -> bool:
-        return number in self.watched and head.media_type not in ("", EVENT_STREAM)
+        stream = head.media_type == EVENT_STREAM
+        return number in self.watched and bool(head.media_type) and (self.streams or not stream)
+
+
+def _end_of(frame: Frame) -> On | None:
+    """What of ends a fault can be for: a client that leaves is none."""
+    if isinstance(frame.fact, StreamEnd):
+        return On.END if frame.direction is C2S else On.CLOSE
+    ended = isinstance(frame.fact, ExchangeEnd) and frame.direction is not C2S
+    return On.CLOSE if ended else None

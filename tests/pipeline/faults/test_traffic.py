@@ -39,7 +39,7 @@ def test_stdio() -> None:
     ]
     assert [(1, On.REQUEST, False)] == units(Units(), c2s(PING))
     assert [(1, On.END, False)] == units(Units(), hangs_up(c2s(b"").direction))
-    assert [(1, None, False)] == units(Units(), hangs_up(s2c(b"").direction))
+    assert [(1, On.CLOSE, False)] == units(Units(), hangs_up(s2c(b"").direction))
 
 
 def test_requests_over_http() -> None:
@@ -55,12 +55,12 @@ def test_responses_over_http() -> None:
     head, message, end = answers(1, PONG)
 
     assert [] == units(of, head)
-    assert [(2, On.RESPONSE, True), (1, None, False)] == units(of, message, end)
-    assert [(2, On.RESPONSE, False), (1, None, False)] == units(of, head, message, end)
-    assert [(1, None, False)] * 2 == units(of, *accepts(1))
+    assert [(2, On.RESPONSE, True), (1, On.CLOSE, False)] == units(of, message, end)
+    assert [(2, On.RESPONSE, False), (1, On.CLOSE, False)] == units(of, head, message, end)
+    assert [(1, None, False), (1, On.CLOSE, False)] == units(of, *accepts(1))
     assert [(1, None, False)] == units(of, *opens(1))
     assert [(2, On.RESPONSE, False)] == units(of, *says(1, PONG, id="7"))
-    assert [(1, None, False), (1, None, False)] == units(of, says(1, PONG, id="7")[0], ends(1))
+    assert [(1, None, False), (1, On.CLOSE, False)] == units(of, says(1, PONG, id="7")[0], ends(1))
     assert [(1, None, False)] == units(Units(), head)
 
 
