@@ -277,10 +277,18 @@ class ResponseWriter:
     def write(self, frames: Sequence[Frame]) -> bytes:
         """The bytes of these frames. Raises ValueError where they cannot be sent."""
         frames = self._up_to_the_end(frames)
+        if self.ended == "closed":
+            for place, frame in enumerate(frames):
+                if type(frame.fact) is HttpBody and frame.fact.unframed:
+                    # A fault wants these bytes as they are. Nothing comes behind them but the end.
+                    return self._write(frames[:place]) + frame.raw
+        return self._write(frames)
+
+    def _write(self, frames: Sequence[Frame]) -> bytes:
         if self.begun:
-            if frames and type(frames[0].fact) is HttpBody and frames[0].fact.unframed:
-                return frames[0].raw  # a fault: nothing comes behind it but the end
             return self._framed(self._body.write(frames))
+        if not frames:
+            return b""
         response = frames[0].fact
         if type(response) is not HttpResponse:
             return b""

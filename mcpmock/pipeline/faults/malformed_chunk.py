@@ -46,10 +46,6 @@ class MalformedChunk(Fault):
             [
                 Frame(S2C, fact=head, exchange=number),
                 Frame(S2C, b"{", b"", HttpBody(), number),
-            ]
-        )
-        yield Send(
-            [
                 Frame(S2C, broken, b"", HttpBody(unframed=True), number),
                 Frame(S2C, fact=ExchangeEnd("closed"), exchange=number),
             ]

@@ -59,4 +59,4 @@ def test_responses_of_our_own() -> None:
     asked = seen(*post(3, request(1, "ping")))
 
     assert ["3 418 text/plain", "3 body tea", "3 eof"] == shown(refusal(asked, 418, None, "tea"))
-    assert ["1 200 text/html"] == shown([with_type(replies(1, 200, "a/b", x="y"), "text/html")])
+    assert ["1 200 text/html"] == shown([with_type(replies(1, 200, "a/b"), "text/html")])
