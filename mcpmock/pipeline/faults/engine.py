@@ -42,6 +42,7 @@ from .silence import Silence
 from .traffic import EVENT_STREAM, Unit, Units
 
 _OWN = encode(OWN)[:-1]
+_ENDINGS = On.END | On.CLOSE | On.LEFT
 _ENDS = StreamEnd | ProcessExit | ExchangeEnd
 
 
@@ -76,7 +77,7 @@ class _Outcome:
         """All that is sent, either way."""
         besides = [action for _, action in (*self.first, *self.then)]
         for action in [self.carried, *besides]:
-            if isinstance(action, Send):
+            if isinstance(action, Send | Keep):
                 yield from action.frames
 
 
@@ -95,7 +96,9 @@ class Faults(Stage):
     _silence: Silence = attrs.field(factory=Silence)
     _asked: bool = False
     """Whether a fault has asked something in the server's name."""
-    _memories: dict[int, dict[str, Any]] = attrs.field(factory=dict)
+    _memories: dict[int, dict[Any, Any]] = attrs.field(factory=dict)
+    _begun: list[dict[Any, Any]] = attrs.field(factory=list)
+    """The memories of faults that go on, while they hold anything."""
     _halted: dict[Direction, float] = attrs.field(factory=dict)
     _holes: set[Hashable] = attrs.field(factory=set)
     """The ways on which everything is lost."""
@@ -145,12 +148,14 @@ class Faults(Stage):
             self._learn_stream(seen)
         if self._holding or self._following or self._silence or self._asked or self._holes:
             return True
+        if any(self._begun):
+            return True
         interest = self.run.interest
         if not interest.faults:
             return False
         first, last = seen[0].fact, seen[-1].fact
         if interest.wide or (
-            type(last) in (StreamEnd, ExchangeEnd) and interest.acts_on & (On.END | On.CLOSE)
+            type(last) in (StreamEnd, ExchangeEnd) and interest.acts_on & _ENDINGS
         ):
             return True
         if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
@@ -208,10 +213,8 @@ class Faults(Stage):
             if outcome.carried is None:
                 break
             drawn: dict[str, object] = {}
-            since = now - self._began
-            if not self._is_for(armed, unit, subject) or not armed.turn.comes(
-                since, armed.random, drawn
-            ):
+            continues = self._continues(armed, unit, subject)
+            if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
                 continue
             seen = Seen(
                 unit=outcome.carried.frames,
@@ -221,9 +224,10 @@ class Faults(Stage):
                 transport=self.transport,
                 era=self._following.place.era,
                 stream=self._stream,
-                memory=self._memories.setdefault(id(armed), {}),
+                memory=self._memory(armed),
             )
-            became = self._apply(armed, seen, Dice(armed.random, drawn), now)
+            dice = Dice(armed.random, drawn)
+            became = self._apply(armed, seen, dice, now, continues=continues)
             if became is not None:
                 outcome.add(armed.fault, became, seen)
         return outcome if outcome.fired else None
@@ -241,13 +245,34 @@ class Faults(Stage):
             and fault.fits(subject)
         )
 
-    def _apply(self, armed: Armed, seen: Seen, dice: Dice, now: float) -> list[Act] | None:
+    def _memory(self, armed: Armed) -> dict[Any, Any]:
+        memory = self._memories.get(id(armed))
+        if memory is None:
+            memory = self._memories[id(armed)] = {}
+            self._begun += [memory] if armed.fault.goes_on else []
+        return memory
+
+    def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        memory = self._memories.get(id(armed))
+        on = unit.on
+        return bool(memory) and on is not None and armed.fault.continues(subject, on, memory or {})
+
+    def _is_its_turn(
+        self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
+    ) -> bool:
+        since = now - self._began
+        return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
+
+    def _apply(
+        self, armed: Armed, seen: Seen, dice: Dice, now: float, *, continues: bool
+    ) -> list[Act] | None:
         """What a fault makes of it. A bug in one must not reach the wire (law 6)."""
         try:
             became = list(armed.fault.apply(seen, dice))
-            self.note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), now)
+            if dice.drawn or not continues:
+                self.note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), now)
         except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
-            armed.turn.fired -= 1
+            armed.turn.fired -= not continues
             self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
             return None
         return became

@@ -54,6 +54,8 @@ class On(Flag):
     """The end of the client's input."""
     CLOSE = auto()
     """The end of the server's output, or of an HTTP exchange."""
+    LEFT = auto()
+    """A client that leaves before its HTTP exchange is over."""
     MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
     ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
 
@@ -149,7 +151,7 @@ class Seen:
     transport: str = "stdio"
     era: str | None = None
     stream: int | None = None
-    memory: dict[str, Any] = attrs.field(factory=dict)
+    memory: dict[Any, Any] = attrs.field(factory=dict)
     """What the fault has to remember of this session."""
 
     @property
@@ -285,6 +287,8 @@ class Fault:
     """Whether it is for a message that comes with the head of its response."""
     holds_streams: ClassVar[bool] = False
     """Whether the head of an event stream has to wait for its first event, too."""
+    goes_on: ClassVar[bool] = False
+    """Whether it `continues`, as long as its memory holds anything."""
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
     adds: ClassVar[bool] = False
@@ -319,6 +323,12 @@ class Fault:
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
         """Whether there is anything it could do to such a message."""
         return True
+
+    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:  # noqa: ARG002
+        """Whether it has begun something with an earlier message that this one belongs to; then it
+        is for this one too, whatever `match` says.
+        """
+        return False
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         """What becomes of a message. Times count from its arrival."""

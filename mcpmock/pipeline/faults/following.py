@@ -12,6 +12,7 @@ import attrs
 
 from mcpmock.protocol.messages import (
     Direction,
+    ExchangeEnd,
     Frame,
     HttpRequest,
     Notification,
@@ -20,7 +21,7 @@ from mcpmock.protocol.messages import (
     decode,
     member,
 )
-from mcpmock.protocol.session import CANCELLED, Session
+from mcpmock.protocol.session import CANCELLED, Call, Session
 
 from .fault import On
 from .match import Place, Subject
@@ -36,6 +37,8 @@ class Following:
     place: Place
     concerns: Callable[[Request], bool]
     _calls: Session = attrs.field(factory=Session)
+    _exchanges: dict[int, Call] = attrs.field(factory=dict)
+    """The call that each open exchange brought."""
     _awaited: set[tuple[Direction, bytes]] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
@@ -45,6 +48,9 @@ class Following:
     def subject(self, unit: Unit) -> Subject:
         """What a unit is about; a request is noted if anything of it may be meant."""
         frame = unit.frames[-1]
+        if isinstance(frame.fact, ExchangeEnd) and frame.exchange is not None:
+            call = self._exchanges.pop(frame.exchange, None)
+            return Subject(frame, None, None if call is None else call.request.method, call)
         if unit.on is None or unit.on in On.BEGIN | On.END | On.CLOSE:
             return Subject(frame, None, None)
         if isinstance(frame.fact, HttpRequest):
@@ -67,6 +73,8 @@ class Following:
             self._awaited.add((frame.direction, message.id))
         note = self._calls.note(frame.direction, message, 0)
         call = note.call
+        if isinstance(message, Request) and call is not None and frame.exchange is not None:
+            self._exchanges[frame.exchange] = call
         over = isinstance(message, Response) or note.method == CANCELLED
         if over and call is not None:
             self.forget(call.direction, call.request)

@@ -102,7 +102,8 @@ class Holding:
                 self._kept.remove(kept)
                 self._due = [entry for entry in self._due if entry[2] is not kept]
                 heapq.heapify(self._due)
-                yield Send(kept.keep.frames)
+                if kept.keep.frames:
+                    yield Send(kept.keep.frames)
 
     def release(self, now: float) -> Iterable[Action]:
         """All that is due."""
@@ -110,8 +111,8 @@ class Holding:
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
-                yield Send(held.keep.frames)
-            elif held:
+                held = held.keep.frames
+            if held:  # it may have been taken out meanwhile
                 yield Send(held)
         if not self._due:
             self._lines.clear()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .backpressure import Backpressure
 from .bandwidth import Bandwidth
 from .black_hole import BlackHole
+from .cancel import Cancel
+from .cancel_race import CancelRace
 from .capability_lie import CapabilityLie
 from .close_before_response import CloseBeforeResponse
 from .coalesce import Coalesce
@@ -75,6 +77,8 @@ KINDS: dict[str, type[Fault]] = {
         Backpressure,
         Bandwidth,
         BlackHole,
+        Cancel,
+        CancelRace,
         CapabilityLie,
         CloseBeforeResponse,
         Coalesce,

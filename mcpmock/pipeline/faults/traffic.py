@@ -90,8 +90,9 @@ class Units:
 
 
 def _end_of(frame: Frame) -> On | None:
-    """What of ends a fault can be for: a client that leaves is none."""
+    """Which end it is, if it is one."""
     if isinstance(frame.fact, StreamEnd):
         return On.END if frame.direction is C2S else On.CLOSE
-    ended = isinstance(frame.fact, ExchangeEnd) and frame.direction is not C2S
-    return On.CLOSE if ended else None
+    if isinstance(frame.fact, ExchangeEnd):
+        return On.LEFT if frame.direction is C2S else On.CLOSE
+    return None
