@@ -25,10 +25,11 @@ class Kept:
     """What is kept, and how many more messages have to pass."""
 
     keep: Keep
+    direction: Direction
     left: int
 
     def counts(self, direction: Direction, on: On) -> bool:
-        return on in self.keep.like and self.keep.frames[0].direction is direction
+        return on in self.keep.like and self.direction is direction
 
 
 @attrs.define
@@ -45,8 +46,9 @@ class Holding:
 
     @property
     def until(self) -> float | None:
-        """When the last of it is due."""
-        return max((due for due, _, _ in self._due), default=None)
+        """When the last of it is due; None also where all that was kept has been taken out."""
+        left = (due for due, _, held in self._due if _frames_of(held))
+        return max(left, default=None)
 
     def send(
         self,
@@ -90,7 +92,7 @@ class Holding:
 
     def keep(self, keep: Keep, now: float) -> Iterable[Action]:
         """Keeps frames until enough others have passed them, or their time has come."""
-        kept, due = Kept(keep, keep.behind), now + keep.at_most
+        kept, due = Kept(keep, keep.frames[0].direction, keep.behind), now + keep.at_most
         self._kept.append(kept)
         yield from self._hold(kept, due)
 
@@ -111,8 +113,11 @@ class Holding:
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
-                held = held.keep.frames
-            if held:  # it may have been taken out meanwhile
-                yield Send(held)
+            if frames := _frames_of(held):
+                yield Send(frames)
         if not self._due:
             self._lines.clear()
+
+
+def _frames_of(held: Sequence[Frame] | Kept) -> Sequence[Frame]:
+    return held.keep.frames if isinstance(held, Kept) else held

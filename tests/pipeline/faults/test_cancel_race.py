@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from mcpmock.cassette.model import Cassette
@@ -16,6 +17,7 @@ from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, Name, Reaction, cells
 from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.helpers import (
@@ -57,8 +59,8 @@ def recorded(k: int) -> Cassette:
 
 def racing(fault: CancelRace, k: int) -> Script:
     """A replay of such a call, past its handshake."""
-    run = FaultRun.of(Plan(faults=(fault,)))
-    wire = script(Faults(run), Player(Casting(recorded(k), Playing())))
+    run = FaultRun.of(Plan(faults=(attrs.evolve(fault, match=Match(tool="slow")),)))
+    wire = script(Faults(run), Player(Casting(recorded(k), Playing(pace=Pace(after_progress=0)))))
     for _, raw in OPENING[::2]:
         wire._take(wire.pipeline.enter([Frame(C2S, raw)], 0))
     wire._out.clear()
@@ -70,16 +72,17 @@ def reaction_to(reaction: Reaction, cell: Cell) -> list[bytes | Frame]:
     left = messages(cell.k)[cell.j :]
     if not left:
         return []
-    died = [hangs_up(S2C), exits(1 if reaction == "crash" else 0)]
-    return {
+    died: list[bytes | Frame] = [hangs_up(S2C), exits(1 if reaction == "crash" else 0)]
+    found: dict[Reaction, list[bytes | Frame]] = {
         "silent": [],
         "late_result": [ANSWER],
         "late_error": [FAILED],
-        "late_progress": left[:-1],
+        "late_progress": [*left[:-1]],
         "error_then_result": [FAILED, ANSWER],
         "crash": died,
         "close": died,
-    }[reaction]
+    }
+    return found[reaction]
 
 
 GRID = [cell for k in range(6) for cell in cells(k)]
@@ -141,7 +144,7 @@ def test_a_client_that_does_not_cancel() -> None:
 
 def test_a_live_server_that_takes_its_time() -> None:
     """What comes behind the cancel is dealt with as it comes; the server has not heard of it."""
-    wire = faulty(CancelRace(i=1, j=2, reaction="late_error"))
+    wire = faulty(CancelRace(i=1, j=2, reaction="late_error", match=Match(tool="slow")))
     first, second, answer = messages(3)
 
     wire.at(0, client=CALL, to_server=CALL).at(1, server=first, to_client=first)

@@ -45,6 +45,7 @@ def test_a_kind_is_a_module(kind: str) -> None:
 
 
 NEEDED: dict[str, dict[str, object]] = {
+    "cancel_race": {"cell": "cancel_before_start"},
     "inject": {"text": "x"},
     "limit_data": {"bytes": 1},
     "replace": {"text": "x"},
