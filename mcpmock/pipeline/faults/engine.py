@@ -31,12 +31,13 @@ from mcpmock.protocol.messages import (
     StreamEnd,
     encode,
 )
-from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage
+from mcpmock.protocol.stage import PASS, Action, Send, Stage
 
 from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse
 from .following import Following
 from .holding import Holding
 from .match import Place, Subject, concerns, fits
+from .outcome import Outcome
 from .receipts import Armed, FaultRun, Note, Receipt
 from .silence import Silence
 from .traffic import EVENT_STREAM, Unit, Units
@@ -44,41 +45,6 @@ from .traffic import EVENT_STREAM, Unit, Units
 _OWN = encode(OWN)[:-1]
 _ENDINGS = On.END | On.CLOSE | On.LEFT
 _ENDS = StreamEnd | ProcessExit | ExchangeEnd
-
-
-@attrs.define
-class _Outcome:
-    """What faults have made of one unit so far."""
-
-    carried: Send | None
-    """The message, be it another one by now; None once there is none."""
-    first: list[tuple[Fault, Act]] = attrs.field(factory=list)
-    """What goes out in front of it."""
-    then: list[tuple[Fault, Act]] = attrs.field(factory=list)
-    fired: list[Fault] = attrs.field(factory=list)
-
-    def add(self, fault: Fault, became: Iterable[Act], seen: Seen) -> None:
-        """All counted from the message's arrival."""
-        after = 0.0 if self.carried is None else self.carried.after
-        actions = [_later(action, after) for action in became]
-        sends = [a for a in actions if isinstance(a, Send) and a.frames]
-        same = [a for a in sends if a.frames[0].direction is seen.direction]
-        carried = next((a for a in same if a.frames is seen.unit), same[0] if same else None)
-        place = self.first if carried is not None else self.then
-        for action in actions:
-            if action is carried:
-                place = self.then
-            else:
-                place.append((fault, action))
-        self.carried = carried
-        self.fired.append(fault)
-
-    def frames(self) -> Iterator[Frame]:
-        """All that is sent, either way."""
-        besides = [action for _, action in (*self.first, *self.then)]
-        for action in [self.carried, *besides]:
-            if isinstance(action, Send | Keep):
-                yield from action.frames
 
 
 @attrs.define
@@ -94,6 +60,7 @@ class Faults(Stage):
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _busy: bool = False
     _asked: bool = False
     """Whether a fault has asked something in the server's name."""
     _memories: dict[int, dict[Any, Any]] = attrs.field(factory=dict)
@@ -132,12 +99,25 @@ class Faults(Stage):
         actions: list[Action] = []
         for unit in self._units[seen[0].direction].feed(seen):
             self._take(unit, now, actions)
+        self._busy = self._is_busy()
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:
         actions: list[Action] = []
         _add(actions, self._holding.release(now))
+        self._busy = self._is_busy()
         return actions
+
+    def _is_busy(self) -> bool:
+        """Whether what was done before may concern what comes next."""
+        return bool(
+            self._holding
+            or self._following
+            or self._silence
+            or self._asked
+            or self._holes
+            or any(self._begun)
+        )
 
     def halted_until(self, direction: Direction) -> float | None:
         return self._halted.get(direction)
@@ -146,9 +126,7 @@ class Faults(Stage):
         """Whether any of it may concern a fault, or what a fault has done before."""
         if self.transport == "sse":
             self._learn_stream(seen)
-        if self._holding or self._following or self._silence or self._asked or self._holes:
-            return True
-        if any(self._begun):
+        if self._busy:
             return True
         interest = self.run.interest
         if not interest.faults:
@@ -204,11 +182,11 @@ class Faults(Stage):
         message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
         return isinstance(message, Response) and (message.id or b"").startswith(_OWN)
 
-    def _fire(self, unit: Unit, subject: Subject, now: float) -> _Outcome | None:
+    def _fire(self, unit: Unit, subject: Subject, now: float) -> Outcome | None:
         """Lets every fault happen whose turn it is, each to what the one before left of the
         message. None if there is none.
         """
-        outcome = _Outcome(Send(unit.frames))
+        outcome = Outcome(Send(unit.frames))
         for armed in self.run.interest.faults:
             if outcome.carried is None:
                 break
@@ -278,7 +256,7 @@ class Faults(Stage):
         return became
 
     def _do(
-        self, unit: Unit, outcome: _Outcome, subject: Subject, now: float, actions: list[Action]
+        self, unit: Unit, outcome: Outcome, subject: Subject, now: float, actions: list[Action]
     ) -> None:
         """What became of the message, and what came of it besides."""
         first, message = unit.frames[0], subject.message
@@ -370,16 +348,6 @@ def _way(frames: Sequence[Frame]) -> Hashable:
 
 def _accepting(number: int | None) -> Iterable[Action]:
     return () if number is None else (Send(refuse(number, 202, "Accepted")),)
-
-
-def _later(action: Act, after: float) -> Act:
-    match action:
-        case Send(frames, own):
-            return Send(frames, own + after) if after else action
-        case Hangup(why, own):
-            return Hangup(why, own + after)
-        case _:
-            return action
 
 
 def _add(actions: list[Action], more: Iterable[Action]) -> None:
