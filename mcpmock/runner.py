@@ -35,7 +35,7 @@ class Session:
         self.exit: ProcessExit | None = None
         self.client, self.server = client, server
         self._gone: set[MessageChannel] = set()
-        self._input_ended = False
+        self._input_ended = self._server_done = False
         self._over = trio.Event()
         self._done = False
         self._mistake: Exception | None = None
@@ -81,7 +81,8 @@ class Session:
     async def _pump_server(self, server: MessageChannel) -> None:
         """All that the server has to say, on all its ways, and then the session is over."""
         await self._pump_all(server, self.client)
-        self._over.set()
+        self._server_done = True
+        self._end_if_done()
 
     async def _pump_all(self, channel: MessageChannel, feeds: MessageChannel) -> None:
         """None of what is read independently waits for another, not for what it feeds either."""
@@ -97,6 +98,8 @@ class Session:
             except trio.EndOfChannel:
                 return
             self._enter(frames)
+            if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
+                await trio.sleep_until(until)
             if feeds not in self._gone and feeds.held(frames[-1]) >= ROOM:
                 await self._settle_for(feeds, frames[-1])
 
@@ -122,8 +125,15 @@ class Session:
             self._send(frames)
         if self.pipeline.hung_up:
             self._over.set()
+        if self._server_done:
+            self._end_if_done()
         if self.pipeline.next_due != self._armed:
             self._rearmed.set()
+
+    def _end_if_done(self) -> None:
+        """A server that is gone has nothing more to say but what is held back of it."""
+        if self.pipeline.held_until is None:
+            self._over.set()
 
     def _send(self, frames: Sequence[Frame]) -> None:
         if frames[-1].fact is not None:

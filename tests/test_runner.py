@@ -17,8 +17,8 @@ from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.timing import Timing
-from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
-from mcpmock.protocol.stage import Action, Hangup, Send, Stage
+from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.runner import LAST_WORDS, Session, run
 from tests.helpers import (
     INITIALIZE,
@@ -396,3 +396,75 @@ async def test_cancelling_closes_both_channels(autojump_clock: MockClock, moment
     for end in (outer, far):
         with pytest.raises(trio.BrokenResourceError):
             end.send_nowait([c2s(b"y")])
+
+
+@attrs.define
+class Holding(Stage):
+    """Holds back all that goes to the client for so many seconds, and says until when; halts what
+    goes to the server for as long.
+    """
+
+    seconds: float
+    halts: float | None = None
+    held: list[Frame] = attrs.field(factory=list)
+    until: float | None = None
+
+    @property
+    def held_until(self) -> float | None:
+        return self.until
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return self.halts if direction is C2S else None
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is C2S:
+            self.halts = now + self.seconds
+            return (Send(seen),)
+        self.held += seen
+        self.until = now + self.seconds
+        return (Wake(self.until),)
+
+    def wake(self, now: float) -> Iterable[Action]:
+        frames, self.held, self.until = self.held, [], None
+        return (Send(frames),)
+
+
+async def test_what_is_held_of_a_server_that_is_gone_still_comes(autojump_clock: MockClock) -> None:
+    """The session is over when the last of it is out."""
+    got: list[Frame] = []
+
+    async def client(channel: MemoryChannel) -> None:
+        got.extend(await frames_of(channel))
+
+    async def server(channel: MemoryChannel) -> None:
+        channel.send_nowait([s2c(b"late"), hangs_up(S2C), exits(3)])
+
+    began = trio.current_time()
+    exit_ = await conversation([Holding(5.0)], client, server)
+
+    assert [b"late"] == [frame.raw for frame in got if frame.fact is None]
+    assert (ProcessExit(3), 5.0) == (exit_, trio.current_time() - began)
+
+
+async def test_a_halted_direction_is_not_read(autojump_clock: MockClock) -> None:
+    """Not before its time; the other direction is."""
+    times: dict[bytes, float] = {}
+
+    async def client(channel: MemoryChannel) -> None:
+        for raw in (b"1", b"2"):
+            channel.send_nowait([c2s(raw)])
+            await channel.flush()
+        channel.send_nowait([hangs_up(C2S)])
+
+    async def server(channel: MemoryChannel) -> None:
+        while True:
+            for frame in await channel.receive():
+                times.setdefault(frame.raw, trio.current_time() - began)
+                if type(frame.fact) is StreamEnd:
+                    channel.send_nowait([hangs_up(S2C), exits(0)])
+                    return
+
+    began = trio.current_time()
+    await conversation([Holding(2.0)], client, server)
+
+    assert {b"1": 0.0, b"2": 2.0, b"": 4.0} == times

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .faulting import fault_options, faults_of, told_of
 from .listening import listening_of, listening_options
 from .terminal import Announcer, common, say
 from .upstream import server_of, server_options
@@ -13,6 +14,7 @@ from .upstream import server_of, server_options
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @server_options
+@fault_options
 @listening_options
 @common
 def proxy(**options: Any) -> int:
@@ -32,4 +34,8 @@ def proxy(**options: Any) -> int:
         raise click.UsageError(
             "--header is not for clients of the server's own transport: theirs pass as they are"
         )
-    return trio.run(run_proxy, server, listening, say if listening is None else announcer.say)
+    faults = faults_of(options)
+    tell = say if listening is None else announcer.say
+    status = trio.run(run_proxy, server, listening, tell, faults)
+    owing = told_of(faults, options)
+    return status or owing

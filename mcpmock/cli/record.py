@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .faulting import fault_options, faults_of, told_of
 from .listening import listening_given, listening_of, listening_options
 from .terminal import Announcer, common, say
 from .upstream import url_of
@@ -30,6 +31,7 @@ _UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
 @click.option("--strict", is_flag=True, help="End the session rather than let it go on unrecorded.")
 @click.option("--no-redact", is_flag=True, help="Keep secrets in the cassette.")
 @click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
+@fault_options
 @listening_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @common
@@ -58,6 +60,7 @@ def record(
         raise click.UsageError(f"{given}: only with --url; `mcpmock proxy` translates")
     if overwrite and new:
         raise click.UsageError("--overwrite and --new exclude each other")
+    faults = faults_of(options)
     recording = Recording.to(
         output,
         overwrite=overwrite,
@@ -70,7 +73,9 @@ def record(
 
         if options["no_redact"]:
             say(_UNREDACTED)
-        return trio.run(record_command, command, recording, say)
+        status = trio.run(record_command, command, recording, say, faults)
+        owing = told_of(faults, options)
+        return status or owing
     from mcpmock.modes.http import record_url
 
     announcer = Announcer(json=options["json"])
@@ -79,4 +84,6 @@ def record(
     assert listening is not None
     if options["no_redact"]:
         announcer.say(_UNREDACTED)
-    return trio.run(record_url, server, recording, listening, announcer.say)
+    status = trio.run(record_url, server, recording, listening, announcer.say, faults)
+    owing = told_of(faults, options)
+    return status or owing

@@ -11,6 +11,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
+from .faulting import fault_options, faults_of, told_of
 from .listening import listening_of, listening_options
 from .terminal import CASSETTE, Announcer, common, emit, printable, say
 
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 @click.option(
     "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
 )
+@fault_options
 @listening_options
 @common
 def replay(
@@ -98,6 +100,7 @@ def replay(
     playing = _playing(how, mute=quiet)
     announcer = Announcer(json=json)
     listening = listening_of(how, announcer)
+    faults = faults_of(how)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
     recording = None if record is None else Recording.to(record)
@@ -106,17 +109,26 @@ def replay(
 
         status = trio.run(
             lambda: replay_listening(
-                cassette, playing, told.tell, listening, recording=recording, say=announcer.say
+                cassette,
+                playing,
+                told.tell,
+                listening,
+                recording=recording,
+                say=announcer.say,
+                faults=faults,
             )
         )
     else:
         from mcpmock.modes.stdio import replay as replay_on_stdio
 
         status, player = trio.run(
-            lambda: replay_on_stdio(cassette, playing, told.tell, recording=recording, say=say)
+            lambda: replay_on_stdio(
+                cassette, playing, told.tell, recording=recording, say=say, faults=faults
+            )
         )
         told.leftovers(player)
-    return status or int(told.missed > 0)
+    owing = told_of(faults, {"quiet": quiet, "json": json})
+    return status or int(told.missed > 0) or owing
 
 
 def _playing(how: dict[str, Any], *, mute: bool) -> Any:

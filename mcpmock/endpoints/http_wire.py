@@ -16,7 +16,14 @@ from functools import lru_cache
 
 import h11
 
-from mcpmock.protocol.facts import ExchangeEnd, Headers, HttpRequest, HttpResponse, header
+from mcpmock.protocol.facts import (
+    ExchangeEnd,
+    Headers,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    header,
+)
 from mcpmock.protocol.messages import Frame
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.heads import end_to_end, field_of
@@ -270,8 +277,18 @@ class ResponseWriter:
     def write(self, frames: Sequence[Frame]) -> bytes:
         """The bytes of these frames. Raises ValueError where they cannot be sent."""
         frames = self._up_to_the_end(frames)
+        if self.ended == "closed":
+            for place, frame in enumerate(frames):
+                if type(frame.fact) is HttpBody and frame.fact.unframed:
+                    # A fault wants these bytes as they are. Nothing comes behind them but the end.
+                    return self._write(frames[:place]) + frame.raw
+        return self._write(frames)
+
+    def _write(self, frames: Sequence[Frame]) -> bytes:
         if self.begun:
             return self._framed(self._body.write(frames))
+        if not frames:
+            return b""
         response = frames[0].fact
         if type(response) is not HttpResponse:
             return b""

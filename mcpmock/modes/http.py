@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import attrs
 from msgspec import UNSET
@@ -22,8 +23,12 @@ from mcpmock.transports.reception import Kind
 from mcpmock.transports.resumption import Resumption
 
 from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_rules
+from .faulting import with_faults
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.002}
 """The least time between the last progress of a call and its answer, in seconds. Where both come on
@@ -33,7 +38,13 @@ ALONE = 1
 """The conversation of all exchanges that belong to no session."""
 
 
-async def record_url(server: Url, recording: Recording, listening: Listening, say: Say) -> int:
+async def record_url(
+    server: Url,
+    recording: Recording,
+    listening: Listening,
+    say: Say,
+    faults: FaultRun | None = None,
+) -> int:
     """Records the server at a URL for clients over HTTP, as a reverse proxy, until we are told to
     stop. Exchanges pass as they are. Raises as `stdio.record` does.
     """
@@ -45,8 +56,10 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
 
             async def converse(client: HttpServerChannel) -> None:
                 channel = await server.open(reach, front.listener)
-                with taking.conversation(client.conversation) as recorder:
-                    await run(Session(Pipeline([recorder]), client, channel))
+                number = client.conversation
+                with taking.conversation(number) as recorder:
+                    stages = with_faults([recorder], faults, session=number, transport=kind.value)
+                    await run(Session(Pipeline(stages), client, channel))
 
             async with taking.recorded(kind.value, server.upstream.url):
                 return await serve(front, converse, signals, say)
@@ -60,6 +73,7 @@ async def replay_listening(
     *,
     recording: Recording | None,
     say: Say,
+    faults: FaultRun | None = None,
 ) -> int:
     """Plays the server of a cassette to clients over HTTP until we are told to stop.
 
@@ -87,8 +101,9 @@ async def replay_listening(
                 )
                 player = Player(casting, report, stateless=stateless, mint=mint)
                 with _recorders(taking, client) as recorders:
-                    stages: list[Stage] = [*recorders, *rules, player]
-                    await run(Session(Pipeline(stages), client, None))
+                    number = client.conversation
+                    ahead = with_faults(recorders, faults, session=number, transport=kind.value)
+                    await run(Session(Pipeline([*ahead, *rules, player]), client, None))
 
             if taking is None:
                 return await serve(front, converse, signals, say)

@@ -5,21 +5,28 @@ their transports translate.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.errors import CannotReach, McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import PATHS, Listening, Reach, Server, Url, numbers, serve, server_rules
+from .faulting import with_faults
 from .http import ALONE
 from .stdio import run_stdio
 from .stopping import taking_signals
 from .taking import Say
 
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
-async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
+
+async def proxy(
+    server: Server, listening: Listening | None, say: Say, faults: FaultRun | None = None
+) -> int:
     """Until the session is over (stdio in front) or we are told to stop. Gives the exit status.
 
     Raises CannotStart where a command cannot be started, and CannotListen.
@@ -28,7 +35,7 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
     if listening is None:
         with taking_signals() as signals:
             channel = await server.open(reach)
-            pipeline = Pipeline(server.rules(numbers()))
+            pipeline = Pipeline([*with_faults([], faults), *server.rules(numbers())])
             status = await run_stdio(pipeline, signals, server=channel)
         if isinstance(server, Url) and pipeline.hung_up:
             reach.lose(server.upstream, pipeline.hung_up.why)
@@ -48,7 +55,8 @@ async def proxy(server: Server, listening: Listening | None, say: Say) -> int:
                     await client.aclose()
                     return
                 stateless = client.conversation == ALONE
-                rules: list[Stage] = []
+                number = client.conversation
+                rules = with_faults([], faults, session=number, transport=kind.value)
                 if not alike:
                     rules += server_rules(kind, target, stateless=stateless)
                     rules += server.rules(numbers())

@@ -14,14 +14,18 @@ from mcpmock.endpoints.stdio import take_stdio
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import Session, run
 
+from .faulting import with_faults
 from .stopping import status_of, taking_signals
 from .taking import Recording, Say, open_taking
 
 if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
     from mcpmock.pipeline.player import Player, Playing, Report
 
 
-async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
+async def record(
+    command: Sequence[str], recording: Recording, say: Say, faults: FaultRun | None = None
+) -> int:
     """Records `command`, a server over stdio, for the client on our own stdio. Gives the exit
     status to end with.
 
@@ -36,11 +40,19 @@ async def record(command: Sequence[str], recording: Recording, say: Say) -> int:
             taking.file.discard()
             raise
         async with taking.recorded("stdio", command):
-            return await run_stdio(Pipeline([taking.recorder()]), signals, server=server)
+            return await run_stdio(
+                Pipeline(with_faults([taking.recorder()], faults)), signals, server=server
+            )
 
 
 async def replay(
-    cassette: Cassette, playing: Playing, report: Report, *, recording: Recording | None, say: Say
+    cassette: Cassette,
+    playing: Playing,
+    report: Report,
+    *,
+    recording: Recording | None,
+    say: Say,
+    faults: FaultRun | None = None,
 ) -> tuple[int, Player]:
     """Plays the server of a cassette to the client on our own stdio, recording it once more where
     asked to. What was recorded over HTTP is played as the bare messages it amounts to.
@@ -57,10 +69,11 @@ async def replay(
     player = Player(Casting(cassette, playing), report)
     with taking_signals() as signals:
         if recording is None:
-            return await run_stdio(Pipeline([player]), signals), player
+            return await run_stdio(Pipeline([*with_faults([], faults), player]), signals), player
         taking = await open_taking(recording, say)
         async with taking.recorded("stdio", ["mcpmock", "replay", cassette.name]):
-            return await run_stdio(Pipeline([taking.recorder(), player]), signals), player
+            stages = with_faults([taking.recorder()], faults)
+            return await run_stdio(Pipeline([*stages, player]), signals), player
 
 
 async def run_stdio(

@@ -18,7 +18,7 @@ from itertools import count
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, Direction, Frame
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
@@ -66,6 +66,20 @@ class Pipeline:
         """When `advance` has something to do, on the same clock as `now`; None if never."""
         return self._due[0][0] if self._due else None
 
+    @property
+    def held_until(self) -> float | None:
+        """When the last is due of what stages hold back; None if they hold nothing."""
+        return self._held_before(len(self.stages))
+
+    def halted_until(self, direction: Direction) -> float | None:
+        """Until when nothing more of what goes this way is to be read; None if it may be."""
+        until = [stage.halted_until(direction) for stage in self.stages]
+        return max((time for time in until if time is not None), default=None)
+
+    def _held_before(self, place: int) -> float | None:
+        held = [stage.held_until for stage in self.stages[:place]]
+        return max((until for until in held if until is not None), default=None)
+
     def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
         """From stage `place` (or from outside) to the next one, or out."""
         step = 1 if frames[0].direction is C2S else -1
@@ -88,12 +102,21 @@ class Pipeline:
                 case Send(frames, after):
                     if frames:
                         self._schedule(now + after, place, action)
-                case Hangup(after=after) if after <= 0:
-                    self.hung_up = self.hung_up or action
                 case Hangup(after=after):
-                    self._schedule(now + after, place, action)
+                    self._hang_up(now + max(after, 0.0), place, action, now)
                 case Wake(at):
                     self._schedule(at, place, action)
+
+    def _hang_up(self, due: float, place: int, action: Hangup, now: float) -> None:
+        """Whoever hangs up has said all: what stages nearer to the client hold of that comes
+        first.
+        """
+        held = self._held_before(place)
+        due = due if held is None else max(due, held)
+        if due <= now:
+            self.hung_up = self.hung_up or action
+        else:
+            self._schedule(due, place, action)
 
     def _schedule(self, due: float, place: int, action: Action) -> None:
         heapq.heappush(self._due, (due, next(self._order), place, action))

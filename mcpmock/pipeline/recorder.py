@@ -12,6 +12,7 @@ of its own, and all of them write one ledger, whose numbers give the order in wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import attrs
 import msgspec
@@ -130,6 +131,24 @@ class Recorder(Stage):
             if ledger.strict:
                 return (Hangup("what cannot be recorded does not pass"),)
         return PASS
+
+    def receipt(self, value: Any, frame: Frame, now: float) -> None:
+        """Notes that a fault fires on this frame, ahead of what comes of it."""
+        ledger = self.ledger
+        try:
+            t = ledger.time(now)
+            lines = ledger.gap_lines(t) if ledger.gaps else []
+            event = Event(
+                n=ledger.events + len(lines) + 1,
+                t=t,
+                s=self.session,
+                x=frame.exchange,
+                d=frame.direction.value,
+                fault=value,
+            )
+            ledger.write([*lines, msgspec.json.encode(event) + b"\n"])
+        except Exception as error:  # noqa: BLE001 (law 6, as above)
+            self._lose([0], error)
 
     def _plain(self, frames: Sequence[Frame]) -> bool:
         """Whether these are lines of stdio, each of them whole: then all are looked at in one go.

@@ -112,10 +112,12 @@ class HttpBody(msgspec.Struct, frozen=True, gc=False):
 
     What is `unkept` passes and is never recorded: the bodies of exchanges that are none of MCP's,
     and what is beyond the bound of the others. `more`: the next piece of a request's body follows.
+    `unframed`: it is written as it is, in no chunk; only faults want that.
     """
 
     unkept: bool = False
     more: bool = False
+    unframed: bool = False
 
 
 class SseMeta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

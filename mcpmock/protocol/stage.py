@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from .messages import Frame
+from .messages import Direction, Frame
 
 
 @attrs.define
@@ -54,6 +54,17 @@ class Stage:
     """One piece of behaviour. All three verbs give actions; all default to letting
     everything pass.
     """
+
+    @property
+    def held_until(self) -> float | None:
+        """When the last of what it holds back is due; None if it holds nothing. A session that is
+        over waits for that.
+        """
+        return None
+
+    def halted_until(self, direction: Direction) -> float | None:  # noqa: ARG002
+        """Until when nothing more of what goes this way is to be read; None if it may be."""
+        return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
         """The session begins, before any frame."""

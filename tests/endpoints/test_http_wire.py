@@ -374,3 +374,15 @@ def test_the_answer_to_head_has_no_body(data: bytes) -> None:
 
     assert 1 == len(list(reader.feed(data)))
     assert (True, True) == (reader.done, reader.again)
+
+
+def test_what_a_fault_wants_in_no_chunk() -> None:
+    """It stands as it is behind the chunks, and the connection is closed."""
+    writer = ResponseWriter("POST")
+    broken = of(3, HttpBody(unframed=True))
+    broken[0].raw = b"zz\r\n"
+    begun = [*of(3, HttpResponse(200, "OK", JSON)), *of(3, b"{")]
+    written = writer.write([*begun, *broken, *of(3, ExchangeEnd("closed"))])
+
+    assert written.endswith(b"\r\n\r\n1\r\n{\r\nzz\r\n")
+    assert "closed" == writer.ended

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
 from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 from tests.helpers import c2s, s2c, script
 
@@ -192,3 +192,39 @@ def test_batches_stay_together() -> None:
     [batch] = Pipeline([Stage()]).enter([c2s(A), c2s(B)], 0)
 
     assert [(C2S, A), (C2S, B)] == [(frame.direction, frame.raw) for frame in batch]
+
+
+@attrs.define
+class Holds(Stage):
+    """Holds and halts until the times given."""
+
+    until: float | None = None
+    halts: float | None = None
+
+    @property
+    def held_until(self) -> float | None:
+        return self.until
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return self.halts if direction is C2S else None
+
+
+def test_what_stages_hold() -> None:
+    """The last of it is what counts."""
+    assert None is Pipeline([Stage()]).held_until
+    assert 3 == Pipeline([Holds(2), Stage(), Holds(3)]).held_until
+
+
+def test_what_stages_halt() -> None:
+    """Nothing is to be read that way, for the longest of the times."""
+    row = Pipeline([Holds(halts=2), Stage(), Holds(halts=1)])
+
+    assert (2, None) == (row.halted_until(C2S), row.halted_until(S2C))
+
+
+def test_who_hangs_up_waits_for_what_is_held_before_the_client() -> None:
+    """What it has said comes first; what stages behind it hold does not matter."""
+    done = Says(fed=(Hangup("done"),))
+
+    script(Holds(2), done).at(1, client=A).still_there().at(2).hung_up()
+    script(done, Holds(2)).at(1, client=A).hung_up()

@@ -1,0 +1,37 @@
+"""Where faults stand in a session: behind its recorders, next to the client.
+
+Without a plan there is no such stage, and nothing of it is imported: a recorder is to start
+quickly. The modes beside it use this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mcpmock.pipeline.recorder import Recorder
+from mcpmock.protocol.stage import Stage
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun, Receipt
+
+
+def with_faults(
+    recorders: Sequence[Stage],
+    faults: FaultRun | None,
+    *,
+    session: int = 1,
+    transport: str = "stdio",
+) -> list[Stage]:
+    """The recorders of a session and, if there is a plan, its faults, whose receipts they note."""
+    if faults is None:
+        return list(recorders)
+
+    from mcpmock.pipeline.faults.engine import Faults
+
+    def note(receipt: Receipt, now: float) -> None:
+        for recorder in recorders:
+            if isinstance(recorder, Recorder):
+                recorder.receipt(receipt.value, receipt.seen.frame, now)
+
+    return [*recorders, Faults(faults, session, transport, note)]

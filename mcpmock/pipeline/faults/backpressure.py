@@ -1,0 +1,28 @@
+"""`backpressure`: nobody reads what is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from .fault import Act, Dice, Fault, Halt, Seen, Toward
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Backpressure(Fault):
+    """Behind the message nothing more of its direction is read for `time`: whoever sends it has to
+    wait, once the pipe is full.
+    """
+
+    kind: ClassVar[str] = "backpressure"
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("stdio",)
+
+    time: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield seen.passed()
+        yield Halt(seen.direction, self.time)

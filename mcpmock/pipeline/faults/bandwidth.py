@@ -1,0 +1,34 @@
+"""`bandwidth`: bytes come slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import pieces, wire_of
+from .values import Rate
+
+
+@attrs.frozen(kw_only=True)
+class Bandwidth(Fault):
+    """The message comes at `rate`, in a piece every tenth of a second; all behind it waits."""
+
+    kind: ClassVar[str] = "bandwidth"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+    blocks: ClassVar[bool] = True
+
+    rate: Rate = 1000
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        size = max(1, self.rate // 10)
+        data = wire_of(seen)
+        cuts = range(size, len(data), size)
+        # Each piece comes when its last byte would have, so the last one when all of them have.
+        for frames, cut in zip(pieces(seen, cuts), [*cuts, len(data)], strict=True):
+            yield Send(frames, cut / self.rate)

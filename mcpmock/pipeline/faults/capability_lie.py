@@ -1,0 +1,41 @@
+"""`capability_lie`: the server claims what it cannot do, or hides what it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import member
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+from .match import Subject
+
+
+@attrs.frozen(kw_only=True)
+class CapabilityLie(Fault):
+    """The answer to `initialize` or `server/discover` claims these capabilities too, and says
+    nothing of the others.
+    """
+
+    kind: ClassVar[str] = "capability_lie"
+    acts_on: ClassVar[On] = On.RESPONSE
+    about: ClassVar[str | None] = "*i*"
+
+    claims: tuple[str, ...] = ("tools", "prompts", "resources", "logging", "completions")
+    hides: tuple[str, ...] = ()
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.method in ("initialize", "server/discover")
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        raw = seen.frame.raw
+        for name in self.hides:
+            raw = altering.without_member(raw, ["result", "capabilities", name])
+        for name in self.claims:
+            if name not in self.hides and member(raw, "result", "capabilities", name) is None:
+                raw = altering.with_member(raw, ["result", "capabilities", name], b"{}")
+        yield Send(seen.with_raw(raw))

@@ -1,0 +1,29 @@
+"""`cursor_loop`: a list never ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import encode
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+
+
+@attrs.frozen(kw_only=True)
+class CursorLoop(Fault):
+    """Every page of a list names the same next one."""
+
+    kind: ClassVar[str] = "cursor_loop"
+    acts_on: ClassVar[On] = On.RESPONSE
+    about: ClassVar[str | None] = "*/list"
+
+    cursor: str = "mcpmock-again"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        path = ["result", "nextCursor"]
+        yield Send(seen.with_raw(altering.with_member(seen.frame.raw, path, encode(self.cursor))))

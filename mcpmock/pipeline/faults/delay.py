@@ -1,0 +1,26 @@
+"""`delay`: a message comes later by a fixed time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Delay(Fault):
+    """Each message comes later by `delay`; what belongs to the same call waits with it."""
+
+    kind: ClassVar[str] = "delay"
+    usually: ClassVar[Toward] = "client"
+
+    delay: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(seen.unit, self.delay)

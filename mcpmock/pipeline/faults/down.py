@@ -1,0 +1,27 @@
+"""`down`: the server does not start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from .fault import Act, Dice, Fault, On, Seen
+from .pieces import dying
+from .values import ExitCode
+
+
+@attrs.frozen(kw_only=True)
+class Down(Fault):
+    """The server ends before it has said anything."""
+
+    kind: ClassVar[str] = "down"
+    acts_on: ClassVar[On] = On.BEGIN
+    transports: ClassVar[Sequence[str]] = ("stdio",)
+
+    code: ExitCode = 1
+    stderr: str | None = None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield from dying(self.code, None, self.stderr)

@@ -1,0 +1,26 @@
+"""`drop`: a message is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+
+
+@attrs.frozen(kw_only=True)
+class Drop(Fault):
+    """The message never arrives. Whoever sent it hears nothing of that: a POST of what wants no
+    answer is accepted.
+    """
+
+    kind: ClassVar[str] = "drop"
+    usually: ClassVar[Toward] = "client"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        if seen.on in On.NOTIFICATION | On.RESPONSE and (accepted := seen.accepted()):
+            yield Send(accepted)

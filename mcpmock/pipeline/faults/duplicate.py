@@ -1,0 +1,34 @@
+"""`duplicate`: a message comes more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .values import Ordinal, Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Duplicate(Fault):
+    """The message comes `copies` times more, all at once or each `after` the one before."""
+
+    kind: ClassVar[str] = "duplicate"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+
+    copies: Ordinal = 1
+    after: Seconds = 0.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        raw = seen.frame.raw
+        if not self.after:
+            yield Send(seen.followed_by(*[raw] * self.copies))
+            return
+        yield Send(seen.followed_by())
+        for number in range(self.copies):
+            yield Send([seen.message(seen.direction, raw)], self.after * (number + 1))

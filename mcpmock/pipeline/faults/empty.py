@@ -1,0 +1,27 @@
+"""`empty`: an answer with nothing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import Response
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+
+
+@attrs.frozen(kw_only=True)
+class Empty(Fault):
+    """The answer has an empty result, whatever it was to have."""
+
+    kind: ClassVar[str] = "empty"
+    acts_on: ClassVar[On] = On.RESPONSE
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        answer = seen.subject.message
+        assert isinstance(answer, Response)
+        yield Send(seen.with_raw(altering.response(answer.id or b"null", {})))

@@ -1,0 +1,32 @@
+"""`empty_response`: a response without a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import C2S, Direction
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .pieces import refusal
+
+
+@attrs.frozen(kw_only=True)
+class EmptyResponse(Fault):
+    """The request never arrives, and is answered with 200, the usual type and no byte."""
+
+    kind: ClassVar[str] = "empty_response"
+    acts_on: ClassVar[On] = On.REQUEST
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    content_type: str = "application/json"
+
+    def goes(self, direction: Direction) -> bool:
+        return direction is C2S and super().goes(direction)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(refusal(seen, 200, {"Content-Type": self.content_type}))

@@ -1,0 +1,364 @@
+"""`Faults`: the stage that lets the faults of a run happen to one session.
+
+        client end  <->  recorder  <->  Faults  <->  ...  <->  server end
+
+It stands next to the client, behind the recorder: so a recording has what the client sent and what
+it was really given, and a receipt in front of that. What no fault is for passes as it came, in the
+batch that it came in; where a look at the bytes shows that none can be meant, without being read.
+
+`traffic` says which frames go together, `following` what they belong to, `match` whether a fault is
+for them, `holding` what waits for what, and `silence` what is not to be heard of any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    Request,
+    Response,
+    StreamEnd,
+    encode,
+)
+from mcpmock.protocol.stage import PASS, Action, Send, Stage
+
+from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse
+from .following import Following
+from .holding import Holding
+from .match import Place, Subject, concerns, fits
+from .outcome import Outcome
+from .receipts import Armed, FaultRun, Note, Receipt
+from .silence import Silence
+from .traffic import EVENT_STREAM, Unit, Units
+
+_OWN = encode(OWN)[:-1]
+_ENDINGS = On.END | On.CLOSE | On.LEFT
+_ENDS = StreamEnd | ProcessExit | ExchangeEnd
+
+
+@attrs.define
+class Faults(Stage):
+    """The faults of `run`, in one session."""
+
+    run: FaultRun
+    session: int = 1
+    transport: str = "stdio"
+    note: Note = lambda _receipt, _now: None
+    _following: Following = attrs.field(init=False)
+    _began: float = 0.0
+    _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
+    _holding: Holding = attrs.field(factory=Holding)
+    _silence: Silence = attrs.field(factory=Silence)
+    _busy: bool = False
+    _asked: bool = False
+    """Whether a fault has asked something in the server's name."""
+    _memories: dict[int, dict[Any, Any]] = attrs.field(factory=dict)
+    _begun: list[dict[Any, Any]] = attrs.field(factory=list)
+    """The memories of faults that go on, while they hold anything."""
+    _halted: dict[Direction, float] = attrs.field(factory=dict)
+    _holes: set[Hashable] = attrs.field(factory=set)
+    """The ways on which everything is lost."""
+    _stream: int | None = None
+    """The exchange that carries all messages to the client (HTTP+SSE)."""
+
+    def __attrs_post_init__(self) -> None:
+        place = Place(session=self.session, transport=self.transport)
+        self._following = Following(place, self._concerns)
+
+    @property
+    def held_until(self) -> float | None:
+        return self._holding.until
+
+    def begin(self, now: float) -> Iterable[Action]:
+        self._began = now
+        actions: list[Action] = []
+        if On.BEGIN in self.run.interest.acts_on:
+            nothing = Frame(C2S)
+            outcome = self._fire(Unit([nothing], On.BEGIN), Subject(nothing, None, None), now)
+            if outcome is not None:
+                outcome.carried = None
+                self._do(
+                    Unit([nothing], On.BEGIN), outcome, Subject(nothing, None, None), now, actions
+                )
+        return actions
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if not self._worth_a_look(seen):
+            return PASS
+        actions: list[Action] = []
+        for unit in self._units[seen[0].direction].feed(seen):
+            self._take(unit, now, actions)
+        self._busy = self._is_busy()
+        return actions
+
+    def wake(self, now: float) -> Iterable[Action]:
+        actions: list[Action] = []
+        _add(actions, self._holding.release(now))
+        self._busy = self._is_busy()
+        return actions
+
+    def _is_busy(self) -> bool:
+        """Whether what was done before may concern what comes next."""
+        return bool(
+            self._holding
+            or self._following
+            or self._silence
+            or self._asked
+            or self._holes
+            or any(self._begun)
+        )
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return self._halted.get(direction)
+
+    def _worth_a_look(self, seen: Sequence[Frame]) -> bool:
+        """Whether any of it may concern a fault, or what a fault has done before."""
+        if self.transport == "sse":
+            self._learn_stream(seen)
+        if self._busy:
+            return True
+        interest = self.run.interest
+        if not interest.faults:
+            return False
+        first, last = seen[0].fact, seen[-1].fact
+        if interest.wide or (
+            type(last) in (StreamEnd, ExchangeEnd) and interest.acts_on & _ENDINGS
+        ):
+            return True
+        if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
+            return True
+        data = seen[0].raw if len(seen) == 1 else b"\n".join([frame.raw for frame in seen])
+        if b"\\" in data and (b"\\/" in data or b"\\u00" in data):
+            return True  # names may be spelled in another way
+        return any([needle in data for needle in interest.needles])  # noqa: C419 (a list is quicker)
+
+    def _learn_stream(self, seen: Sequence[Frame]) -> None:
+        for frame in seen:
+            if isinstance(frame.fact, HttpResponse) and frame.fact.media_type == EVENT_STREAM:
+                self._stream = frame.exchange
+
+    def _concerns(self, request: Request) -> bool:
+        return any(concerns(armed.match, request) for armed in self.run.interest.faults)
+
+    def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
+        first = unit.frames[0]
+        number, ended = first.exchange, isinstance(unit.frames[-1].fact, ExchangeEnd)
+        if number is not None and self._silence.covers(first.direction, number, ended=ended):
+            return
+        if self._is_for_us(unit):
+            _add(actions, _accepting(number))
+            return
+        if _way(unit.frames) in self._holes:
+            return
+        subject = self._following.subject(unit)
+        if number is not None and first.direction is C2S and subject.call is not None:
+            units = self._units[S2C]
+            units.watched.add(number)
+            units.streams = self.run.interest.streams
+        outcome = self._fire(unit, subject, now)
+        if outcome is None:
+            self._pass(unit, subject, now, actions)
+        else:
+            self._do(unit, outcome, subject, now, actions)
+        if ended and number is not None:
+            self._units[S2C].forget(number)
+        passed = outcome is None or outcome.carried is not None
+        if self._holding and passed and unit.on is not None:
+            _add(actions, self._holding.passed(first.direction, unit.on))
+
+    def _is_for_us(self, unit: Unit) -> bool:
+        """Whether this is the answer to what a fault has asked."""
+        message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
+        return isinstance(message, Response) and (message.id or b"").startswith(_OWN)
+
+    def _fire(self, unit: Unit, subject: Subject, now: float) -> Outcome | None:
+        """Lets every fault happen whose turn it is, each to what the one before left of the
+        message. None if there is none.
+        """
+        outcome = Outcome(Send(unit.frames))
+        for armed in self.run.interest.faults:
+            if outcome.carried is None:
+                break
+            drawn: dict[str, object] = {}
+            continues = self._continues(armed, unit, subject)
+            if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
+                continue
+            seen = Seen(
+                unit=outcome.carried.frames,
+                subject=subject,
+                now=now,
+                on=unit.on or On.OTHER,
+                transport=self.transport,
+                era=self._following.place.era,
+                stream=self._stream,
+                memory=self._memory(armed),
+            )
+            dice = Dice(armed.random, drawn)
+            became = self._apply(armed, seen, dice, now, continues=continues)
+            if became is not None:
+                outcome.add(armed.fault, became, seen)
+        return outcome if outcome.fired else None
+
+    def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        fault, first = armed.fault, unit.frames[0]
+        return (
+            unit.on is not None
+            and unit.on in fault.acts_on
+            and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
+            and self.transport in fault.transports
+            and not (fault.adds and first.exchange is not None and first.direction is C2S)
+            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
+            and fits(armed.match, subject, self._following.place)
+            and fault.fits(subject)
+        )
+
+    def _memory(self, armed: Armed) -> dict[Any, Any]:
+        memory = self._memories.get(id(armed))
+        if memory is None:
+            memory = self._memories[id(armed)] = {}
+            self._begun += [memory] if armed.fault.goes_on else []
+        return memory
+
+    def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        memory = self._memories.get(id(armed))
+        on = unit.on
+        return bool(memory) and on is not None and armed.fault.continues(subject, on, memory or {})
+
+    def _is_its_turn(
+        self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
+    ) -> bool:
+        since = now - self._began
+        return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
+
+    def _apply(
+        self, armed: Armed, seen: Seen, dice: Dice, now: float, *, continues: bool
+    ) -> list[Act] | None:
+        """What a fault makes of it. A bug in one must not reach the wire (law 6)."""
+        try:
+            became = list(armed.fault.apply(seen, dice))
+            if dice.drawn or not continues:
+                self.note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), now)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
+            armed.turn.fired -= not continues
+            self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
+            return None
+        return became
+
+    def _do(
+        self, unit: Unit, outcome: Outcome, subject: Subject, now: float, actions: list[Action]
+    ) -> None:
+        """What became of the message, and what came of it besides."""
+        first, message = unit.frames[0], subject.message
+        mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
+        sent = list(outcome.frames())
+        if any(fault.swallows for fault in outcome.fired):
+            self._holes.add(_way(unit.frames))
+        lost = any(isinstance(act, Lost) for _, act in (*outcome.first, *outcome.then))
+        if not lost:
+            self._silence.after(unit, sent, mute=mute)
+        self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
+        if outcome.carried is None and isinstance(message, Request):
+            self._following.forget(first.direction, message)
+        for fault, action in outcome.first:
+            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+        if outcome.carried is not None:
+            _add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
+        for fault, action in outcome.then:
+            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+
+    def _placed(
+        self,
+        action: Act,
+        subject: Subject,
+        now: float,
+        faults: Sequence[Fault],
+        *,
+        besides: bool = False,
+    ) -> Iterable[Action]:
+        """An action in its place among what is held."""
+        match action:
+            case Keep():
+                yield from self._holding.keep(action, now)
+            case Wall(direction, seconds):
+                yield from self._holding.wall(direction, now + seconds)
+            case Halt(direction, seconds):
+                self._halted[direction] = now + seconds
+            case Lost():
+                pass
+            case Send():
+                yield from self._placed_frames(action, subject, now, faults, besides=besides)
+            case _:
+                yield action
+
+    def _placed_frames(
+        self, action: Send, subject: Subject, now: float, faults: Sequence[Fault], *, besides: bool
+    ) -> Iterable[Action]:
+        if not action.frames:
+            return
+        due = now + action.after if action.after > 0 else now
+        blocks = any(fault.blocks for fault in faults)
+        if not blocks and (besides or any(fault.reorders for fault in faults)):
+            yield from self._holding.send_freely(action.frames, due, now)
+            return
+        lines = [*_lines(action.frames, subject, self._stream)]
+        if due > now:
+            lines.append(_way(action.frames))
+        yield from self._holding.send(action.frames, due, now, lines, barrier=blocks)
+
+    def _pass(self, unit: Unit, subject: Subject, now: float, actions: list[Action]) -> None:
+        # What waited for the rest goes as if it had not: each of both in a batch of its own.
+        parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
+        for part in parts:
+            if self._holding:
+                _add(
+                    actions, self._holding.send(part, now, now, _lines(part, subject, self._stream))
+                )
+            elif unit.late:
+                actions.append(Send(part))
+            else:
+                _add(actions, [Send(part)])
+
+
+def _lines(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
+    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
+    end nothing at all that goes its way.
+    """
+    frame = frames[-1]
+    if subject.call is not None:
+        yield (frame.direction, subject.call.direction, subject.call.request.id)
+    in_exchange = frame.exchange is not None and frame.exchange != stream
+    if in_exchange or isinstance(frame.fact, _ENDS):
+        yield _way(frames)
+
+
+def _way(frames: Sequence[Frame]) -> Hashable:
+    return (frames[-1].direction, frames[-1].exchange)
+
+
+def _accepting(number: int | None) -> Iterable[Action]:
+    return () if number is None else (Send(refuse(number, 202, "Accepted")),)
+
+
+def _add(actions: list[Action], more: Iterable[Action]) -> None:
+    """Adds to what is done; what goes the same way at once stays in one batch."""
+    for action in more:
+        last = actions[-1] if actions else None
+        if (
+            isinstance(action, Send)
+            and isinstance(last, Send)
+            and last.frames[0].direction is action.frames[0].direction
+        ):
+            actions[-1] = Send([*last.frames, *action.frames])
+        else:
+            actions.append(action)

@@ -1,0 +1,31 @@
+"""`exit`: the server dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import dying
+from .values import ExitCode, Ordinal
+
+
+@attrs.frozen(kw_only=True)
+class Exit(Fault):
+    """In place of reading the message (or of saying it, toward the client) the server ends, with an
+    exit `code` or by a `signal`.
+    """
+
+    kind: ClassVar[str] = "exit"
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("stdio",)
+
+    code: ExitCode = 1
+    signal: Ordinal | None = None
+    stderr: str | None = None
+    """Its last words."""
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield from dying(self.code, self.signal, self.stderr)

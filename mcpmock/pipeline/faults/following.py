@@ -1,0 +1,98 @@
+"""`Following`: what each message of a session belongs to, as far as a fault may want to know.
+
+Only requests that some fault may be for are noted, and only until they are answered: as long as
+there is none, nothing has to be read (`engine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    Notification,
+    Request,
+    Response,
+    decode,
+    member,
+)
+from mcpmock.protocol.session import CANCELLED, Call, Session
+
+from .fault import On
+from .match import Place, Subject
+from .traffic import Unit
+
+_MODERN_ERA = ("_meta", "io.modelcontextprotocol/protocolVersion")
+
+
+@attrs.define
+class Following:
+    """The calls of one session that are of interest. `concerns` says which those are."""
+
+    place: Place
+    concerns: Callable[[Request], bool]
+    _calls: Session = attrs.field(factory=Session)
+    _exchanges: dict[int, Call] = attrs.field(factory=dict)
+    """The call that each open exchange brought."""
+    _awaited: set[tuple[Direction, bytes]] = attrs.field(factory=set)
+
+    def __bool__(self) -> bool:
+        """Whether a noted request has no answer yet."""
+        return bool(self._awaited)
+
+    def subject(self, unit: Unit) -> Subject:
+        """What a unit is about; a request is noted if anything of it may be meant."""
+        frame = unit.frames[-1]
+        if isinstance(frame.fact, ExchangeEnd) and frame.exchange is not None:
+            call = self._exchanges.pop(frame.exchange, None)
+            return Subject(frame, None, None if call is None else call.request.method, call)
+        if unit.on is None or unit.on in On.BEGIN | On.END | On.CLOSE:
+            return Subject(frame, None, None)
+        if isinstance(frame.fact, HttpRequest):
+            return Subject(frame, None, frame.fact.method)
+        message = frame.content
+        if not isinstance(message, Request | Notification | Response):
+            return Subject(frame, None, None)
+        subject = self._followed(frame, message)
+        self._settle_in(subject)
+        return subject
+
+    def forget(self, direction: Direction, request: Request) -> None:
+        """Nobody will answer it."""
+        self._awaited.discard((direction, request.id))
+
+    def _followed(self, frame: Frame, message: Request | Notification | Response) -> Subject:
+        if isinstance(message, Request):
+            if not self.concerns(message):
+                return Subject(frame, message, message.method)
+            self._awaited.add((frame.direction, message.id))
+        note = self._calls.note(frame.direction, message, 0)
+        call = note.call
+        if isinstance(message, Request) and call is not None and frame.exchange is not None:
+            self._exchanges[frame.exchange] = call
+        over = isinstance(message, Response) or note.method == CANCELLED
+        if over and call is not None:
+            self.forget(call.direction, call.request)
+        return Subject(frame, message, note.method, call)
+
+    def _settle_in(self, subject: Subject) -> None:
+        """Which revision is spoken, and whether the handshake is over."""
+        era, phase, message = self.place.era, self.place.phase, subject.message
+        if isinstance(message, Response) and subject.method == "initialize":
+            era = _text(member(message.result, "protocolVersion")) or era
+        elif isinstance(message, Request) and (named := member(message.params, *_MODERN_ERA)):
+            era, phase = _text(named), "running"
+        elif isinstance(message, Notification) and message.method == "notifications/initialized":
+            phase = "running"
+        if (era, phase) != (self.place.era, self.place.phase):
+            self.place = attrs.evolve(self.place, era=era, phase=phase)
+
+
+def _text(raw: bytes | None) -> str | None:
+    value = None if raw is None else decode(raw)
+    return value if isinstance(value, str) else None

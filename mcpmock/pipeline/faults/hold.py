@@ -1,0 +1,27 @@
+"""`hold`: a message and all behind it come later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Hold(Fault):
+    """The message is held for `time`, and all that goes its way waits behind it."""
+
+    kind: ClassVar[str] = "hold"
+    usually: ClassVar[Toward] = "client"
+    blocks: ClassVar[bool] = True
+
+    time: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(seen.unit, self.time)

@@ -1,0 +1,29 @@
+"""`huge`: a message is much longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .values import Size
+
+
+@attrs.frozen(kw_only=True)
+class Huge(Fault):
+    """The message has `size` more bytes: one more member, a long text, in its result or params."""
+
+    kind: ClassVar[str] = "huge"
+    usually: ClassVar[Toward] = "client"
+    acts_on: ClassVar[On] = On.REQUEST | On.NOTIFICATION | On.RESPONSE
+
+    size: Size = 8 << 20
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        raw = altering.enlarged(seen.frame.raw, b'"%b"' % (b"x" * self.size))
+        yield Send(seen.with_raw(raw))

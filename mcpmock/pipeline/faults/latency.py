@@ -1,0 +1,44 @@
+"""`latency`: messages come later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Action, Send
+
+from .fault import Dice, Fault, Seen, Toward
+from .spread import Distribution
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Latency(Fault):
+    """Each message comes later by `latency`, as its `distribution` has it. Nothing else waits but
+    what belongs to the same call, or is held back as well.
+    """
+
+    kind: ClassVar[str] = "latency"
+    usually: ClassVar[Toward] = "client"
+
+    latency: Seconds = 0.0
+    jitter: Seconds = 0.0
+    distribution: Distribution | None = None
+    """`fixed`, or with a jitter `uniform`, where nothing is said."""
+    cassette: str | None = None
+    """For `empirical`: the recording whose latencies are drawn from; those of the calls that
+    `match` names."""
+    samples: tuple[Seconds, ...] = ()
+    """The same in Python."""
+
+    def contradictions(self) -> Iterable[str]:
+        if self.distribution == "empirical" and not self.samples and self.cassette is None:
+            yield "distribution: empirical needs a cassette to draw from"
+        if self.cassette is not None and self.distribution != "empirical":
+            yield 'cassette: only with distribution = "empirical"'
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Action]:
+        distribution = self.distribution or ("uniform" if self.jitter else "fixed")
+        yield Send(seen.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples))

@@ -1,0 +1,19 @@
+"""`never_answer_server_request`: the client never answers what the server asks."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from .drop import Drop
+from .fault import On, Toward
+
+
+@attrs.frozen(kw_only=True)
+class NeverAnswerServerRequest(Drop):
+    """The client's answer never arrives."""
+
+    kind: ClassVar[str] = "never_answer_server_request"
+    usually: ClassVar[Toward] = "server"
+    acts_on: ClassVar[On] = On.RESPONSE

@@ -1,0 +1,20 @@
+"""`no_initialized`: the handshake is never finished."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from .drop import Drop
+from .fault import On, Toward
+
+
+@attrs.frozen(kw_only=True)
+class NoInitialized(Drop):
+    """`notifications/initialized` never arrives."""
+
+    kind: ClassVar[str] = "no_initialized"
+    usually: ClassVar[Toward] = "server"
+    acts_on: ClassVar[On] = On.NOTIFICATION
+    about: ClassVar[str | None] = "notifications/initialized"

@@ -1,0 +1,42 @@
+"""`outage`: the server is away for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .pieces import refusal
+from .values import Seconds, Status
+
+
+@attrs.frozen(kw_only=True)
+class Outage(Fault):
+    """For `time` from the first request that matches, every one that does is refused, or (`reset`)
+    its connection is.
+    """
+
+    kind: ClassVar[str] = "outage"
+    acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    time: Seconds = 5.0
+    status: Status = 503
+    reset: bool = False
+
+    def goes(self, direction: Direction) -> bool:
+        return direction is C2S and super().goes(direction)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        if seen.now >= seen.memory.setdefault("until", seen.now + self.time):
+            yield seen.passed()
+        elif self.reset:
+            yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=seen.exchange)])
+        else:
+            yield Send(refusal(seen, self.status))

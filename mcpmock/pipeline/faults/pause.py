@@ -1,0 +1,30 @@
+"""`pause`: the server stops for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward, Wall
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Pause(Fault):
+    """From the message on nothing goes either way for `time`, as if the server were stopped and
+    continued.
+    """
+
+    kind: ClassVar[str] = "pause"
+    usually: ClassVar[Toward] = "server"
+    blocks: ClassVar[bool] = True
+
+    time: Seconds = 5.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Wall(seen.direction.back, self.time)
+        yield Send(seen.unit, self.time)

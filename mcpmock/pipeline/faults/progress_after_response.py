@@ -1,0 +1,40 @@
+"""`progress_after_response`: a call reports progress when it is answered already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+from .match import Subject
+from .values import Code, Seconds
+
+
+@attrs.frozen(kw_only=True)
+class ProgressAfterResponse(Fault):
+    """Behind the answer to a call with a progress token comes more progress."""
+
+    kind: ClassVar[str] = "progress_after_response"
+    acts_on: ClassVar[On] = On.RESPONSE
+    adds: ClassVar[bool] = True
+
+    after: Seconds = 0.0
+    progress: Code = 1000
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.call is not None and subject.call.token is not None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        call = seen.subject.call
+        assert call is not None
+        raw = altering.progress(call.token or b"null", self.progress)
+        if not self.after:
+            yield Send(seen.followed_by(raw))
+            return
+        yield Send(seen.followed_by())
+        yield Send([seen.message(seen.direction, raw)], self.after)

@@ -1,0 +1,46 @@
+"""`quota`: too many requests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import C2S, Direction
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .pieces import refusal
+from .values import Count, Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Quota(Fault):
+    """Of the requests that match, `requests` are let through in each `window`; others get 429 and
+    are told when to try again.
+    """
+
+    kind: ClassVar[str] = "quota"
+    acts_on: ClassVar[On] = On.ASKED
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    requests: Count = 10
+    window: Seconds = 1.0
+
+    def goes(self, direction: Direction) -> bool:
+        return direction is C2S and super().goes(direction)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        began = seen.memory.get("began")
+        if began is None or seen.now >= began + self.window:
+            began = seen.memory["began"] = seen.now
+            seen.memory["let"] = 0
+        if seen.memory["let"] < self.requests:
+            seen.memory["let"] += 1
+            yield seen.passed()
+            return
+        left = math.ceil(began + self.window - seen.now)
+        yield Send(refusal(seen, 429, {"Retry-After": str(left)}))

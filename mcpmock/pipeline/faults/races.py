@@ -1,0 +1,64 @@
+"""The grid of cancellation races: one request, one cancel, and an ordered pipe each way.
+
+The responder emits k messages for a request (progress, and the response last). i of them the
+requester had consumed when it sent the cancel; j of them the responder had emitted when the cancel
+reached it. The order on each pipe forces 0 <= i <= j <= k, every such pair can happen, and there
+are no others: (k + 1) (k + 2) / 2 cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, get_args
+
+import attrs
+
+Name = Literal[
+    "cancel_before_start",
+    "cancel_during_work",
+    "cancel_crosses_progress",
+    "cancel_crosses_response",
+    "cancel_after_response",
+]
+Reaction = Literal[
+    "silent",
+    "late_result",
+    "late_error",
+    "late_progress",
+    "error_then_result",
+    "crash",
+    "close",
+]
+NAMES: tuple[Name, ...] = get_args(Name)
+REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
+
+
+@attrs.frozen
+class Cell:
+    """One place in the grid of k messages."""
+
+    i: int
+    j: int
+    k: int
+
+    @property
+    def name(self) -> Name:
+        """Each cell has one of five."""
+        i, j, k = self.i, self.j, self.k
+        if i == j:
+            if i == k and k > 0:
+                return "cancel_after_response"
+            return "cancel_during_work" if i else "cancel_before_start"
+        return "cancel_crosses_response" if j == k else "cancel_crosses_progress"
+
+    @property
+    def reacts(self) -> bool:
+        """Whether the responder had anything left to say when it heard of the cancel."""
+        return self.j < self.k
+
+
+def cells(k: int) -> Iterator[Cell]:
+    """All of them for k messages, in order."""
+    for i in range(k + 1):
+        for j in range(i, k + 1):
+            yield Cell(i, j, k)

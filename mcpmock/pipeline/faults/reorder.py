@@ -1,0 +1,28 @@
+"""`reorder`: a message is overtaken by those behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from .fault import Act, Dice, Fault, Keep, Seen, Toward
+from .values import Ordinal, Seconds
+
+
+@attrs.frozen(kw_only=True)
+class Reorder(Fault):
+    """The message comes behind the next `behind` that go its way, and after `at_most` in any
+    case.
+    """
+
+    kind: ClassVar[str] = "reorder"
+    usually: ClassVar[Toward] = "client"
+    transports: ClassVar[Sequence[str]] = ("stdio", "sse")
+
+    behind: Ordinal = 1
+    at_most: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Keep(seen.unit, self.behind, self.at_most)

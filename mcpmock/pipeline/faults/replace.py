@@ -1,0 +1,43 @@
+"""`replace`: another message comes in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import Response
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, Seen, Toward
+from .match import Subject
+
+
+@attrs.frozen(kw_only=True)
+class Replace(Fault):
+    """`text` comes in place of the message, byte for byte; or the same answer with another
+    `result`.
+    """
+
+    kind: ClassVar[str] = "replace"
+    usually: ClassVar[Toward] = "client"
+
+    text: str | None = None
+    result: Any = attrs.field(default=None, hash=False)
+
+    def contradictions(self) -> Iterable[str]:
+        if (self.text is None) is (self.result is None):
+            yield "text: say either text or result"
+
+    def fits(self, subject: Subject) -> bool:
+        return self.text is not None or isinstance(subject.message, Response)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        if self.text is not None:
+            yield Send(seen.with_raw(self.text.encode()))
+            return
+        answer = seen.subject.message
+        assert isinstance(answer, Response)
+        yield Send(seen.with_raw(altering.response(answer.id or b"null", self.result)))

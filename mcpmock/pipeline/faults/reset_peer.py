@@ -1,0 +1,26 @@
+"""`reset_peer`: the connection is reset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import closing
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class ResetPeer(Fault):
+    """In place of the message comes a reset, `after` so long; on stdio the session ends."""
+
+    kind: ClassVar[str] = "reset_peer"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+
+    after: Seconds = 0.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield from closing(seen, "reset", self.after)

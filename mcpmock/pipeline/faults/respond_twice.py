@@ -1,0 +1,37 @@
+"""`respond_twice`: a request is answered twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+import attrs
+
+from mcpmock.protocol.messages import Response
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class RespondTwice(Fault):
+    """The answer comes, and `after` it a second one: the `same`, or an `error`."""
+
+    kind: ClassVar[str] = "respond_twice"
+    acts_on: ClassVar[On] = On.RESPONSE
+    adds: ClassVar[bool] = True
+
+    second: Literal["same", "error"] = "same"
+    after: Seconds = 0.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        answer, second = seen.subject.message, seen.frame.raw
+        if self.second == "error" and isinstance(answer, Response):
+            second = altering.error(answer.id or b"null", -32603, "Internal error")
+        if not self.after:
+            yield Send(seen.followed_by(second))
+            return
+        yield Send(seen.followed_by())
+        yield Send([seen.message(seen.direction, second)], self.after)

@@ -1,0 +1,36 @@
+"""`session_expired`: the server has forgotten the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import C2S, Direction
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .match import Subject
+from .pieces import refusal
+
+
+@attrs.frozen(kw_only=True)
+class SessionExpired(Fault):
+    """The request never arrives, and is answered with 404: initialize again. With `match.after` it
+    is so from some request on.
+    """
+
+    kind: ClassVar[str] = "session_expired"
+    acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
+    usually: ClassVar[Toward] = "server"
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    def goes(self, direction: Direction) -> bool:
+        return direction is C2S and super().goes(direction)
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.method != "initialize"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(refusal(seen, 404))

@@ -1,0 +1,56 @@
+"""`Silence`: the HTTP exchanges of which one side shall not hear (any more), because a fault took
+what began them or what was to end them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+)
+
+from .traffic import Unit
+
+
+@attrs.define
+class Silence:
+    """`consumed` are exchanges of which the server has not heard, `muted` those of which the client
+    shall hear nothing more. A client that leaves ends both.
+    """
+
+    consumed: set[int] = attrs.field(factory=set)
+    muted: set[int] = attrs.field(factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.consumed or self.muted)
+
+    def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
+        """Whether nobody shall hear of this, which ends the exchange or not."""
+        if direction is S2C:
+            return number in self.muted
+        covered = number in self.consumed
+        if ended:
+            self.muted.discard(number)
+            self.consumed.discard(number)
+        return covered
+
+    def after(self, unit: Unit, sent: Iterable[Frame], *, mute: bool) -> None:
+        """This is what was sent in place of a unit; `mute` if nothing is to come behind it."""
+        first, sent = unit.frames[0], list(sent)
+        number = first.exchange
+        if number is None:
+            return
+        kinds = {type(frame.fact) for frame in sent if frame.exchange == number}
+        if isinstance(first.fact, HttpRequest) and HttpRequest not in kinds:
+            self.consumed.add(number)
+        headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
+        if mute or headless or (first.direction is S2C and ExchangeEnd in kinds):
+            self.muted.add(number)

@@ -1,0 +1,42 @@
+"""`slicer`: a message comes in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import pieces, wire_of
+from .values import Seconds, Size
+
+
+@attrs.frozen(kw_only=True)
+class Slicer(Fault):
+    """The message comes in pieces of `size` bytes, give or take `vary`, each `delay` after the one
+    before; all behind it waits.
+    """
+
+    kind: ClassVar[str] = "slicer"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+    blocks: ClassVar[bool] = True
+
+    size: Size = 64
+    vary: Size = 0
+    delay: Seconds = 0.01
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        cuts, at, end = list[int](), 0, len(wire_of(seen))
+        while (at := at + self._step(dice)) < end:
+            cuts.append(at)
+        dice.drawn = {**dice.drawn, "cuts": cuts[:20]}
+        for number, frames in enumerate(pieces(seen, cuts)):
+            yield Send(frames, number * self.delay)
+
+    def _step(self, dice: Dice) -> int:
+        vary = dice.random.randint(-self.vary, self.vary) if self.vary else 0
+        return max(1, self.size + vary)

@@ -1,0 +1,27 @@
+"""`slow_close`: the end comes late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class SlowClose(Fault):
+    """The end of the server's output, or of an exchange, comes `delay` later."""
+
+    kind: ClassVar[str] = "slow_close"
+    acts_on: ClassVar[On] = On.CLOSE
+    usually: ClassVar[Toward] = "client"
+
+    delay: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(seen.unit, self.delay)

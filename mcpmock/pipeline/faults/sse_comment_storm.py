@@ -1,0 +1,31 @@
+"""`sse_comment_storm`: an event stream full of comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import SseMeta
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import with_events
+from .values import Ordinal
+
+
+@attrs.frozen(kw_only=True)
+class SseCommentStorm(Fault):
+    """In front of the message come `count` comments."""
+
+    kind: ClassVar[str] = "sse_comment_storm"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    count: Ordinal = 1000
+    comment: str = "keep-alive"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(with_events(seen, [SseMeta(comment=self.comment)] * self.count))

@@ -1,0 +1,28 @@
+"""`sse_gap`: an event is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import HttpResponse
+from mcpmock.protocol.stage import Send
+
+from .drop import Drop
+from .fault import Act, Dice, Seen, Toward
+
+
+@attrs.frozen(kw_only=True)
+class SseGap(Drop):
+    """The event of the message is lost, and with it its id; the stream goes on."""
+
+    kind: ClassVar[str] = "sse_gap"
+    usually: ClassVar[Toward] = "client"
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        heads = [frame for frame in seen.followed_by() if isinstance(frame.fact, HttpResponse)]
+        if heads:
+            yield Send(heads)

@@ -1,0 +1,30 @@
+"""`sse_retry`: the server says how long to wait before the next try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import SseMeta
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .pieces import with_events
+from .values import Count
+
+
+@attrs.frozen(kw_only=True)
+class SseRetry(Fault):
+    """In front of the message comes a `retry` of so many milliseconds."""
+
+    kind: ClassVar[str] = "sse_retry"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+    transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
+
+    retry: Count = 60_000
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        yield Send(with_events(seen, [SseMeta(retry=self.retry)]))

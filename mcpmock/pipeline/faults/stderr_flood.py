@@ -1,0 +1,32 @@
+"""`stderr_flood`: the server logs without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import S2C, Frame, Stderr
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .values import Size
+
+
+@attrs.frozen(kw_only=True)
+class StderrFlood(Fault):
+    """In front of the message come `size` bytes on standard error."""
+
+    kind: ClassVar[str] = "stderr_flood"
+    usually: ClassVar[Toward] = "client"
+    adds: ClassVar[bool] = True
+    transports: ClassVar[Sequence[str]] = ("stdio",)
+
+    size: Size = 1 << 20
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        line = b"mcpmock: " + b"x" * 70 + b"\n"
+        flood = (line * (self.size // len(line) + 1))[: self.size]
+        yield Send([Frame(S2C, flood, b"", Stderr())])
+        yield seen.passed()

@@ -1,0 +1,55 @@
+"""`swap_responses`: two requests get each other's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.messages import Response
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, Keep, On, Seen
+from .values import Seconds
+
+
+@attrs.frozen
+class _Waiting:
+    """The answer that waits for another."""
+
+    keep: Keep
+    id: bytes
+    raw: bytes
+    until: float
+
+
+@attrs.frozen(kw_only=True)
+class SwapResponses(Fault):
+    """An answer waits for the next one that matches (no longer than `at_most`), and each comes with
+    the other's id.
+    """
+
+    kind: ClassVar[str] = "swap_responses"
+    acts_on: ClassVar[On] = On.RESPONSE
+    transports: ClassVar[Sequence[str]] = ("stdio", "sse")
+
+    at_most: Seconds = 1.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        answer, waiting = seen.subject.message, seen.memory.pop("waiting", None)
+        assert isinstance(answer, Response)
+        id_ = answer.id or b"null"
+        if waiting is None or waiting.until <= seen.now:
+            keep = Keep(list(seen.unit), 1, self.at_most, On.RESPONSE)
+            seen.memory["waiting"] = _Waiting(keep, id_, seen.frame.raw, seen.now + self.at_most)
+            yield keep
+            return
+        # What is kept leaves as soon as this one has: it gets the other answer where it stands.
+        frames = waiting.keep.frames
+        frames[:] = [
+            *frames[:-1],
+            *seen.with_raw(altering.with_id(seen.frame.raw, waiting.id))[-1:],
+        ]
+        yield Send(seen.with_raw(altering.with_id(waiting.raw, id_)))

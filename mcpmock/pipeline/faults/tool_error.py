@@ -1,0 +1,32 @@
+"""`tool_error`: a tool says that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from . import altering
+from .fault import Act, Dice, Fault, On, Seen
+from .values import Seconds
+
+
+@attrs.frozen(kw_only=True)
+class ToolError(Fault):
+    """The call never arrives, and is answered with a result that has `isError` and this text."""
+
+    kind: ClassVar[str] = "tool_error"
+    acts_on: ClassVar[On] = On.REQUEST
+    about: ClassVar[str | None] = "tools/call"
+
+    text: str = "the tool failed"
+    after: Seconds = 0.0
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        assert seen.request is not None
+        failed = {"content": [{"type": "text", "text": self.text}], "isError": True}
+        result = altering.result(failed, seen.era)
+        yield Send(seen.answer(altering.response(seen.request.id, result)), self.after)

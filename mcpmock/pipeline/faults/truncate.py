@@ -1,0 +1,30 @@
+"""`truncate`: a message breaks off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, Seen, Toward
+from .values import Size
+
+
+@attrs.frozen(kw_only=True)
+class Truncate(Fault):
+    """Only the first `keep` bytes of the message come, or as many as are drawn; then the end of
+    the line, as if that were all.
+    """
+
+    kind: ClassVar[str] = "truncate"
+    usually: ClassVar[Toward] = "client"
+
+    keep: Size | None = None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = seen.frame.raw
+        keep = dice.below("keep", len(raw), 1) if self.keep is None else self.keep
+        yield Send(seen.with_raw(raw[:keep]))

@@ -1,0 +1,30 @@
+"""`wrong_content_type`: a body that is said to be something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.protocol.stage import Send
+
+from .fault import Act, Dice, Fault, On, Seen, Toward
+from .pieces import with_type
+
+
+@attrs.frozen(kw_only=True)
+class WrongContentType(Fault):
+    """The answer in JSON says that it is of another type."""
+
+    kind: ClassVar[str] = "wrong_content_type"
+    acts_on: ClassVar[On] = On.RESPONSE
+    usually: ClassVar[Toward] = "client"
+    needs_head: ClassVar[bool] = True
+    transports: ClassVar[Sequence[str]] = ("streamable-http",)
+
+    content_type: str = "text/html"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
+        head, *rest = seen.unit
+        yield Send([with_type(head, self.content_type), *rest])

@@ -1,0 +1,80 @@
+"""The vocabulary of the faults' tests: a session with faults between two ends, as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mcpmock.pipeline.faults.engine import Faults
+from mcpmock.pipeline.faults.fault import Fault
+from mcpmock.pipeline.faults.plan import Plan
+from mcpmock.pipeline.faults.receipts import FaultRun, Receipt
+from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
+from tests.helpers import Script, answers, post, request, response, shown
+
+CALL = request(1, "tools/call", {"name": "x"}, token="t")
+ANSWER = response(1, {"content": []})
+
+
+def faulty(*faults: Fault, seed: int = 7, transport: str = "stdio", session: int = 1) -> Script:
+    """A wire with these faults on it."""
+    return Script([Faults(FaultRun.of(Plan(faults=faults, seed=seed)), session, transport)])
+
+
+def faults_of(script: Script) -> Faults:
+    stage = script.pipeline.stages[0]
+    assert isinstance(stage, Faults)
+    return stage
+
+
+def receipts(script: Script) -> list[dict[str, Any]]:
+    """From now on, the receipts of what fires."""
+    told: list[dict[str, Any]] = []
+
+    def note(receipt: Receipt, now: float) -> None:
+        told.append(receipt.value)
+
+    faults_of(script).note = note
+    return told
+
+
+def on_stdio(
+    fault: Fault, asked: bytes = CALL, *answers: bytes, way: Direction = C2S
+) -> tuple[list[bytes], list[bytes]]:
+    """What arrives of a request and of what comes back (an answer, if nothing is said), at the
+    other side of each: everything, whenever it comes.
+    """
+    wire = faulty(fault)
+    out = [f for batch in wire.pipeline.enter([Frame(way, asked)], 0) for f in batch]
+    for raw in answers or (ANSWER,):
+        out += [f for batch in wire.pipeline.enter([Frame(way.back, raw)], 1) for f in batch]
+    wire._pass_time(float("inf"))
+    out += wire._out
+    return (
+        [frame.raw for frame in out if frame.direction is way],
+        [frame.raw for frame in out if frame.direction is way.back],
+    )
+
+
+def answered(fault: Fault, asked: bytes = CALL, *answers: bytes) -> list[bytes]:
+    """What comes back to the client on stdio."""
+    return on_stdio(fault, asked, *answers)[1]
+
+
+def on_http(
+    fault: Fault, asked: bytes = CALL, *replies: Sequence[Frame]
+) -> tuple[list[str], list[str]]:
+    """The same over Streamable HTTP, as lines: exchange 1, answered in JSON if nothing is said."""
+    wire = faulty(fault, transport="streamable-http")
+    out = [f for batch in wire.pipeline.enter(post(1, asked), 0) for f in batch]
+    replies = replies or (answers(1, ANSWER, content_length=str(len(ANSWER))),)
+    for frames in filter(None, replies):
+        out += [f for batch in wire.pipeline.enter(frames, 1) for f in batch]
+    wire._pass_time(float("inf"))
+    out += wire._out
+    return tuple(shown(f for f in out if f.direction is way) for way in (C2S, S2C))  # type: ignore[return-value]
+
+
+def body(fault: Fault, asked: bytes = CALL, *replies: Sequence[Frame]) -> list[str]:
+    """What the client gets over Streamable HTTP."""
+    return on_http(fault, asked, *replies)[1]

@@ -1,0 +1,75 @@
+"""What each message of a session belongs to, as far as it matters."""
+
+from __future__ import annotations
+
+from mcpmock.pipeline.faults.fault import On, kind_of
+from mcpmock.pipeline.faults.following import Following
+from mcpmock.pipeline.faults.match import Place, Subject
+from mcpmock.pipeline.faults.traffic import Unit
+from mcpmock.protocol.messages import C2S, Frame
+from tests.helpers import (
+    INITIALIZE,
+    INITIALIZED,
+    WELCOME,
+    c2s,
+    call,
+    cancelled,
+    get,
+    hangs_up,
+    request,
+    response,
+    s2c,
+)
+
+
+def follow(following: Following, frame: Frame) -> Subject:
+    return following.subject(Unit([frame], kind_of(frame.content)))
+
+
+def test_only_what_is_of_interest_is_noted() -> None:
+    """While no such call is open, nothing needs to be read."""
+    following = Following(Place(), lambda asked: asked.method == "tools/call")
+
+    assert "ping" == follow(following, c2s(request(1, "ping"))).method
+    assert not following
+    follow(following, c2s(call(2, "x")))
+    assert following
+    assert None is follow(following, s2c(response(1))).call
+    assert "tools/call" == follow(following, s2c(response(2))).method
+    assert not following
+
+
+def test_a_cancelled_call_is_not_waited_for() -> None:
+    """Nor is one that a fault took."""
+    following = Following(Place(), lambda _: True)
+    asked = follow(following, c2s(call(1, "x")))
+    follow(following, c2s(cancelled(1)))
+    assert not following
+
+    follow(following, c2s(call(2, "x")))
+    following.forget(C2S, asked.call.request)  # type: ignore[union-attr]
+    assert following
+
+
+def test_era_and_phase() -> None:
+    """Learned from the handshake, or from a request that needs none."""
+    following = Following(Place(), lambda asked: asked.method == "initialize")
+    assert (None, "handshake") == (following.place.era, following.place.phase)
+    for frame in (c2s(INITIALIZE), s2c(WELCOME)):
+        follow(following, frame)
+    assert ("2025-11-25", "handshake") == (following.place.era, following.place.phase)
+    follow(following, c2s(INITIALIZED))
+    assert "running" == following.place.phase
+
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    follow(following, c2s(request(5, "tools/list", meta)))
+    assert "2026-07-28" == following.place.era
+
+
+def test_what_is_no_message() -> None:
+    """A GET has its HTTP method; ends and banners are about nothing."""
+    following = Following(Place(), lambda _: True)
+
+    assert "GET" == following.subject(Unit(get(1), On.EXCHANGE)).method
+    assert None is following.subject(Unit([hangs_up(C2S)], On.END)).method
+    assert None is follow(following, s2c(b"banner")).message

@@ -1,0 +1,15 @@
+"""`id_type_flip`: another type."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.pipeline.faults.id_type_flip import IdTypeFlip
+from tests.helpers import call, response
+from tests.pipeline.faults.faulty import answered
+
+
+@pytest.mark.parametrize(("id_", "flipped"), [(1, "1"), ("1", 1), ("a", 0)])
+def test_flipped(id_: object, flipped: object) -> None:
+    """Numbers become texts and texts numbers."""
+    assert [response(flipped)] == answered(IdTypeFlip(), call(id_, "x"), response(id_))

@@ -1,0 +1,28 @@
+"""`json_instead_of_sse`: no stream."""
+
+from __future__ import annotations
+
+from mcpmock.pipeline.faults.json_instead_of_sse import JsonInsteadOfSse
+from mcpmock.pipeline.faults.match import Match
+from tests.helpers import call, ends, opens, post, progress, says
+from tests.pipeline.faults.faulty import ANSWER, CALL, body, faulty
+
+
+def test_the_answer_alone() -> None:
+    """As JSON; progress is lost, and the exchange ends as it would."""
+    stream = [*opens(1), *says(1, progress("t"), id="a"), *says(1, ANSWER, id="b"), ends(1)]
+
+    assert ["1 200 application/json", "1 " + ANSWER.decode(), "1 eof"] == body(
+        JsonInsteadOfSse(), CALL, stream
+    )
+
+
+def test_one_by_one() -> None:
+    """In whichever pieces the stream comes; others stay streams."""
+    wire = faulty(JsonInsteadOfSse(match=Match(tool="x")), transport="streamable-http")
+    wire.hears(0, post(1, CALL), post(2, call(2, "y")))
+
+    assert [] == wire.hears(0, opens(1), says(1, progress("t")))
+    assert ["1 200 application/json", "1 " + ANSWER.decode()] == wire.hears(1, says(1, ANSWER))
+    assert ["1 eof"] == wire.hears(1, [ends(1)])
+    assert ["2 200 text/event-stream"] == wire.hears(1, opens(2))
