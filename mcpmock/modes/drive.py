@@ -6,7 +6,9 @@ URL another session is opened. `verify` is this, and then `cassette.diff`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 
 import attrs
@@ -15,13 +17,14 @@ import trio
 from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.part import Part, part_of
-from mcpmock.endpoints.channel import memory_pair
+from mcpmock.endpoints.descriptors import Outlet, borrow
+from mcpmock.endpoints.nobody import Nobody
 from mcpmock.errors import CannotReach
 from mcpmock.pipeline.driver import Driver
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.timing import Timing
 from mcpmock.protocol.stage import Stage
-from mcpmock.runner import Session, run
+from mcpmock.runner import LAST_WORDS, Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import Command, Reach, Server, numbers
@@ -58,8 +61,13 @@ async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
                     stopped_by = signum
                     nursery.cancel_scope.cancel()
 
+            stderr = Outlet(borrow(2, os.O_WRONLY))
+            nursery.start_soon(stderr.run)
             nursery.start_soon(obey)
-            failed = await _Drive(driving, reach).run(parts_of(cassette))
+            failed = await _Drive(driving, reach, stderr).run(parts_of(cassette))
+            with trio.move_on_after(LAST_WORDS), suppress(trio.BrokenResourceError):
+                await stderr.below(1)
+            stderr.close()
             nursery.cancel_scope.cancel()
     if stopped_by:
         return status_of(stopped_by)
@@ -77,6 +85,7 @@ def parts_of(cassette: Cassette) -> list[Part]:
 class _Drive:
     driving: Driving
     reach: Reach
+    stderr: Outlet
     _numbers: Iterator[int] = attrs.field(factory=numbers)
     _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
 
@@ -101,8 +110,8 @@ class _Drive:
         driver = Driver(part, self.driving.timing, tell=self.reach.say)
         stages: list[Stage] = [driver, *server.rules(self._numbers)]
         stages += [] if taking is None else [taking.recorder(self._session(part))]
-        client, _nobody = memory_pair()
-        await run(Session(Pipeline(stages), client, await server.open(self.reach)))
+        channel = await server.open(self.reach)
+        await run(Session(Pipeline(stages), Nobody(self.stderr), channel))
         return driver.failed
 
     def _session(self, part: Part) -> int:

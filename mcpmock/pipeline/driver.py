@@ -1,10 +1,11 @@
 """`Driver`: a stage that plays the client of a recording to a live server.
 
 It stands at the client's end of the row and only sends towards the server; what comes back ends
-here. Each recorded line goes out once the server has done what it had done before that line in the
-recording: answers are waited for as long as they may reasonably take, anything else for a moment
-only, for a server that no longer says it must not stop the drive. `cassette.part` knows the lines,
-the transports' rules make exchanges of them, `modes` compares what came.
+here, but for standard error. Each recorded line goes out once the server has done what it had done
+before that line in the recording: answers are waited for as long as they may reasonably take,
+anything else for a moment only, for a server that no longer says it must not stop the drive.
+`cassette.part` knows the lines, the transports' rules make exchanges of them, `modes` compares what
+came.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mcpmock.protocol.messages import (
     ProcessExit,
     Request,
     Response,
+    Stderr,
     StreamEnd,
     decode,
     encode,
@@ -100,7 +102,8 @@ class Driver(Stage):
                 return self._lost()
             for message in parse_items(frame.raw) if frame.fact is None else ():
                 self._hear(message, now)
-        return self._go_on(now)
+        logged = [frame for frame in seen if isinstance(frame.fact, Stderr)]
+        return (Send(logged), *self._go_on(now))
 
     def wake(self, now: float) -> Iterable[Action]:
         return self._go_on(now)

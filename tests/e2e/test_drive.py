@@ -49,7 +49,7 @@ def assert_same(recorded: Path, again: Path) -> None:
 def test_over_stdio(cassette: Path, tmp_path: Path) -> None:
     """A process for each session."""
     output = tmp_path / "b.jsonl"
-    driven(cassette, output, "--", *replay(cassette))
+    driven(cassette, output, "--", *replay(cassette, "-q"))
 
     assert_same(cassette, output)
 
