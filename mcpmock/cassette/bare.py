@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mcpmock.protocol.exchanges import Answering, flatten
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.exchanges import Answering, cancel, flatten
+from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
 
 from .model import Cassette, Event, Take, event_line
 from .resumed import resumed
 
+SSE = "sse"
+"""The transport, as takes name it, whose answers come on another exchange than they were asked."""
 _event = msgspec.json.Decoder(Event)
 
 
@@ -34,15 +36,17 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
 def _bare_take(take: Take, *, one_session: bool) -> Take:
     if all(event.x is None for event in take.events):
         return take
-    events = list(_messages(resumed(take.events)))
+    events = list(_messages(resumed(take.events), streams=take.transport != SSE))
     if one_session:
         events = list(_joined(events))
     header = msgspec.structs.replace(take.header, transport="stdio")
     return msgspec.structs.replace(take, header=header, events=events)
 
 
-def _messages(events: Sequence[Event]) -> Iterator[Event]:
-    """The messages in all exchanges, and what belongs to none (standard error)."""
+def _messages(events: Sequence[Event], *, streams: bool) -> Iterator[Event]:
+    """The messages in all exchanges, and what belongs to none (standard error). `streams`: answers
+    come on the exchange that asked.
+    """
     answers = {
         event.x: Answering(event.payload)
         for event in events
@@ -53,12 +57,22 @@ def _messages(events: Sequence[Event]) -> Iterator[Event]:
         if frame is None or event.x is None:
             yield from [] if event.d is not None else [event]
         elif frame.direction is C2S:
-            raw = flatten(frame.raw) if frame.fact is None else b""
-            yield from [_bare_event(event, frame, raw)] if raw.strip() else []
+            for raw in _said(frame, answers.get(event.x) if streams else None):
+                yield _bare_event(event, frame, raw)
         else:
             answering = answers.setdefault(event.x, Answering(None))
             for said in answering.hear(frame):
                 yield _bare_event(event, frame, said.raw)
+
+
+def _said(frame: Frame, answering: Answering | None) -> list[bytes]:
+    """What a client said with a frame. In the era without sessions it cancels by leaving."""
+    if frame.fact is None:
+        raw = flatten(frame.raw)
+        return [raw] if raw.strip() else []
+    if not isinstance(frame.fact, ExchangeEnd) or answering is None or not answering.modern:
+        return []
+    return [cancel(id_) for id_ in answering.open]
 
 
 def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:

@@ -7,7 +7,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 import attrs
@@ -23,6 +23,7 @@ class Level(Enum):
     """How bad it is: a cassette with errors does not pass `check`."""
 
     ERROR = "error"
+    WARNING = "warning"
     NOTICE = "notice"
 
 
@@ -42,6 +43,10 @@ class Inspection:
     takes: int
     events: int
     findings: tuple[Finding, ...]
+    cassette: Cassette = attrs.field(factory=lambda: read("", b""), eq=False, repr=False)
+    """What was read."""
+    sheets: Sequence[Sheet] = attrs.field(default=(), eq=False, repr=False)
+    """On which lines it stands."""
 
     def count(self, level: Level) -> int:
         return sum(finding.level is level for finding in self.findings)
@@ -50,7 +55,7 @@ class Inspection:
 def inspect(data: bytes) -> Inspection:
     """Holds these bytes against the format. Never raises."""
     cassette = read("", data)
-    sheets, lost = take_apart(data)
+    sheets, lost = take_apart(data, cassette)
     takes = {take.line: take for take in cassette.takes}
     findings = list(_of_the_reader(cassette, sheets))
     known = {finding.line for finding in findings}
@@ -61,7 +66,7 @@ def inspect(data: bytes) -> Inspection:
         findings += _of_footer(sheet, take) if take else ()
     findings.sort(key=lambda finding: finding.line)
     events = sum(len(take.events) for take in cassette.takes)
-    return Inspection(len(cassette.takes), events, tuple(findings))
+    return Inspection(len(cassette.takes), events, tuple(findings), cassette, sheets)
 
 
 def _of_the_reader(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]:

@@ -77,14 +77,8 @@ class Asked:
         """Equal for messages that are the same at this tier; with `bare` whatever their heads. Not
         for storing.
         """
-        params = self.at(tier)
         heads = () if bare or self.http is None else tuple(sorted(at(self.http, tier).items()))
-        if isinstance(params, bytes):
-            return self.method, b"\0" + params, heads
-        try:
-            return self.method, msgspec.json.encode(params, order="sorted"), heads
-        except (ValueError, RecursionError):
-            return self.method, b"\0" + repr(params).encode("utf-8", "surrogatepass"), heads
+        return self.method, canonical(self.at(tier)), heads
 
 
 Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
@@ -107,13 +101,16 @@ def asked_of(frame: Frame, head: HttpRequest | None = None) -> Asked | None:
 def _asked(content: Content, http: Fingerprint | None = None) -> Asked | None:
     if not isinstance(content, Request | Notification):
         return None
-    method, params = content.method, _significant(content.params)
+    method, params = content.method, significant(content.params)
     if method in _BY_METHOD_ALONE:
         return Asked(method, {}, http, params)
     return Asked(method, params, http)
 
 
-def _significant(params: bytes | None) -> Any:
+def significant(params: bytes | None) -> Any:
+    """The decoded parameters (or result) of a message without what is volatile in any; where no
+    decoder takes the bytes, the bytes.
+    """
     if params is None:
         return {}
     value = decode(params)
@@ -123,6 +120,16 @@ def _significant(params: bytes | None) -> Any:
         return _without_volatile(_fold(value))
     except RecursionError:
         return params
+
+
+def canonical(value: Any) -> bytes:
+    """Equal for equal decoded values, whatever the order of their members. Not for storing."""
+    if isinstance(value, bytes):
+        return b"\0" + value
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (ValueError, RecursionError):
+        return b"\0" + repr(value).encode("utf-8", "surrogatepass")
 
 
 def strangeness(one: Asked, other: Asked) -> int:

@@ -13,7 +13,7 @@ import msgspec
 
 from mcpmock.protocol.messages import member
 
-from .model import FORMAT, Damage, Header
+from .model import FORMAT, Cassette, Damage, Header
 from .read import HEADER_START, footer_of, header_within, read, refusal
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
@@ -63,9 +63,11 @@ class Sheet:
         return b"".join(raw + b"\n" for raw in (header, *(line.raw for line in self.body)))
 
 
-def take_apart(data: bytes) -> tuple[list[Sheet], list[Damage]]:
-    """The takes of a cassette, and the lines on no sheet: damaged, torn, or a footer too many."""
-    cassette = read("", data)
+def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Sheet], list[Damage]]:
+    """The takes of a cassette, and the lines on no sheet: damaged, torn, or a footer too many.
+    `cassette` is what was read from the data, where that was done already.
+    """
+    cassette = read("", data) if cassette is None else cassette
     headers = {take.line for take in cassette.takes}
     walk = _Walk(headers, {damage.line: damage for damage in cassette.damage})
     lines = data.split(b"\n")[:-1]  # what stands behind the last line break is torn

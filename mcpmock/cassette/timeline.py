@@ -7,7 +7,7 @@ Pure: events in, `Row`s out. Who answers whom is `protocol.session`'s knowledge,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 from msgspec import UNSET
@@ -28,6 +28,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.session import CANCELLED, PROGRESS, Note, Session
+from mcpmock.protocol.spans import elements
 
 from .model import Cassette, Event, Take
 from .summary import event_summary, message_summary, text_member
@@ -104,6 +105,22 @@ def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
                 inside.add(place)
     around = _around(rows, found)
     return [row for place, row in enumerate(rows) if place in found | around]
+
+
+def raws(rows: Iterable[Row]) -> Iterator[bytes]:
+    """What each row says, byte for byte: of the members of a batch each its own, nothing of what is
+    no message.
+    """
+    batch, spans = None, None
+    for row in rows:
+        payload = row.event.payload or b""
+        if row.item is None:
+            yield payload
+            continue
+        if row.event is not batch:
+            batch, spans = row.event, elements(payload)
+        assert spans is not None, "because its members are rows"
+        yield payload[slice(*spans[row.item])]
 
 
 def _around(rows: Sequence[Row], found: set[int]) -> set[int]:

@@ -20,14 +20,20 @@ from mcpmock.version import VERSION
 from .terminal import printable, printable_lines, say
 
 _COMMANDS = {
-    "check": "files",
+    "check": "check",
+    "convert": "joining",
     "demo": "demo",
+    "diff": "diff",
+    "drive": "drive",
     "fmt": "files",
+    "merge": "joining",
     "proxy": "proxy",
     "record": "record",
     "recover": "files",
     "replay": "replay",
     "show": "show",
+    "stats": "stats",
+    "verify": "verify",
 }
 
 

@@ -1,7 +1,8 @@
-"""`mcpmock check`, `fmt` and `recover`: is a cassette whole, put it in form, save a damaged one.
+"""`mcpmock fmt` and `recover`: put a cassette in form, save a damaged one; and what commands over
+many cassettes share.
 
-The work is done by `cassette.integrity` and `cassette.canonical` on bytes; here is the file in
-front of it and the words behind it.
+The work is done by `cassette.canonical` on bytes; here is the file in front of it and the words
+behind it.
 """
 
 from __future__ import annotations
@@ -15,30 +16,17 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .terminal import CASSETTE, common, emit, printable, say
+from .terminal import CASSETTE, common, emit, encodable, many, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Recovery, Times
-    from mcpmock.cassette.integrity import Inspection
 
-_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
+FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
 _BAD = CassetteError.exit_code
 
 
 @click.command()
-@_FILES
-@common
-def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
-    """Tell whether cassettes are whole and as they were recorded.
-
-    One line for each finding, one for each file. Exit status: 0 if there are only notices, 1 on an
-    error, 3 if a file cannot be read or is no cassette.
-    """
-    return _each(files, lambda path: _check(path, quiet=quiet, json=json))
-
-
-@click.command()
-@_FILES
+@FILES
 @click.option(
     "--times",
     type=click.Choice(["drop", "round", "keep"]),
@@ -60,7 +48,7 @@ def fmt(
     changed. Events are numbered anew and keep their order, neighbouring pieces of standard error
     are joined, and takes that had a footer are sealed again. A damaged cassette is refused.
     """
-    return _each(files, lambda path: _fmt(path, times, quiet=quiet, json=json))
+    return each(files, lambda path: _fmt(path, times, quiet=quiet, json=json))
 
 
 @click.command()
@@ -82,14 +70,14 @@ def recover(file: Path, output: Path, quiet: bool, verbose: bool, json: bool) ->
         raise CassetteError(file, "holds nothing that could be saved")
     rewrite(output, recovery.data)
     if json:
-        emit({"type": "recovered", "file": _encodable(file), **_counts(recovery)})
+        emit({"type": "recovered", "file": encodable(file), **_counts(recovery)})
     if not quiet:
         for line in _recovery_words(recovery, file, output):
             say(line)
     return 0
 
 
-def _each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
+def each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
     """The worst status of all files; one that cannot be read does not stop the others."""
     worst = 0
     for path in files:
@@ -99,57 +87,6 @@ def _each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
             say(str(error))
             worst = _BAD
     return worst
-
-
-def _check(path: Path, *, quiet: bool, json: bool) -> int:
-    from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.integrity import Level, inspect
-    from mcpmock.cassette.read import HEADER_START, refusal
-
-    data = read_bytes(path)
-    first = data.partition(b"\n")[0]
-    reason = refusal(first)
-    if reason is not None and not first.startswith(HEADER_START):
-        raise CassetteError(path, reason)
-    inspection = inspect(data)
-    status = int(inspection.count(Level.ERROR) > 0)
-    if json:
-        _emit_inspection(path, inspection)
-    elif status or not quiet:
-        _tell_inspection(path, inspection)
-    return status
-
-
-def _tell_inspection(path: Path, inspection: Inspection) -> None:
-    from mcpmock.cassette.integrity import Level
-    from mcpmock.cassette.summary import brief
-
-    colors = {Level.ERROR: "red", Level.NOTICE: "yellow"}
-    name = printable(str(path))
-    for finding in inspection.findings:
-        level = click.style(finding.level.value, fg=colors[finding.level])
-        click.echo(f"{name}:{finding.line}: {level}: {printable(brief(finding.text))}")
-    verdict = ", ".join(
-        _many(count, level.value) for level in Level if (count := inspection.count(level))
-    )
-    size = f"{_many(inspection.takes, 'take')}, {_many(inspection.events, 'event')}"
-    click.echo(f"{name}: {size}: {verdict if inspection.count(Level.ERROR) else _ok(verdict)}")
-
-
-def _ok(notices: str) -> str:
-    return f"ok, {notices}" if notices else "ok"
-
-
-def _emit_inspection(path: Path, inspection: Inspection) -> None:
-    from mcpmock.cassette.integrity import Level
-
-    file = _encodable(path)
-    for found in inspection.findings:
-        where = {"type": "finding", "file": file, "line": found.line}
-        emit({**where, "level": found.level.value, "text": found.text})
-    counts = {f"{level.value}s": inspection.count(level) for level in Level}
-    size = {"takes": inspection.takes, "events": inspection.events}
-    emit({"type": "check", "file": file, **size, **counts})
 
 
 def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
@@ -163,32 +100,32 @@ def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
     if changed:
         rewrite(path, formed.data, was=data)
     if json:
-        emit({"type": "formatted", "file": _encodable(path), "changed": changed, **_counts(formed)})
+        emit({"type": "formatted", "file": encodable(path), "changed": changed, **_counts(formed)})
     if not quiet:
         say(f"{path}: {_formed_words(formed) if changed else 'is in canonical form'}")
     return 0
 
 
 def _formed_words(formed: Canonical) -> str:
-    words = [f"formatted {_many(formed.takes, 'take')}, {_many(formed.events, 'event')}"]
+    words = [f"formatted {many(formed.takes, 'take')}, {many(formed.events, 'event')}"]
     if formed.joined:
-        words.append(f"joined {_many(formed.joined, 'piece')} of stderr")
+        words.append(f"joined {many(formed.joined, 'piece')} of stderr")
     if formed.torn:
-        words.append(f"left out {_many(len(formed.torn), 'torn line')}")
+        words.append(f"left out {many(len(formed.torn), 'torn line')}")
     if formed.sealed:
-        words.append(f"sealed {_many(formed.sealed, 'take')}")
+        words.append(f"sealed {many(formed.sealed, 'take')}")
     return "; ".join(words)
 
 
 def _recovery_words(recovery: Recovery, file: Path, output: Path) -> list[str]:
     lost = [f"{file}:{damage.line}: lost: {damage.reason}" for damage in recovery.lost]
-    words = [f"saved {_many(recovery.events, 'event')} in {_many(recovery.takes, 'take')}"]
+    words = [f"saved {many(recovery.events, 'event')} in {many(recovery.takes, 'take')}"]
     if recovery.headers:
-        words.append(f"{_many(recovery.headers, 'header')} lost and replaced")
+        words.append(f"{many(recovery.headers, 'header')} lost and replaced")
     if recovery.footers:
-        words.append(f"{_many(recovery.footers, 'footer')} left out that no longer fit")
+        words.append(f"{many(recovery.footers, 'footer')} left out that no longer fit")
     if recovery.renumbered:
-        words.append(f"{_many(recovery.renumbered, 'take')} numbered anew")
+        words.append(f"{many(recovery.renumbered, 'take')} numbered anew")
     return [*lost, f"{output}: {'; '.join(words)}"]
 
 
@@ -199,12 +136,3 @@ def _counts(done: Canonical | Recovery) -> dict[str, int]:
     values = attrs.asdict(done, recurse=False)
     del values["data"]
     return {name: v if isinstance(v, int) else len(v) for name, v in values.items()}
-
-
-def _encodable(path: Path) -> str:
-    """A file name may hold bytes that no JSON can."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,6 +1,4 @@
-"""What the commands share that reach or serve clients over HTTP: their options, and what is said of
-them.
-"""
+"""What the commands share that serve clients over HTTP: their options, and what is said of them."""
 
 from __future__ import annotations
 
@@ -13,15 +11,13 @@ import click
 from .terminal import Announcer
 
 if TYPE_CHECKING:
-    from mcpmock.modes.ends import Listening, Url
+    from mcpmock.modes.ends import Listening
     from mcpmock.transports.reception import Kind
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_TRANSPORTS = click.Choice(["streamable-http", "sse"])
+TRANSPORTS = click.Choice(["streamable-http", "sse"])
 _NAMES = ("listen", "transport", "allow_host", "allow_origin", "dangerously_bind")
-_FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
-_FRAMING = {"connection", "content-length", "transfer-encoding"}
 _OPTIONS = (
     click.option(
         "--listen",
@@ -30,7 +26,7 @@ _OPTIONS = (
     ),
     click.option(
         "--transport",
-        type=_TRANSPORTS,
+        type=TRANSPORTS,
         help="The transport to speak to clients. [default: that of the other side]",
     ),
     click.option(
@@ -114,29 +110,6 @@ def listening_given(options: dict[str, Any]) -> str:
     """The names of those that are given, for a sentence that refuses them."""
     names = [name for name in _NAMES if options[name]]
     return " and ".join("--" + name.replace("_", "-") for name in names)
-
-
-def url_of(url: str, transport: str | None, headers: tuple[str, ...] = ()) -> Url:
-    """The server at a URL. Raises a usage error for what is none."""
-    from mcpmock.errors import McpMockError
-    from mcpmock.modes.ends import Url
-
-    fields = [_field_of(header) for header in headers]
-    try:
-        return Url.parse(url, kind_of(transport), fields)
-    except McpMockError as error:
-        raise click.BadParameter(str(error), param_hint="--url") from error
-
-
-def _field_of(header: str) -> tuple[str, str]:
-    """What is wrong with it is said without it: most of these are secrets."""
-    found = _FIELD.fullmatch(header)
-    if found is None:
-        raise click.BadParameter("write it as 'NAME: VALUE'", param_hint="--header")
-    name, value = found.groups()
-    if name.lower() in _FRAMING:
-        raise click.BadParameter(f"{name} is counted, not chosen", param_hint="--header")
-    return name, value.strip(" \t")
 
 
 def kind_of(transport: str | None) -> Kind | None:

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from .faulting import fault_options, faults_of, told_of
-from .listening import listening_given, listening_of, listening_options, url_of
+from .listening import listening_given, listening_of, listening_options
 from .terminal import Announcer, common, say
+from .upstream import url_of
 
 _UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
 

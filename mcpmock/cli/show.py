@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import CASSETTE, common, emit, printable, printable_lines, say
+from .terminal import CASSETTE, columns, common, emit, printable, printable_lines, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.filter import Filter
@@ -38,7 +37,6 @@ _STEPS = {
 _MEANING = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
 _HEADS = ("http", "sse")
 _METHOD_WIDTH = 30
-_MIN_WIDTH = 80
 _LABEL = 60
 
 
@@ -189,8 +187,8 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
         rest = _safe(f"{remarks}{'' if row.kind in _HEADS else row.summary}")
         if rest or cell_len(method) <= method_width:
             method = set_cell_size(method, method_width) + "  "
-        method = _fitted(method, _width() - aside - 13)
-        rest = _fitted(rest, _width() - aside - 13 - cell_len(method))
+        method = _fitted(method, columns() - aside - 13)
+        rest = _fitted(rest, columns() - aside - 13 - cell_len(method))
         place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}{carrier}"
         told = _styled(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
         what = _styled(kind, _color(row)) + " " * (8 - len(kind))
@@ -224,10 +222,6 @@ def _color(row: Row) -> str | None:
 
 def _styled(text: str, color: str | None) -> str:
     return click.style(text, fg=color) if text and color else text
-
-
-def _width() -> int:
-    return max(shutil.get_terminal_size().columns, _MIN_WIDTH)
 
 
 def _method(row: Row) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,8 @@ _UNPRINTABLE = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
+_COMMANDS = re.compile(r"#(?=#(?:\[|vso\[))")
+_NARROWEST = 80
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
 
@@ -34,6 +37,19 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """As `printable`, for text that has lines of its own."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def inert(text: str) -> str:
+    """As `printable`, also in the log of a continuous integration, which takes `##[` for the
+    beginning of a command wherever it stands (and `::` at the start of a line: put something before
+    it).
+    """
+    return _COMMANDS.sub(_spelled, printable(text))
+
+
+def columns() -> int:
+    """How wide a line may be."""
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
 
 
 def _spelled(found: re.Match[str]) -> str:
@@ -116,6 +132,16 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
         _tell(printable(text))
     else:
         click.echo(printable(text))
+
+
+def encodable(path: Path | str) -> str:
+    """A file name may hold bytes that no JSON can."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def many(count: int, noun: str) -> str:
+    """`1 take`, `2 takes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def common(command: _Command) -> _Command:

@@ -53,14 +53,13 @@ class Ledger:
     """The long messages under way, by session, direction and exchange."""
     _began: float | None = None
 
-    def begin(self, now: float) -> None:
-        """A recorder begins; with the first of them the take does."""
+    def time(self, now: float) -> int:
+        """`now` in microseconds since the take began: with the first recorder, or with what a stage
+        ahead of it says as it begins.
+        """
         if self._began is None:
             self._began = now
-
-    def time(self, now: float) -> int:
-        """`now` in microseconds since the take began."""
-        return round((now - (self._began or 0.0)) * 1_000_000)
+        return round((now - self._began) * 1_000_000)
 
     def gap_lines(self, t: int) -> list[bytes]:
         """Lines for what was lost before, numbered from the next number on."""
@@ -108,7 +107,7 @@ class Recorder(Stage):
     session: int = 1
 
     def begin(self, now: float) -> Iterable[Action]:
-        self.ledger.begin(now)
+        self.ledger.time(now)
         return ()
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:

@@ -118,7 +118,7 @@ class Identities:
             new = self._render_batch(raw, cue.ties)
         if new is None:
             return []
-        new = _fill(new, self._known(new, bindings))
+        new = fill(new, self._known(new, bindings))
         return [Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)]
 
     def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
@@ -126,7 +126,7 @@ class Identities:
         if isinstance(fact, HttpResponse):
             fact = self._render_head(fact, bindings)
         elif isinstance(fact, HttpBody) and PLACEHOLDER in raw:
-            raw = _fill(raw, self._known(raw, bindings), quoted=False)
+            raw = fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
 
     def _known(self, raw: bytes, bindings: Bindings) -> Bindings:
@@ -146,7 +146,7 @@ class Identities:
                 headers.append((name, session))
             elif PLACEHOLDER.decode() in value:
                 raw = value.encode("utf-8", "surrogateescape")
-                live = _fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
+                live = fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
                 fits = live.isascii() and live.isprintable()  # no line break gets into a head
                 headers.append((name, live if fits else value))
             else:
@@ -204,7 +204,7 @@ def _names_endpoint(meta: Frame) -> bool:
     return isinstance(meta.fact, SseMeta) and meta.fact.event == "endpoint"
 
 
-def _fill(raw: bytes, bindings: Bindings, *, quoted: bool = True) -> bytes:
+def fill(raw: bytes, bindings: Bindings, *, quoted: bool = True) -> bytes:
     """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
     that nothing bound is sent as it stands.
     """

@@ -28,6 +28,8 @@ from .messages import (
     parse_items,
     same_id,
 )
+from .revisions import speaks_modern
+from .session import CANCELLED
 from .spans import locate, splice
 
 EVENT_STREAM = "text/event-stream"
@@ -65,6 +67,11 @@ def error_response(id_: bytes, code: int, message: str) -> bytes:
         id_,
         encode({"code": code, "message": message}),
     )
+
+
+def cancel(id_: bytes) -> bytes:
+    """What a client that leaves an exchange says without words, in the era without sessions."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":{"requestId":%b}}' % (encode(CANCELLED), id_)
 
 
 def ids_asked(items: Iterable[Message]) -> list[bytes]:
@@ -130,8 +137,11 @@ class Answering:
     def __init__(self, body: bytes | None) -> None:
         """`body` is what was posted; None for a GET, which asks for nothing."""
         raw = b"" if body is None else flatten(body)
-        self.open = ids_asked(parse_items(raw))
+        items = parse_items(raw)
+        self.open = ids_asked(items)
         """The ids of the requests that have no answer yet."""
+        self.modern = any(map(speaks_modern, items))
+        """Whether the body is of the era in which a client cancels by leaving."""
         self._single = raw.lstrip()[:1] == b"{"
         self._head: HttpResponse | None = None
         self._event: str | None = None

@@ -36,7 +36,7 @@ class Method(msgspec.Struct, frozen=True):
 
     `gate` names the capability that its receiver (for a notification: its sender) must have
     declared, where the specification asks for one; `extension` the extension that defines it where
-    the core does not. A method whose senders changed has several rows.
+    the core does not. A method whose senders or gate changed has several rows.
     """
 
     name: str
@@ -67,7 +67,8 @@ ROWS = (
     Method("notifications/subscriptions/acknowledged", _NOTIFICATION, _SERVER, since=LATEST),
     Method("prompts/list", _REQUEST, _CLIENT, gate="prompts"),
     Method("prompts/get", _REQUEST, _CLIENT, gate="prompts"),
-    Method("completion/complete", _REQUEST, _CLIENT, gate="completions"),
+    Method("completion/complete", _REQUEST, _CLIENT, until=FIRST),
+    Method("completion/complete", _REQUEST, _CLIENT, since=REVISIONS[1], gate="completions"),
     Method("logging/setLevel", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="logging"),
     Method("sampling/createMessage", _REQUEST, _SERVER, until=LAST_LEGACY, gate="sampling"),
     Method("roots/list", _REQUEST, _SERVER, until=LAST_LEGACY, gate="roots"),

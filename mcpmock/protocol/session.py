@@ -4,10 +4,10 @@ belongs to.
 `Session.note` is given every message of a session in order and says which request a response
 answers, which call a progress notification reports on, what is cancelled, and whether it comes
 late. It never refuses: real peers answer twice, never, late and with ids nobody used. It holds only
-what is still open plus a short memory of what was closed.
+what is still open (of very many the newest) plus a short memory of what was closed.
 
-Used by whoever needs more than one message at a time: replay (who waits for whom), `show`, later
-the protocol checks.
+Used by whoever needs more than one message at a time: replay (who waits for whom), `show`, the
+protocol's rules.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ CANCELLED = "notifications/cancelled"
 TOKEN_PATH = ("_meta", "progressToken")
 SUBSCRIPTION_PATH = ("_meta", "io.modelcontextprotocol/subscriptionId")
 _REMEMBERED = 1000
+_MOST_OPEN = 100_000
 
 
 @attrs.frozen
@@ -81,6 +82,10 @@ class Session:
             case _:
                 return Note()
 
+    def open_call(self, direction: Direction, id_: bytes) -> Call | None:
+        """The request of this very id, sent this way, if nobody has answered or cancelled it."""
+        return self._open.get((direction, id_))
+
     def open_calls(self, direction: Direction) -> list[Call]:
         """The requests sent this way that nobody has answered or cancelled, oldest first."""
         return [call for (way, _), call in self._open.items() if way is direction]
@@ -89,6 +94,8 @@ class Session:
         token = member(request.params, *TOKEN_PATH)
         call = Call(index, direction, request, token)
         self._open[direction, request.id] = call
+        if len(self._open) > _MOST_OPEN:
+            self._forget(self._open.pop(next(iter(self._open))))
         if token is not None:
             self._tokens[direction, token] = call
         return Note(request.method, call)
@@ -147,6 +154,10 @@ class Session:
         self._closed.pop(key, None)
         self._closed[key] = call
         if len(self._closed) > _REMEMBERED:
-            _, forgotten = self._closed.popitem(last=False)
-            if forgotten.token is not None:
-                self._tokens.pop((forgotten.direction, forgotten.token), None)
+            self._forget(self._closed.popitem(last=False)[1])
+
+    def _forget(self, call: Call) -> None:
+        """Its token too, unless a later call was given the same."""
+        token = (call.direction, call.token or b"")
+        if self._tokens.get(token) is call:
+            del self._tokens[token]

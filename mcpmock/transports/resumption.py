@@ -25,9 +25,10 @@ from mcpmock.protocol.messages import (
     HttpResponse,
     SseMeta,
 )
+from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.stage import Action, Send, Stage
 
-from .streamable_http import LAST_EVENT, VERSION, is_modern
+from .streamable_http import LAST_EVENT, VERSION
 
 MOST_EVENTS, MOST_BYTES = 1000, 4 << 20
 """What is remembered of one conversation; beyond, its oldest events are forgotten."""

@@ -11,7 +11,6 @@ import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 
@@ -25,7 +24,7 @@ from mcpmock.protocol.messages import (
     decode,
     member,
 )
-from mcpmock.protocol.methods import LAST_LEGACY
+from mcpmock.protocol.revisions import version_of
 
 JSON = "application/json"
 SESSION = "Mcp-Session-Id"
@@ -33,7 +32,6 @@ VERSION = "MCP-Protocol-Version"
 METHOD = "Mcp-Method"
 NAME = "Mcp-Name"
 LAST_EVENT = "Last-Event-ID"
-VERSION_PATH = ("_meta", "io.modelcontextprotocol/protocolVersion")
 BATCHES = "2025-03-26"
 """The only revision with JSON-RPC batches."""
 PRIMING = "2025-11-25"
@@ -43,7 +41,6 @@ PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 NO_SESSION, HEADER_MISMATCH = -32001, -32020
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED_BY_EXTENSION = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=", re.S)
 _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 
@@ -88,26 +85,6 @@ def unreadable(head: HttpRequest, items: Sequence[Message]) -> Refusal | None:
     if any(isinstance(item, Opaque) for item in items) or not items:
         return Refusal(400, "Bad Request", PARSE_ERROR, "Parse error: Invalid JSON-RPC message")
     return None
-
-
-def is_modern(version: Any) -> bool:
-    """Whether this is a revision without sessions: 2026-07-28 or later."""
-    return isinstance(version, str) and bool(_DATE.fullmatch(version)) and version > LAST_LEGACY
-
-
-def version_of(message: Message) -> str | None:
-    """The revision that the message itself names, as those of the modern era do."""
-    if not isinstance(message, Request | Notification):
-        return None
-    raw = member(message.params, *VERSION_PATH)
-    version = None if raw is None else decode(raw)
-    return version if isinstance(version, str) else None
-
-
-def speaks_modern(message: Message) -> bool:
-    """Whether the message is of the modern era, by what it says itself."""
-    probe = isinstance(message, Request) and message.method == "server/discover"
-    return probe or is_modern(version_of(message))
 
 
 def name_of(message: Request) -> str | None:

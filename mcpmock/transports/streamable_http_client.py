@@ -34,6 +34,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
+from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
 from mcpmock.protocol.session import CANCELLED
 from mcpmock.protocol.stage import Action, Send, Stage, Wake
 
@@ -42,10 +43,7 @@ from .streamable_http import (
     LAST_EVENT,
     SESSION,
     VERSION,
-    is_modern,
-    speaks_modern,
     standard_headers,
-    version_of,
 )
 
 RETRY = 1.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mcpmock.protocol.exchanges import EVENT_STREAM, FAILED, Pieces, error_response, flatten
+from mcpmock.protocol.exchanges import EVENT_STREAM, FAILED, Pieces, cancel, error_response, flatten
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
@@ -26,12 +26,12 @@ from mcpmock.protocol.messages import (
     Request,
     StreamEnd,
     decode,
-    encode,
     member,
     parse,
     parse_items,
 )
 from mcpmock.protocol.methods import REVISIONS
+from mcpmock.protocol.revisions import is_modern, speaks_modern
 from mcpmock.protocol.session import CANCELLED
 from mcpmock.protocol.spans import locate, splice
 from mcpmock.protocol.stage import Action, Send, Stage
@@ -48,15 +48,12 @@ from .streamable_http import (
     VERSION,
     Refusal,
     bad_request,
-    is_modern,
     mismatch,
-    speaks_modern,
     unacceptable,
     unreadable,
 )
 
 _OK, _ACCEPTED = (200, "OK"), (202, "Accepted")
-_CANCEL = b'{"jsonrpc":"2.0","method":%b,"params":{"requestId":%%b}}' % encode(CANCELLED)
 Handler = Callable[[int, HttpRequest, bytes], Refusal | None]
 
 
@@ -218,7 +215,7 @@ class StreamableHttpServer(Stage):
         self._arriving.pop(x, None)
         calls = self._responses.lose(x)
         if self._stateless:
-            self._on += [Frame(C2S, _CANCEL % call.sent) for call in calls]
+            self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
 
     def _check_session(self, head: HttpRequest) -> Refusal | None:
         session = head.header(SESSION)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S, Frame
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
+    JSON_HEADER,
     WELCOME,
     accepts,
     answers,
     c,
     call,
+    cancelled,
     cassette,
+    ends,
     error,
     get,
     in_session,
@@ -32,6 +37,7 @@ from tests.helpers import (
 from tests.laws.http_episodes import OLDER, ROUND
 
 PROBE = request("p", "server/discover")
+MODERN = request(1, "a", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})
 
 
 def told(found: Cassette) -> list[tuple[int, str | None, bytes | None]]:
@@ -144,3 +150,33 @@ def test_what_is_no_message_stays_noise() -> None:
     found = bare(over_http(in_session(2, post(1, b""), cut)), one_session=False)
 
     assert [(2, "c2s", b"{")] == told(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "transport", "expected"),
+    [
+        (MODERN, "streamable-http", [cancelled(1)]),
+        (call(1, "a"), "streamable-http", []),
+        (MODERN, "sse", []),
+    ],
+)
+def test_a_client_that_left(asked: bytes, transport: str, expected: list[bytes]) -> None:
+    """In the era without sessions that is a cancel; over HTTP+SSE answers come elsewhere."""
+    header = JSON_HEADER.replace(b"streamable-http", transport.encode())
+    left = [*opens(1), ends(1, "closed", C2S)]
+    recorded = over_http(in_session(1, post(1, asked), left), header=header)
+
+    assert [asked, *expected] == [
+        payload for _, _, payload in told(bare(recorded, one_session=False))
+    ]
+
+
+def test_a_client_that_left_with_its_answer() -> None:
+    """Nothing was left to cancel."""
+    recorded = over_http(
+        in_session(1, post(1, MODERN), opens(1), says(1, response(1)), ends(1, "closed", C2S))
+    )
+
+    assert [MODERN, response(1)] == [
+        payload for _, _, payload in told(bare(recorded, one_session=False))
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cassette.keys import TIERS, asked_of, strangeness
+from mcpmock.cassette.keys import TIERS, asked_of, canonical, strangeness
 from tests.helpers import batch, c2s, cancelled, notification, request, response
 
 META = "io.modelcontextprotocol/"
@@ -168,3 +168,10 @@ def test_odd_methods(method: bytes) -> None:
     raw = b'{"id":1,"method":%b,"params":{"a":1}}' % method
 
     assert key(raw) == key(raw)
+
+
+def test_canonical_values() -> None:
+    """Equal for equal values; of what JSON cannot spell too."""
+    assert canonical({"a": 1, "b": [2]}) == canonical({"b": [2], "a": 1})
+    assert canonical("a") != canonical(b"a")
+    assert canonical(["\ud800"]) == canonical(["\ud800"]) != canonical(["\ud801"])

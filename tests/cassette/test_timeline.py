@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mcpmock.cassette.read import read
-from mcpmock.cassette.timeline import Row, exchange, timeline
+from mcpmock.cassette.timeline import Row, exchange, raws, timeline
 from tests.helpers import (
     HEADER,
     Line,
@@ -212,3 +212,11 @@ def test_on_http_a_question_belongs_to_the_call_of_its_exchange() -> None:
     )
 
     assert [None, None, 1, None] == [row.within for row in found]
+
+
+def test_members_of_a_batch_say_their_own() -> None:
+    """The rows of a batch have one event, and each its own bytes; what is no message has none."""
+    one, two = request(1, "a"), request(2, "b")
+    found = rows(("c2s", batch(one, two)), ("stderr", "x"), ("c2s", one), ("c2s", batch(two)))
+
+    assert [one, two, b"", one, two] == list(raws(found))

@@ -1,4 +1,4 @@
-"""`mcpmock check`, `fmt` and `recover`: what they say, do and end with."""
+"""`mcpmock fmt` and `recover`: what they say, do and end with."""
 
 from __future__ import annotations
 
@@ -20,75 +20,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "s.jsonl"
     path.write_bytes(sealed())
     return path
-
-
-def test_a_whole_cassette_is_ok(run: Run, file: Path) -> None:
-    """One line for the file, status 0; with `-q` nothing."""
-    assert (0, f"{file}: 1 take, 2 events: ok\n", "") == run("check", file)
-    assert (0, "", "") == run("check", "-q", file)
-
-
-def test_notices_are_ok_too(run: Run, file: Path) -> None:
-    """An incomplete take is told and does not fail."""
-    file.write_bytes(sealed() + HEADER + EVENTS)
-    status, out, _ = run("check", file)
-
-    assert 0 == status
-    assert out.startswith(f"{file}:5: notice: incomplete: ")
-    assert out.endswith(f"{file}: 2 takes, 4 events: ok, 1 notice\n")
-
-
-def test_an_error_fails(run: Run, file: Path) -> None:
-    """Each finding has its line, `-q` does not hide it, and the status is 1."""
-    file.write_bytes(DAMAGED)
-    status, out, _ = run("check", "-q", file)
-
-    assert 1 == status
-    assert [
-        f"{file}:3: error: not an event: not JSON",
-        f"{file}:5: error: the footer counts 3 events, there are 2",
-        f"{file}: 1 take, 2 events: 2 errors",
-    ] == out.splitlines()
-
-
-def test_what_cannot_be_read_does_not_stop_the_others(run: Run, file: Path, tmp_path: Path) -> None:
-    """A missing file, a folder and what is no cassette make it 3; the others are checked."""
-    text, bad = tmp_path / "notes.txt", tmp_path / "bad.jsonl"
-    text.write_text("hello\n")
-    bad.write_bytes(DAMAGED)
-    status, out, err = run("check", bad, tmp_path / "none", tmp_path, text, file)
-
-    assert 3 == status
-    assert out.endswith(f"{file}: 1 take, 2 events: ok\n")
-    assert 3 == len(err.splitlines())
-    assert f"mcpmock: {text}: is not a cassette" in err
-
-
-def test_check_json(run: Run, file: Path) -> None:
-    """An object for each finding and one for each file."""
-    file.write_bytes(DAMAGED)
-    _, out, _ = run("check", "--json", file)
-    found = [json.loads(line) for line in out.splitlines()]
-
-    name = str(file)
-    assert {
-        "type": "finding",
-        "file": name,
-        "line": 3,
-        "level": "error",
-        "text": "not an event: not JSON",
-    } == found[0]
-    counts = {"takes": 1, "events": 2, "errors": 2, "notices": 0}
-    assert {"type": "check", "file": name, **counts} == found[-1]
-
-
-def test_a_newer_format_is_an_error(run: Run, file: Path) -> None:
-    """A cassette of a format we do not know is told as such, not as no cassette."""
-    file.write_bytes(HEADER.replace(b":1,", b":2,", 1) + EVENTS)
-
-    status, out, _ = run("check", file)
-    assert 1 == status
-    assert out.startswith(f"{file}:1: error: has format 2, this mcpmock reads 1")
 
 
 def test_formatting_is_done_once_and_said(run: Run, file: Path) -> None:

@@ -11,7 +11,16 @@ from json import dumps, loads
 import click
 import pytest
 
-from mcpmock.cli.terminal import Announcer, common, emit, printable, printable_lines, say
+from mcpmock.cli.terminal import (
+    Announcer,
+    columns,
+    common,
+    emit,
+    inert,
+    printable,
+    printable_lines,
+    say,
+)
 from tests.cli.conftest import CONTROLS, HOSTILE
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -59,6 +68,22 @@ def test_how_it_is_spelled(text: str, spelled: str) -> None:
 def test_text_of_several_lines_keeps_them() -> None:
     """`printable_lines` leaves line feeds, and nothing else."""
     assert "a\nb\\u000d\n" == printable_lines("a\nb\r\n")
+
+
+def test_no_command_for_a_continuous_integration() -> None:
+    """What begins one anywhere in a line is spelled too."""
+    assert "a \\u0023#[error]b \\u0023#vso[x] ## [c]" == inert("a ##[error]b ##vso[x] ## [c]")
+    assert "\\u001b" == inert("\x1b")
+
+
+def test_lines_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But have room for 80 columns at least."""
+    found = []
+    for width in ("20", "120"):
+        monkeypatch.setenv("COLUMNS", width)
+        found.append(columns())
+
+    assert [80, 120] == found
 
 
 def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:

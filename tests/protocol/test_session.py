@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.protocol import session as module
 from mcpmock.protocol.messages import C2S, S2C, Direction, parse
 from mcpmock.protocol.session import Note, Session
 from tests.helpers import batch, cancelled, error, notification, progress, request, response
@@ -215,3 +216,38 @@ def test_only_so_much_is_remembered() -> None:
 
     assert None is session.belongs_to(S2C, response(0))[1]
     assert 2198 == session.belongs_to(S2C, response(1099))[1]
+
+
+def test_open_calls_are_found_by_their_very_id() -> None:
+    """As long as nobody has answered or cancelled them."""
+    session = told((C2S, request(1, "tools/call")))
+    call = session.session.open_call(C2S, b"1")
+
+    assert call is not None
+    assert "tools/call" == call.request.method
+    assert session.session.open_call(S2C, b"1") is None
+    session.note(S2C, response(1))
+    assert session.session.open_call(C2S, b"1") is None
+
+
+def test_a_token_outlives_the_calls_that_had_it_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may give each call the same token; when the first call is forgotten, the last one's
+    progress is still its own.
+    """
+    monkeypatch.setattr(module, "_REMEMBERED", 1)
+    session = Told()
+    for number in range(3):
+        session.note(C2S, request(number, "tools/call", token=7))
+        session.note(S2C, response(number))
+    session.note(C2S, request(9, "tools/call", token=7))
+
+    assert ("notifications/progress", 6, False) == session.belongs_to(S2C, progress(7))
+
+
+def test_of_very_many_open_calls_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that answers nobody does not fill the memory."""
+    monkeypatch.setattr(module, "_MOST_OPEN", 2)
+    session = told(*((C2S, request(number, "ping", token=number)) for number in range(5)))
+
+    assert [3, 4] == [call.index for call in session.session.open_calls(C2S)]
+    assert session.belongs_to(S2C, progress(0))[1] is None

@@ -13,9 +13,7 @@ import pytest
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, Request, parse
 from mcpmock.transports.streamable_http import (
     from_field,
-    is_modern,
     mismatch,
-    speaks_modern,
     standard_headers,
     to_field,
 )
@@ -57,20 +55,6 @@ def test_plain_text_stays_plain() -> None:
     """Only what needs it is encoded."""
     assert ("tools/call", "a b") == (to_field("tools/call"), to_field("a b"))
     assert [None, None] == [from_field("=?base64?!?="), from_field("=?base64?/w==?=")]
-
-
-def test_eras() -> None:
-    """A message says its era by the revision it names, and a probe by its method."""
-    assert [True, True, False, False, False] == [
-        is_modern(v) for v in ("2026-07-28", "2027-01-01", "2025-11-25", "zzz", None)
-    ]
-    told = {
-        request(1, "a", META): True,
-        request(1, "server/discover"): True,
-        request(1, "a"): False,
-        response(1): False,
-    }
-    assert told == {raw: speaks_modern(parse(raw)) for raw in told}
 
 
 @pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read", "tools/list"])

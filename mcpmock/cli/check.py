@@ -1,0 +1,175 @@
+"""`mcpmock check`: is a cassette whole, and was it the protocol that was spoken.
+
+The first is `cassette.integrity`'s to say, the second `pipeline.checks`'; here they are told in
+the order of the file's lines. A rule is told with its sentence, once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from mcpmock.cassette.integrity import Level
+from mcpmock.errors import CassetteError
+
+from .files import FILES, each
+from .terminal import common, emit, encodable, many, printable
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.integrity import Inspection
+    from mcpmock.pipeline.checks import Found
+
+_COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
+_TOLD = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
+"""How many of the same kind are told each by itself, unless asked for all."""
+
+
+@click.command()
+@FILES
+@common
+def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:
+    """Tell whether cassettes are whole, as they were recorded, and by the protocol's rules.
+
+    The rules are those of the revision that was spoken; each is told with the sentence of the
+    specification. What the official SDKs are known to do in spite of one is a notice that says so.
+    Of what comes often only the first are told, with `-v` all. Exit status: 0 if there are only
+    warnings and notices, 1 on an error, 3 if a file cannot be read or is no cassette.
+    """
+    return each(files, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
+
+
+@attrs.frozen
+class _Report:
+    """All that is to be said of a file: where, how bad, and of what."""
+
+    inspection: Inspection
+    found: list[tuple[int, Found]]
+    """The violations, each with its line."""
+
+    def count(self, level: Level) -> int:
+        violations = sum(found.violation.level is level for _, found in self.found)
+        return self.inspection.count(level) + violations
+
+
+def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
+    from mcpmock.cassette.file import read_bytes
+    from mcpmock.cassette.read import HEADER_START, refusal
+
+    data = read_bytes(path)
+    first = data.partition(b"\n")[0]
+    reason = refusal(first)
+    if reason is not None and not first.startswith(HEADER_START):
+        raise CassetteError(path, reason)
+    report = _report(data)
+    status = int(report.count(Level.ERROR) > 0)
+    if json:
+        _emit(path, report)
+    elif status or not quiet:
+        _tell(path, report, verbose=verbose)
+    return status
+
+
+def _report(data: bytes) -> _Report:
+    from mcpmock.cassette.integrity import inspect
+    from mcpmock.pipeline.checks import check
+
+    inspection = inspect(data)
+    found = list(check(inspection.cassette))
+    return _Report(inspection, list(_placed(inspection, found)))
+
+
+def _placed(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
+    """With the lines of their events."""
+    sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
+    lines: dict[int, dict[int, int]] = {}
+    for one in found:
+        if one.take not in lines:
+            sheet = sheets[inspection.cassette.takes[one.take - 1].line]
+            lines[one.take] = {line.n: line.number for line in sheet.events}
+        yield lines[one.take].get(one.event.n, 0), one
+
+
+def _tell(path: Path, report: _Report, *, verbose: bool) -> None:
+    from mcpmock.cassette.summary import brief
+
+    name = printable(str(path))
+    told = [
+        (finding.line, finding.level, brief(finding.text), "")
+        for finding in report.inspection.findings
+    ]
+    told += _violations(report, verbose=verbose)
+    for line, level, text, more in sorted(told, key=lambda one: one[0]):
+        click.echo(
+            f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
+        )
+        if more:
+            click.echo(f"    {printable(more)}")
+    verdict = ", ".join(
+        many(count, level.value) for level in Level if (count := report.count(level))
+    )
+    size = f"{many(report.inspection.takes, 'take')}, {many(report.inspection.events, 'event')}"
+    click.echo(f"{name}: {size}: {verdict if report.count(Level.ERROR) else _ok(verdict)}")
+
+
+def _violations(report: _Report, *, verbose: bool) -> Iterator[tuple[int, Level, str, str]]:
+    """Line, level, words, and of the first of a kind the sentence, or who is known for it."""
+    kinds = Counter(_kind(found) for _, found in report.found)
+    seen = Counter[object]()
+    for line, found in report.found:
+        violation, kind = found.violation, _kind(found)
+        seen[kind] += 1
+        limit = kinds[kind] if verbose else _TOLD[violation.level]
+        if seen[kind] > limit:
+            continue
+        left = kinds[kind] - limit if seen[kind] == limit else 0
+        more = f", and {left} more like it" if left > 0 else ""
+        first = _why(found) if seen[kind] == 1 else ""
+        yield line, violation.level, f"{violation.text}{more} [{violation.rule.name}]", first
+
+
+def _kind(found: Found) -> object:
+    return found.violation.rule, found.violation.known
+
+
+def _why(found: Found) -> str:
+    violation = found.violation
+    if violation.known is not None:
+        return violation.known.words
+    return f'{violation.cited}: "{violation.rule.sentence}"'
+
+
+def _ok(notices: str) -> str:
+    return f"ok, {notices}" if notices else "ok"
+
+
+def _emit(path: Path, report: _Report) -> None:
+    file = encodable(path)
+    for finding in report.inspection.findings:
+        where = {"type": "finding", "file": file, "line": finding.line}
+        emit({**where, "level": finding.level.value, "text": finding.text})
+    for line, found in report.found:
+        emit({"type": "violation", "file": file, "line": line, **_members(found)})
+    counts = {f"{level.value}s": report.count(level) for level in Level}
+    size = {"takes": report.inspection.takes, "events": report.inspection.events}
+    emit({"type": "check", "file": file, **size, **counts})
+
+
+def _members(found: Found) -> dict[str, Any]:
+    violation = found.violation
+    revision, _, section = violation.cited.partition(" ")
+    return {
+        "take": found.take,
+        "event": found.event.n,
+        "level": violation.level.value,
+        "rule": violation.rule.name,
+        "text": violation.text,
+        "revision": revision,
+        "section": section,
+        "sentence": violation.rule.sentence,
+        "known": None if violation.known is None else violation.known.words,
+    }

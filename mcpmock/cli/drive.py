@@ -1,0 +1,49 @@
+"""`mcpmock drive`: the face of `modes.drive`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcpmock.errors import McpMockError
+
+from .terminal import CASSETTE, common, say
+from .upstream import server_of, server_options
+
+
+@click.command()
+@click.argument("file", type=CASSETTE)
+@click.option("-o", "--output", metavar="FILE", help="Record what comes of it.")
+@click.option(
+    "--timing",
+    default="none",
+    show_default=True,
+    metavar="KIND",
+    help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
+)
+@server_options
+@common
+def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
+    """Play the client of the cassette FILE to a real server.
+
+    Every recorded session is played: what the client asked, answered, cancelled, each when the
+    server has done what it had done by then. The server is COMMAND or at --url; the transport need
+    not be the recorded one. Exit status: 1 if the server did not do what the client waited for.
+    """
+    import trio
+
+    from mcpmock.cassette.file import load
+    from mcpmock.modes import drive as mode
+    from mcpmock.modes.taking import Recording
+    from mcpmock.pipeline.timing import Timing
+
+    try:
+        pauses = Timing.parse(timing)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--timing") from error
+    server = server_of(options)
+    recording = None if output is None else Recording.to(output)
+    driving = mode.Driving(server, pauses, recording)
+    return trio.run(mode.drive, load(file), driving, say)

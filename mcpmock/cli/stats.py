@@ -1,0 +1,176 @@
+"""`mcpmock stats`: cassettes in numbers, as a table or as JSON.
+
+The counting is `cassette.stats`'; here are the columns. Names of methods and tools were recorded
+and are hostile: none is written but through `printable`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .show import duration
+from .terminal import CASSETTE, common, emit, many, printable, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.cassette.stats import Calls, Notifications, Stats, What
+
+_ARROWS = {"c2s": "->", "s2c": "<-"}
+_MIN_WIDTH = 80
+_ODD = {"opaque": "not JSON-RPC", "gap": "not recorded"}
+"""What the last line names where there is any, by the kinds of the timeline."""
+_UNITS = ("kB", "MB", "GB")
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
+@common
+def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+    """Count the calls in cassettes by method and tool.
+
+    For each: how many calls (`->` of the client, `<-` of the server), how many of them were
+    answered with an error (`err`), cancelled (`canc`) or never answered (`open`), how many reports
+    of progress there were (`prog`), the latency that half and that 99 of 100 calls kept to, and
+    the size of all requests (`asked`) and of all answers (`answer`). Columns that would be empty
+    are left out. Several cassettes are counted as one.
+    """
+    from mcpmock.cassette.stats import stats as counted
+
+    found = counted(_loaded(files, quiet=quiet))
+    if json:
+        for value in _values(found):
+            emit(value)
+        return 0
+    for line in (*_calls_table(found), *_notifications_table(found), _last_line(found)):
+        click.echo(line)
+    return 0
+
+
+def _loaded(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
+    """One after the other: only one is in memory."""
+    from mcpmock.cassette.file import load
+
+    for file in files:
+        cassette = load(file)
+        for notice in () if quiet else cassette.notices:
+            say(f"{file}:{notice.line}: {notice.text}")
+        yield cassette
+
+
+def _values(found: Stats) -> Iterator[dict[str, Any]]:
+    for what, calls in found.calls.items():
+        yield {
+            "type": "calls",
+            **_named(what),
+            "tool": what.tool,
+            "count": calls.count,
+            "errors": calls.errors,
+            "cancelled": calls.cancelled,
+            "unanswered": calls.unanswered,
+            "progress": calls.progress,
+            "p50": calls.percentile(0.5),
+            "p99": calls.percentile(0.99),
+            "asked": calls.asked,
+            "answered": calls.answered,
+            "largest": calls.largest,
+        }
+    for what, told in found.notifications.items():
+        yield {"type": "notifications", **_named(what), "count": told.count, "bytes": told.size}
+    size = {"cassettes": found.cassettes, "takes": found.takes, "events": found.events}
+    yield {"type": "stats", **size, "kinds": dict(sorted(found.kinds.items()))}
+
+
+def _named(what: What) -> dict[str, Any]:
+    return {"direction": what.direction.value, "method": what.method}
+
+
+def _calls_table(found: Stats) -> Iterator[str]:
+    heads = ("call", "n", "err", "canc", "open", "prog", "p50", "p99", "asked", "answer")
+    rows: list[Sequence[str]] = []
+    above = None
+    for what, calls in found.calls.items():
+        if what.tool is None:
+            rows.append((_name(what), *_cells(calls)))
+            continue
+        if above != what[:2]:  # the method once, and its tools below it
+            rows.append((_name(what), *[""] * (len(heads) - 1)))
+        above = what[:2]
+        rows.append((f"     {_safe(what.tool)}", *_cells(calls)))
+    yield from _table(heads, rows)
+
+
+def _cells(calls: Calls) -> tuple[str, ...]:
+    counts = (calls.errors, calls.cancelled, calls.unanswered, calls.progress)
+    times = (calls.percentile(0.5), calls.percentile(0.99))
+    return (
+        str(calls.count),
+        *(str(count or "") for count in counts),
+        *("" if time is None else duration(time) for time in times),
+        _bytes(calls.asked),
+        _bytes(calls.answered),
+    )
+
+
+def _notifications_table(found: Stats) -> Iterator[str]:
+    told: Iterable[tuple[What, Notifications]] = found.notifications.items()
+    rows = [(_name(what), str(one.count), _bytes(one.size)) for what, one in told]
+    if rows and found.calls:
+        yield ""
+    yield from _table(("notification", "n", "size"), rows)
+
+
+def _last_line(found: Stats) -> str:
+    parts = [
+        many(found.cassettes, "cassette"),
+        many(found.takes, "take"),
+        many(found.events, "event"),
+    ]
+    parts += [f"{count} {words}" for kind, words in _ODD.items() if (count := found.kinds[kind])]
+    return ", ".join(parts)
+
+
+def _name(what: What) -> str:
+    return f"{_ARROWS[what.direction.value]} {_safe(what.method)}"
+
+
+def _safe(name: str) -> str:
+    from mcpmock.cassette.summary import brief
+
+    return printable(brief(name))
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as they must be, without those that are empty. A name too long for what is
+    left stands on a line of its own, above its numbers.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
+    widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
+    left = max(shutil.get_terminal_size().columns, _MIN_WIDTH) - sum(widths) - 2 * len(widths)
+    fitting = [width for row in (heads, *rows) if (width := cell_len(row[0])) <= left]
+    for row in (heads, *rows) if rows else ():
+        name, numbers = row[0], [row[place] for place in kept]
+        if cell_len(name) > left:
+            yield name
+            name = ""
+        cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
+        line = "  ".join([set_cell_size(name, max(fitting)), *cells]).rstrip()
+        if line:
+            yield line
+
+
+def _bytes(size: int) -> str:
+    """For people: `847 B`, `1.2 kB`, `34 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    number, units = size / 1000, list(_UNITS)
+    while number >= 999.5 and len(units) > 1:
+        number /= 1000
+        del units[0]
+    return f"{number:.0f} {units[0]}" if number >= 9.95 else f"{number:.1f} {units[0]}"

@@ -1,0 +1,118 @@
+"""`drive`: the client's half of a cassette against a real server.
+
+Each recorded session is driven in turn, with a server of its own: a process is started anew, at a
+URL another session is opened. `verify` is this, and then `cassette.diff`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import attrs
+import trio
+
+from mcpmock.cassette.bare import bare
+from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.part import Part, part_of
+from mcpmock.endpoints.channel import memory_pair
+from mcpmock.errors import CannotReach
+from mcpmock.pipeline.driver import Driver
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.timing import Timing
+from mcpmock.protocol.stage import Stage
+from mcpmock.runner import Session, run
+from mcpmock.transports.reception import Kind
+
+from .ends import Command, Reach, Server, numbers
+from .http import ALONE
+from .stopping import status_of, taking_signals
+from .taking import Recording, Say, Taking, open_taking
+
+DIFFERENT = 1
+"""The exit status where the server did not do what the recorded client waited for."""
+
+
+@attrs.frozen
+class Driving:
+    """How to drive, and whom: the options of `mcpmock drive`."""
+
+    server: Server
+    timing: Timing = attrs.field(factory=Timing)
+    recording: Recording | None = None
+
+
+async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
+    """Plays every recorded client against the server, one after the other. Gives the exit status.
+
+    Raises CannotStart, and RecordingIncomplete at the end of what was not recorded whole.
+    """
+    reach = Reach(say)
+    with taking_signals() as signals:
+        stopped_by = 0
+        async with trio.open_nursery() as nursery:
+
+            async def obey() -> None:
+                nonlocal stopped_by
+                async for signum in signals:
+                    stopped_by = signum
+                    nursery.cancel_scope.cancel()
+
+            nursery.start_soon(obey)
+            failed = await _Drive(driving, reach).run(parts_of(cassette))
+            nursery.cancel_scope.cancel()
+    if stopped_by:
+        return status_of(stopped_by)
+    return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
+
+
+def parts_of(cassette: Cassette) -> list[Part]:
+    """What the clients of a cassette did, session by session; those that did nothing left out."""
+    episodes = bare(cassette, one_session=False).episodes()
+    parts = [part_of(episode) for episode in episodes]
+    return [part for part in parts if any(line.frame.fact is None for line in part.lines)]
+
+
+@attrs.define
+class _Drive:
+    driving: Driving
+    reach: Reach
+    _numbers: Iterator[int] = attrs.field(factory=numbers)
+    _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
+
+    async def run(self, parts: Sequence[Part]) -> int:
+        """How often the server did not do what the clients waited for. A take is what came of one
+        process, or at a URL of all sessions.
+        """
+        server, recording = self.driving.server, self.driving.recording
+        if recording is None:
+            return sum([await self._play(part) for part in parts])
+        takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
+        failed = 0
+        for played in takes:
+            taking = await open_taking(recording, self.reach.say)
+            recording = attrs.evolve(recording, overwrite=False, new=False)
+            async with taking.recorded(*_described(server)):
+                failed += sum([await self._play(part, taking) for part in played])
+        return failed
+
+    async def _play(self, part: Part, taking: Taking | None = None) -> int:
+        server = self.driving.server
+        driver = Driver(part, self.driving.timing, tell=self.reach.say)
+        stages: list[Stage] = [driver, *server.rules(self._numbers)]
+        stages += [] if taking is None else [taking.recorder(self._session(part))]
+        client, _nobody = memory_pair()
+        await run(Session(Pipeline(stages), client, await server.open(self.reach)))
+        return driver.failed
+
+    def _session(self, part: Part) -> int:
+        """Its number in the take: over HTTP the first is for exchanges without a session."""
+        kind = self.driving.server.kind
+        alone = kind is Kind.STREAMABLE_HTTP and not part.opens
+        return ALONE if kind is None or alone else next(self._sessions)
+
+
+def _described(server: Server) -> tuple[str, Sequence[str] | str]:
+    if isinstance(server, Command):
+        return "stdio", server.command
+    return server.kind.value, server.upstream.url

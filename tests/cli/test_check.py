@@ -1,0 +1,213 @@
+"""`mcpmock check`: what it says and ends with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcpmock.cassette.model import event_line
+from mcpmock.protocol.messages import Frame
+from tests.cassette.test_sheets import EVENTS, ONE, TWO, sealed
+from tests.cli.conftest import CONTROLS, HOSTILE, Run
+from tests.helpers import HEADER, c2s, call, cancelled, progress, request, response, s2c
+from tests.pipeline.rules.planting import opening
+
+DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+WARNS = [c2s(call(1, "dig")), c2s(cancelled(1)), s2c(response(1))]
+FAILS = [c2s(request(None, "ping"))]
+REPORTS = [c2s(request(2, "tools/call", {}, token=7)), c2s(cancelled(2))]
+KNOWN = [*REPORTS, *(s2c(progress(7, number)) for number in range(1, 5))]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(sealed())
+    return path
+
+
+def record(path: Path, *frames: Frame) -> None:
+    """A handshake and these, as a recorder keeps them."""
+    numbered = enumerate([*opening(), *frames], 1)
+    lines = [event_line(number, number, frame) for number, frame in numbered]
+    path.write_bytes(sealed(HEADER + b"".join(lines)))
+
+
+def test_a_whole_cassette_is_ok(run: Run, file: Path) -> None:
+    """One line for the file, status 0; with `-q` nothing."""
+    assert (0, f"{file}: 1 take, 2 events: ok\n", "") == run("check", file)
+    assert (0, "", "") == run("check", "-q", file)
+
+
+def test_notices_are_ok_too(run: Run, file: Path) -> None:
+    """An incomplete take is told and does not fail."""
+    file.write_bytes(sealed() + HEADER + EVENTS)
+    status, out, _ = run("check", file)
+
+    assert 0 == status
+    assert out.startswith(f"{file}:5: notice: incomplete: ")
+    assert out.endswith(f"{file}: 2 takes, 4 events: ok, 1 notice\n")
+
+
+def test_an_error_fails(run: Run, file: Path) -> None:
+    """Each finding has its line, `-q` does not hide it, and the status is 1."""
+    file.write_bytes(DAMAGED)
+    status, out, _ = run("check", "-q", file)
+
+    assert 1 == status
+    assert [
+        f"{file}:3: error: not an event: not JSON",
+        f"{file}:5: error: the footer counts 3 events, there are 2",
+        f"{file}: 1 take, 2 events: 2 errors",
+    ] == out.splitlines()
+
+
+def test_what_cannot_be_read_does_not_stop_the_others(run: Run, file: Path, tmp_path: Path) -> None:
+    """A missing file, a folder and what is no cassette make it 3; the others are checked."""
+    text, bad = tmp_path / "notes.txt", tmp_path / "bad.jsonl"
+    text.write_text("hello\n")
+    bad.write_bytes(DAMAGED)
+    status, out, err = run("check", bad, tmp_path / "none", tmp_path, text, file)
+
+    assert 3 == status
+    assert out.endswith(f"{file}: 1 take, 2 events: ok\n")
+    assert 3 == len(err.splitlines())
+    assert f"mcpmock: {text}: is not a cassette" in err
+
+
+def test_check_json(run: Run, file: Path) -> None:
+    """An object for each finding and one for each file."""
+    file.write_bytes(DAMAGED)
+    _, out, _ = run("check", "--json", file)
+    found = [json.loads(line) for line in out.splitlines()]
+
+    name = str(file)
+    assert {
+        "type": "finding",
+        "file": name,
+        "line": 3,
+        "level": "error",
+        "text": "not an event: not JSON",
+    } == found[0]
+    counts = {"takes": 1, "events": 2, "errors": 2, "warnings": 0, "notices": 0}
+    assert {"type": "check", "file": name, **counts} == found[-1]
+
+
+def test_a_newer_format_is_an_error(run: Run, file: Path) -> None:
+    """A cassette of a format we do not know is told as such, not as no cassette."""
+    file.write_bytes(HEADER.replace(b":1,", b":2,", 1) + EVENTS)
+
+    status, out, _ = run("check", file)
+    assert 1 == status
+    assert out.startswith(f"{file}:1: error: has format 2, this mcpmock reads 1")
+
+
+def test_a_violation_is_told_with_its_sentence(run: Run, file: Path) -> None:
+    """Line, level, words, rule; under it the page and the sentence. It fails."""
+    record(file, *FAILS)
+    status, out, _ = run("check", file)
+
+    assert 1 == status
+    assert [
+        f"{file}:5: error: ping with a null id [id-null]",
+        '    2025-11-25 basic/index: "Unlike base JSON-RPC, the ID MUST NOT be null."',
+        f"{file}: 1 take, 4 events: 1 error",
+    ] == out.splitlines()
+
+
+def test_warnings_and_what_is_known_do_not_fail(run: Run, file: Path) -> None:
+    """A warning has its sentence, a notice says who does that and how often."""
+    record(file, *WARNS, *KNOWN)
+    status, out, _ = run("check", file)
+    lines = out.splitlines()
+
+    assert 0 == status
+    assert (
+        f"{file}:7: warning: tools/call #1 was cancelled before [answer-after-cancel]" == lines[0]
+    )
+    assert lines[1].startswith("    2025-11-25 basic/utilities/cancellation: ")
+    notice = "notice: tools/call #2 was cancelled before, and 2 more like it"
+    assert f"{file}:11: {notice} [progress-after-cancel]" == lines[2]
+    assert lines[3].startswith("    known of the TypeScript SDK's servers: ")
+    assert f"{file}: 1 take, 12 events: ok, 1 warning, 3 notices" == lines[4]
+    assert (0, "", "") == run("check", "-q", file)
+
+
+def test_of_what_comes_often_only_some_is_told(run: Run, file: Path) -> None:
+    """The sentence once, ten of a kind, and how many there are besides; with `-v` all."""
+    record(file, *12 * FAILS)
+    _, out, _ = run("check", file)
+    _, more, _ = run("check", "-v", file)
+
+    assert 12 == len(out.splitlines())
+    assert f"{file}:14: error: ping with a null id, and 2 more like it [id-null]" in out
+    assert out.endswith(": 12 errors\n")
+    assert 14 == len(more.splitlines())
+
+
+def test_violations_in_json(run: Run, file: Path) -> None:
+    """An object each, with all that is known of it."""
+    record(file, *FAILS, *KNOWN)
+    _, out, _ = run("check", "--json", file)
+    first, second, *_, last = [json.loads(line) for line in out.splitlines()]
+
+    assert {
+        "type": "violation",
+        "file": str(file),
+        "line": 5,
+        "take": 1,
+        "event": 4,
+        "level": "error",
+        "rule": "id-null",
+        "text": "ping with a null id",
+        "revision": "2025-11-25",
+        "section": "basic/index",
+        "sentence": "Unlike base JSON-RPC, the ID MUST NOT be null.",
+        "known": None,
+    } == first
+    assert ("notice", "progress-after-cancel") == (second["level"], second["rule"])
+    assert second["known"].startswith("known of ")
+    assert (1, 0, 3) == (last["errors"], last["warnings"], last["notices"])
+
+
+def test_violations_stand_in_the_order_of_the_lines(run: Run, file: Path) -> None:
+    """Among what is wrong with the file itself, each with the line of its own take."""
+    record(file, *FAILS)
+    taken = file.read_bytes()
+    file.write_bytes(taken + taken.replace(b'"events":4', b'"events":5'))
+    _, out, _ = run("check", "--color", "never", file)
+    places = [line.split(":")[1:3] for line in out.splitlines() if line.startswith(f"{file}:")]
+
+    assert [["5", " error"], ["11", " error"], ["12", " error"]] == places[:-1]
+
+
+def test_what_was_said_cannot_act_on_the_terminal(run: Run, file: Path) -> None:
+    """Ids, methods, tokens and banners are quoted inert, also as JSON."""
+    said = [
+        c2s(request(HOSTILE, HOSTILE, [HOSTILE])),
+        c2s(request(HOSTILE, "ping")),
+        s2c(response(HOSTILE + "2")),
+        s2c(progress(HOSTILE)),
+        s2c(HOSTILE.replace("\n", "").encode()),
+        c2s(request(1, "tools/call", {"name": HOSTILE, "task": {}})),
+    ]
+    record(file, *said)
+
+    for options in ((), ("-v",), ("--json",)):
+        status, out, err = run("check", *options, file)
+        assert 1 == status
+        assert not CONTROLS.search(out + err)
+        assert 6 <= len(out.splitlines())
+
+
+def test_the_shipped_recordings_pass(run: Run) -> None:
+    """Real clients and servers break no rule but those that they are known to."""
+    status, out, _ = run("check", "--json", *sorted(CASSETTES.glob("*.jsonl")))
+    found = [json.loads(line) for line in out.splitlines()]
+
+    assert 0 == status
+    assert {"notice"} == {one["level"] for one in found if one["type"] == "violation"}
+    assert {(0, 0)} == {(o["errors"], o["warnings"]) for o in found if o["type"] == "check"}

@@ -1,0 +1,86 @@
+"""`mcpmock verify`: drives, compares, reports, and replaces the recording where it was asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpmock.modes import drive as mode
+from mcpmock.modes.drive import Driving
+from tests.cli.conftest import Run
+from tests.cli.test_listening import said_of
+from tests.helpers import INITIALIZE, WELCOME, call, cassette_bytes, response
+
+Lives = Callable[..., None]
+
+
+def session(result: str) -> bytes:
+    return cassette_bytes(
+        ("c2s", INITIALIZE), ("s2c", WELCOME), ("c2s", call(1, "a")),
+        ("s2c", response(1, {"content": [{"type": "text", "text": result}]})),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lives:
+    """A server that says this now, and a status; in the recording `a.jsonl` it said `old`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(session("old"))
+
+    def live(result: str, status: int = 0) -> None:
+        async def drive(_cassette: Any, driving: Driving, _say: Any) -> int:
+            assert driving.recording is not None
+            driving.recording.output.write_bytes(session(result))
+            return status
+
+        monkeypatch.setattr(mode, "drive", drive)
+
+    return live
+
+
+def test_a_server_that_is_the_same(run: Run, lives: Lives) -> None:
+    lives("old")
+
+    assert (0, "a.jsonl -> live: no differences in 2 calls\n", "") == run(
+        "verify", "a.jsonl", "--", "server"
+    )
+
+
+def test_a_server_that_changed(run: Run, lives: Lives) -> None:
+    """As `diff` tells it, with its options."""
+    lives("new")
+    status, out, err = run("verify", "a.jsonl", "--", "server")
+
+    assert (1, "") == (status, err)
+    assert "risky result-text-changed" in out
+    assert 0 == run("verify", "a.jsonl", "--fail-on", "breaking", "--", "server")[0]
+    assert 0 == run("verify", "a.jsonl", "--ignore", "tools/call a $.result", "--", "server")[0]
+    assert '"verdict":"risky"' in run("verify", "--json", "a.jsonl", "--", "server")[1]
+
+
+@pytest.mark.parametrize(("result", "replaced"), [("new", True), ("old", False)])
+def test_updating(run: Run, lives: Lives, tmp_path: Path, result: str, replaced: bool) -> None:
+    """The recording is replaced only if something differs; that is told, and is no failure."""
+    lives(result)
+    status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
+
+    assert 0 == status
+    assert replaced is ("a.jsonl: replaced by what was recorded now" in err)
+    assert session(result) == (tmp_path / "a.jsonl").read_bytes()
+    assert [tmp_path / "a.jsonl"] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("status", [4, 127, 130])
+def test_a_server_that_could_not_be_driven(run: Run, lives: Lives, status: int) -> None:
+    """Nothing is compared, and nothing replaced."""
+    lives("new", status)
+
+    assert (status, "", "") == run("verify", "--update", "a.jsonl", "--", "server")
+
+
+def test_wrong_usage(run: Run, lives: Lives) -> None:
+    assert "say either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
+    assert "no JSONPath" in said_of(run("verify", "a.jsonl", "--ignore", "$[", "--", "server"))

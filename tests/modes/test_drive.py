@@ -1,0 +1,128 @@
+"""Driving a server that is a process in memory: sessions in turn, recording, signals, statuses."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Cassette
+from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.modes import drive as mode
+from mcpmock.modes import ends
+from mcpmock.modes.drive import Driving, drive, parts_of
+from mcpmock.modes.ends import Command
+from mcpmock.modes.taking import Recording
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.player import Casting, Player, Playing
+from mcpmock.runner import Session, run
+from tests.helpers import (
+    INITIALIZE,
+    WELCOME,
+    accepts,
+    answers,
+    bodiless,
+    c,
+    call,
+    cassette,
+    in_session,
+    over_http,
+    post,
+    response,
+    s,
+)
+
+SERVER = Command(["server"])
+OPENING = (c(INITIALIZE), s(WELCOME))
+TWO = cassette(*OPENING, c(call(1, "a")), s(response(1)), ("take", None), *OPENING)
+Plays = Callable[[Cassette], list[Sequence[str]]]
+
+
+@pytest.fixture
+def plays(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Plays:
+    """Makes every process a replay of this cassette; gives the commands that are started."""
+
+    def become(recorded: Cassette) -> list[Sequence[str]]:
+        started: list[Sequence[str]] = []
+        casting = Casting(recorded, Playing())
+
+        async def start(command: Sequence[str]) -> MemoryChannel:
+            started.append(command)
+            process, client = memory_pair()
+            nursery.start_soon(run, Session(Pipeline([Player(casting)]), client, None))
+            return process
+
+        monkeypatch.setattr(ends, "start_process", start)
+        return started
+
+    return become
+
+
+async def test_every_session_in_turn(plays: Plays, tmp_path: Path) -> None:
+    """Each with a process and a take of its own; what was in the file is overwritten once."""
+    started, told = plays(TWO), list[str]()
+    output = tmp_path / "b.jsonl"
+    output.write_bytes(b'{"mcpmock":1}\n')
+    driving = Driving(SERVER, recording=Recording.to(str(output), overwrite=True))
+
+    assert 0 == await drive(TWO, driving, told.append)
+    assert ([["server"]] * 2, []) == (started, told)
+    takes = load(output).takes
+    assert ["stdio", "stdio"] == [take.transport for take in takes]
+    assert [[INITIALIZE, WELCOME, call(1, "a"), response(1)], [INITIALIZE, WELCOME]] == [
+        [event.payload for event in take.events if event.payload] for take in takes
+    ]
+
+
+async def test_driving_without_recording(plays: Plays) -> None:
+    """It says nothing where all goes well."""
+    plays(TWO)
+    told: list[str] = []
+
+    assert (0, []) == (await drive(TWO, Driving(SERVER), told.append), told)
+
+
+async def test_a_server_that_ends_too_soon(plays: Plays) -> None:
+    """It is told, and the status is 1."""
+    plays(cassette(*OPENING, ("end", {"exit": 3})))
+    told: list[str] = []
+
+    assert 1 == await drive(TWO, Driving(SERVER), told.append)
+    assert ["the server ended; 1 recorded messages were left"] == told
+
+
+async def test_told_to_stop(
+    plays: Plays, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal ends it at once, with the status of that."""
+    plays(cassette(*OPENING))
+
+    async def hang(_session: Session) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(mode, "run", hang)
+    async with trio.open_nursery() as nursery:
+
+        async def stop() -> None:
+            await trio.sleep(5)
+            signal.raise_signal(signal.SIGINT)
+
+        nursery.start_soon(stop)
+        assert 130 == await drive(TWO, Driving(SERVER), lambda _line: None)
+
+
+def test_parts_over_http() -> None:
+    """What clients did over HTTP is driven as bare messages; an exchange without any is no part."""
+    recorded = over_http(
+        in_session(1, bodiless(1, "GET", to="/favicon.ico"), accepts(1, 404)),
+        in_session(2, post(2, INITIALIZE), answers(2, WELCOME)),
+    )
+    [part] = parts_of(recorded)
+
+    assert [INITIALIZE, b""] == [line.frame.raw for line in part.lines]
+    assert part.opens
