@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
@@ -25,9 +26,13 @@ from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import Command, Reach, Server, numbers
+from .faulting import faults_for
 from .http import ALONE
 from .stopping import status_of, taking_signals
 from .taking import Recording, Say, Taking, open_taking
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 DIFFERENT = 1
 """The exit status where the server did not do what the recorded client waited for."""
@@ -40,6 +45,7 @@ class Driving:
     server: Server
     timing: Timing = attrs.field(factory=Timing)
     recording: Recording | None = None
+    faults: FaultRun | None = None
 
 
 async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
@@ -99,8 +105,11 @@ class _Drive:
     async def _play(self, part: Part, taking: Taking | None = None) -> int:
         server = self.driving.server
         driver = Driver(part, self.driving.timing, tell=self.reach.say)
-        stages: list[Stage] = [driver, *server.rules(self._numbers)]
-        stages += [] if taking is None else [taking.recorder(self._session(part))]
+        session = self._session(part)
+        recorders = [] if taking is None else [taking.recorder(session)]
+        # Next to the client, where messages are bare whatever the server's transport is.
+        faults = faults_for(recorders, self.driving.faults, session=session)
+        stages: list[Stage] = [driver, *faults, *server.rules(self._numbers), *recorders]
         client, _nobody = memory_pair()
         await run(Session(Pipeline(stages), client, await server.open(self.reach)))
         return driver.failed

@@ -56,7 +56,7 @@ class Faults(Stage):
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
     _following: Following = attrs.field(init=False)
-    _began: float = 0.0
+    _began: float | None = None
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
@@ -85,7 +85,7 @@ class Faults(Stage):
         return self._holding.until
 
     def begin(self, now: float) -> Iterable[Action]:
-        self._began = now
+        self._began = now if self._began is None else self._began
         actions: list[Action] = []
         if On.BEGIN in self.run.interest.acts_on:
             nothing = Frame(C2S)
@@ -257,6 +257,8 @@ class Faults(Stage):
     def _is_its_turn(
         self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
     ) -> bool:
+        if self._began is None:  # a client that is played may speak before we begin
+            self._began = now
         since = now - self._began
         return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
 
