@@ -6,6 +6,8 @@ is worth telling of which method is one table; whatever is not in it is told as 
 
 from __future__ import annotations
 
+from typing import Any
+
 from mcpmock.protocol.messages import (
     Frame,
     HttpRequest,
@@ -88,8 +90,23 @@ def event_summary(event: Event) -> str:
             told = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
             rest = [f"{name}={value}" for name, value in told.items() if value is not None]
             return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
+        case Event(fault=dict() as fault):
+            return brief(_receipt(fault))
         case _:
             return brief(str(event.fault))
+
+
+def _receipt(fault: dict[str, Any]) -> str:
+    """`slow weather (latency) response of tools/call 1: seconds=0.25`."""
+    told = {name: value for name, value in fault.items() if isinstance(value, str)}
+    kind = told.get("kind", "")
+    first = f"{told['name']} ({kind})" if "name" in told else kind
+    on = " of ".join(told[name] for name in ("on", "method") if name in told)
+    drawn = fault.get("drawn")
+    values = drawn.items() if isinstance(drawn, dict) else ()
+    rest = " ".join(f"{name}={value}" for name, value in values)
+    about = " ".join(word for word in (first, on, told.get("id", "")) if word)
+    return (f"{about}: {rest}" if rest else about) or str(fault)
 
 
 def _head(event: Event) -> str:

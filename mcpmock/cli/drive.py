@@ -9,6 +9,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
+from .faulting import fault_options, faults_of, told_of
 from .terminal import CASSETTE, common, say
 from .upstream import server_of, server_options
 
@@ -23,6 +24,7 @@ from .upstream import server_of, server_options
     metavar="KIND",
     help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
+@fault_options
 @server_options
 @common
 def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
@@ -45,5 +47,8 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
-    driving = mode.Driving(server, pauses, recording)
-    return trio.run(mode.drive, load(file), driving, say)
+    faults = faults_of(options)
+    driving = mode.Driving(server, pauses, recording, faults)
+    status = trio.run(mode.drive, load(file), driving, say)
+    owing = told_of(faults, options)
+    return status or owing

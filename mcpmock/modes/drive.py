@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
@@ -28,9 +29,13 @@ from mcpmock.runner import LAST_WORDS, Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import Command, Reach, Server, numbers
+from .faulting import faults_for
 from .http import ALONE
 from .stopping import status_of, taking_signals
 from .taking import Recording, Say, Taking, open_taking
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 DIFFERENT = 1
 """The exit status where the server did not do what the recorded client waited for."""
@@ -43,6 +48,7 @@ class Driving:
     server: Server
     timing: Timing = attrs.field(factory=Timing)
     recording: Recording | None = None
+    faults: FaultRun | None = None
 
 
 async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
@@ -108,8 +114,11 @@ class _Drive:
     async def _play(self, part: Part, taking: Taking | None = None) -> int:
         server = self.driving.server
         driver = Driver(part, self.driving.timing, tell=self.reach.say)
-        stages: list[Stage] = [driver, *server.rules(self._numbers)]
-        stages += [] if taking is None else [taking.recorder(self._session(part))]
+        session = self._session(part)
+        recorders = [] if taking is None else [taking.recorder(session)]
+        # Next to the client, where messages are bare whatever the server's transport is.
+        faults = faults_for(recorders, self.driving.faults, session=session)
+        stages: list[Stage] = [driver, *faults, *server.rules(self._numbers), *recorders]
         channel = await server.open(self.reach)
         await run(Session(Pipeline(stages), Nobody(self.stderr), channel))
         return driver.failed

@@ -24,8 +24,19 @@ def with_faults(
     transport: str = "stdio",
 ) -> list[Stage]:
     """The recorders of a session and, if there is a plan, its faults, whose receipts they note."""
+    return [*recorders, *faults_for(recorders, faults, session=session, transport=transport)]
+
+
+def faults_for(
+    recorders: Sequence[Stage],
+    faults: FaultRun | None,
+    *,
+    session: int = 1,
+    transport: str = "stdio",
+) -> list[Stage]:
+    """The faults alone, where the recorders stand elsewhere in the row."""
     if faults is None:
-        return list(recorders)
+        return []
 
     from mcpmock.pipeline.faults.engine import Faults
 
@@ -34,4 +45,4 @@ def with_faults(
             if isinstance(recorder, Recorder):
                 recorder.receipt(receipt.value, receipt.seen.frame, now)
 
-    return [*recorders, Faults(faults, session, transport, note)]
+    return [Faults(faults, session, transport, note)]

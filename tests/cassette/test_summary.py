@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.cassette.summary import LIMIT, brief, head_text, message_summary, text_member
+from mcpmock.cassette.model import Event
+from mcpmock.cassette.summary import (
+    LIMIT,
+    brief,
+    event_summary,
+    head_text,
+    message_summary,
+    text_member,
+)
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, HttpResponse, parse
 from tests.helpers import dump, error, notification, progress, request, response
 
@@ -105,3 +113,23 @@ def test_a_head_is_told_as_http_spells_it() -> None:
 
     assert "GET /mcp\nA: 1\na: 2" == head_text(asked)
     assert ("404 Not Found", "") == (head_text(answered), head_text(Frame(C2S, b"{}")))
+
+
+def test_a_receipt_tells_which_fault_did_what_to_what() -> None:
+    """Its name and kind, what it was for, and what it drew; anything else as it was written."""
+    receipt = {
+        "name": "slow",
+        "kind": "latency",
+        "fired": 1,
+        "on": "response",
+        "method": "tools/call",
+        "id": "7",
+        "drawn": {"seconds": 0.25},
+    }
+
+    assert "slow (latency) response of tools/call 7: seconds=0.25" == event_summary(
+        Event(n=1, fault=receipt)
+    )
+    assert "drop message" == event_summary(Event(n=1, fault={"kind": "drop", "on": "message"}))
+    assert "{'a': 1}" == event_summary(Event(n=1, fault={"a": 1}))
+    assert "x" == event_summary(Event(n=1, fault="x"))

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import trio
+from trio.testing import MockClock
+
+from mcpmock.cassette.file import load
+from mcpmock.modes.drive import Driving, drive
+from mcpmock.modes.ends import Url
 from mcpmock.modes.faulting import with_faults
+from mcpmock.modes.http import record_url, replay_listening
+from mcpmock.modes.taking import Recording
 from mcpmock.pipeline.faults.drop import Drop
 from mcpmock.pipeline.faults.engine import Faults
+from mcpmock.pipeline.faults.http_status import HttpStatus
+from mcpmock.pipeline.faults.latency import Latency
+from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.pipeline.player import Playing
 from mcpmock.pipeline.recorder import Ledger, Recorder
-from tests.helpers import c2s, call, response, s2c, script
+from tests.helpers import (
+    answers,
+    c2s,
+    call,
+    in_session,
+    over_http,
+    post,
+    request,
+    response,
+    s2c,
+    script,
+)
+from tests.modes.test_drive import SERVER, TWO, Plays, plays
+from tests.modes.test_http import URL, Web, running, web
 from tests.pipeline.test_recorder import Tape
+
+__all__ = ["plays", "web"]  # fixtures
 
 
 def test_without_a_plan_there_are_none() -> None:
@@ -49,3 +78,62 @@ def test_a_full_disk_is_a_gap() -> None:
     tape.full = False
     wire.at(1, client=c2s(b"{}"), to_server=b"{}").at(2, server=s2c(b"[]"))
     assert [(1, 0)] == tape.gaps()
+
+
+async def test_a_recorded_url(web: Web, tmp_path: Path, autojump_clock: MockClock) -> None:
+    """One call is slow, to the last bit of the clock; another is not, and both are recorded."""
+    file = tmp_path / "a.jsonl"
+    run = FaultRun.of(Plan(faults=(Latency(latency=2.5, match=Match(id=1)),)))
+
+    async def mode() -> int:
+        recording = Recording(output=file)
+        return await record_url(Url.parse(URL), recording, web.listening(), web.said.append, run)
+
+    times = []
+    async with running(web, mode) as statuses:
+        for number in (1, 2):
+            began = trio.current_time()
+            answer = await web.posts(request(number, "ping"))
+            times.append((answer.status, trio.current_time() - began))
+    [take] = load(file).takes
+
+    assert ([(200, 2.5), (200, 0.0)], [0]) == (times, statuses)
+    assert ["latency"] == [e.fault["kind"] for e in take.events if isinstance(e.fault, dict)]
+
+
+async def test_a_replay_over_http(web: Web) -> None:
+    """A refusal for one exchange; the others are as they were without a plan."""
+    recorded = over_http(
+        in_session(
+            1, *(part for n in (1, 2) for part in (post(n, call(n, "x")), answers(n, response(n))))
+        )
+    )
+    run = FaultRun.of(Plan(faults=(HttpStatus(status=429, match=Match(nth=1)),)))
+
+    async def mode() -> int:
+        return await replay_listening(
+            recorded,
+            Playing(),
+            lambda _what: None,
+            web.listening(),
+            recording=None,
+            say=web.said.append,
+            faults=run,
+        )
+
+    async with running(web, mode):
+        said = [await web.posts(call(n, "x")) for n in (1, 2)]
+
+    assert [(429, b""), (200, response(2))] == [(answer.status, answer.body) for answer in said]
+
+
+async def test_driving(plays: Plays) -> None:
+    """Faults stand next to the client that is played."""
+    run = FaultRun.of(
+        Plan(faults=(Drop(toward="server", must_fire=True, match=Match(method="x")),))
+    )
+
+    plays(TWO)
+
+    assert 0 == await drive(TWO, Driving(SERVER, faults=run), lambda _line: None)
+    assert 1 == len(run.owing())

@@ -15,7 +15,7 @@ from mcpmock.protocol.messages import (
     Request,
     Response,
 )
-from mcpmock.protocol.session import CANCELLED, Call
+from mcpmock.protocol.session import CANCELLED, PROGRESS, Call
 from mcpmock.protocol.stage import Send
 
 from . import altering
@@ -92,6 +92,8 @@ class CancelRace(Fault):
         if call is None or (call.direction, call.request.id) not in memory:
             return False
         own = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
+        if on is On.NOTIFICATION and subject.method not in (PROGRESS, CANCELLED):
+            return False  # a log line that only came on the same stream
         return on in own and call is memory[call.direction, call.request.id].call
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:

@@ -33,7 +33,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import PASS, Action, Send, Stage
 
-from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse
+from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse, uncounted
 from .following import Following
 from .holding import Holding
 from .match import Place, Subject, concerns, fits
@@ -56,10 +56,14 @@ class Faults(Stage):
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
     _following: Following = attrs.field(init=False)
-    _began: float = 0.0
+    _began: float | None = None
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _altered: set[int] = attrs.field(factory=set)
+    """The exchanges on which something has happened just now: no length given before is right."""
+    _whole: bool = False
+    """Whether the response is in one batch from its head to its end."""
     _busy: bool = False
     _asked: bool = False
     """Whether a fault has asked something in the server's name."""
@@ -81,7 +85,7 @@ class Faults(Stage):
         return self._holding.until
 
     def begin(self, now: float) -> Iterable[Action]:
-        self._began = now
+        self._began = now if self._began is None else self._began
         actions: list[Action] = []
         if On.BEGIN in self.run.interest.acts_on:
             nothing = Frame(C2S)
@@ -97,9 +101,13 @@ class Faults(Stage):
         if not self._worth_a_look(seen):
             return PASS
         actions: list[Action] = []
+        self._whole = isinstance(seen[-1].fact, ExchangeEnd)
         for unit in self._units[seen[0].direction].feed(seen):
             self._take(unit, now, actions)
         self._busy = self._is_busy()
+        if self._altered:
+            actions = [_uncounted(action, self._altered) for action in actions]
+            self._altered = set()
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:
@@ -162,10 +170,8 @@ class Faults(Stage):
         if _way(unit.frames) in self._holes:
             return
         subject = self._following.subject(unit)
-        if number is not None and first.direction is C2S and subject.call is not None:
-            units = self._units[S2C]
-            units.watched.add(number)
-            units.streams = self.run.interest.streams
+        if number is not None:
+            self._watch(number, unit, subject)
         outcome = self._fire(unit, subject, now)
         if outcome is None:
             self._pass(unit, subject, now, actions)
@@ -176,6 +182,18 @@ class Faults(Stage):
         passed = outcome is None or outcome.carried is not None
         if self._holding and passed and unit.on is not None:
             _add(actions, self._holding.passed(first.direction, unit.on))
+
+    def _watch(self, number: int, unit: Unit, subject: Subject) -> None:
+        """An exchange that may be meant: its response is to come in one unit, or, an event stream
+        whose end is not here yet, without a length that may turn out wrong.
+        """
+        units, first = self._units[S2C], unit.frames[0]
+        if first.direction is C2S:
+            if subject.call is not None:
+                units.watched.add(number)
+                units.streams = self.run.interest.streams
+        elif number in units.watched and unit.on is None and not self._whole:
+            self._altered |= {number} if isinstance(first.fact, HttpResponse) else set()
 
     def _is_for_us(self, unit: Unit) -> bool:
         """Whether this is the answer to what a fault has asked."""
@@ -212,6 +230,7 @@ class Faults(Stage):
 
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         fault, first = armed.fault, unit.frames[0]
+        about = subject.carried if fault.by_exchange else subject
         return (
             unit.on is not None
             and unit.on in fault.acts_on
@@ -219,8 +238,8 @@ class Faults(Stage):
             and self.transport in fault.transports
             and not (fault.adds and first.exchange is not None and first.direction is C2S)
             and (not fault.needs_head or isinstance(first.fact, HttpResponse))
-            and fits(armed.match, subject, self._following.place)
-            and fault.fits(subject)
+            and fits(armed.match, about, self._following.place)
+            and fault.fits(about)
         )
 
     def _memory(self, armed: Armed) -> dict[Any, Any]:
@@ -238,6 +257,8 @@ class Faults(Stage):
     def _is_its_turn(
         self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
     ) -> bool:
+        if self._began is None:  # a client that is played may speak before we begin
+            self._began = now
         since = now - self._began
         return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
 
@@ -261,6 +282,8 @@ class Faults(Stage):
         """What became of the message, and what came of it besides."""
         first, message = unit.frames[0], subject.message
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
+        if first.exchange is not None:
+            self._altered.add(first.exchange)
         sent = list(outcome.frames())
         if any(fault.swallows for fault in outcome.fired):
             self._holes.add(_way(unit.frames))
@@ -348,6 +371,13 @@ def _way(frames: Sequence[Frame]) -> Hashable:
 
 def _accepting(number: int | None) -> Iterable[Action]:
     return () if number is None else (Send(refuse(number, 202, "Accepted")),)
+
+
+def _uncounted(action: Action, exchanges: set[int]) -> Action:
+    if not isinstance(action, Send):
+        return action
+    frames = [uncounted(f) if f.exchange in exchanges else f for f in action.frames]
+    return Send(frames, action.after)
 
 
 def _add(actions: list[Action], more: Iterable[Action]) -> None:

@@ -186,7 +186,7 @@ class Seen:
 
     def heads(self) -> list[Frame]:
         """What stands before the message, without a length that may not be right any more."""
-        return [_uncounted(frame) for frame in self.unit[:-1]]
+        return [uncounted(frame) for frame in self.unit[:-1]]
 
     def message(self, direction: Direction, raw: bytes) -> Frame:
         """A message of our own, on the same way as this one if it has the same direction."""
@@ -257,7 +257,8 @@ def _as_stream(frame: Frame) -> Frame:
     return Frame(frame.direction, fact=head, exchange=frame.exchange)
 
 
-def _uncounted(frame: Frame) -> Frame:
+def uncounted(frame: Frame) -> Frame:
+    """The head of a response without the length of its body."""
     if not isinstance(frame.fact, HttpResponse) or frame.fact.header("content-length") is None:
         return frame
     headers = [
@@ -285,6 +286,8 @@ class Fault:
     """Whether all is lost that goes the same way behind it."""
     needs_head: ClassVar[bool] = False
     """Whether it is for a message that comes with the head of its response."""
+    by_exchange: ClassVar[bool] = False
+    """Whether it is for all that comes on the HTTP exchange of a call that matches."""
     holds_streams: ClassVar[bool] = False
     """Whether the head of an event stream has to wait for its first event, too."""
     goes_on: ClassVar[bool] = False

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import attrs
 
 from mcpmock.protocol.messages import (
+    S2C,
     Direction,
     ExchangeEnd,
     Frame,
@@ -57,7 +58,7 @@ class Following:
             return Subject(frame, None, frame.fact.method)
         message = frame.content
         if not isinstance(message, Request | Notification | Response):
-            return Subject(frame, None, None)
+            return Subject(frame, None, None, None, self._carrier(frame))
         subject = self._followed(frame, message)
         self._settle_in(subject)
         return subject
@@ -78,7 +79,13 @@ class Following:
         over = isinstance(message, Response) or note.method == CANCELLED
         if over and call is not None:
             self.forget(call.direction, call.request)
-        return Subject(frame, message, note.method, call)
+        return Subject(frame, message, note.method, call, self._carrier(frame))
+
+    def _carrier(self, frame: Frame) -> Call | None:
+        """The request on whose stream this came."""
+        if frame.direction is not S2C or frame.exchange is None:
+            return None
+        return self._exchanges.get(frame.exchange)
 
     def _settle_in(self, subject: Subject) -> None:
         """Which revision is spoken, and whether the handshake is over."""

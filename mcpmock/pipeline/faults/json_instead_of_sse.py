@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
-from .pieces import with_type
+from .pieces import EVENT_STREAM, with_type
 
 
 @attrs.frozen(kw_only=True)
@@ -21,18 +21,27 @@ class JsonInsteadOfSse(Fault):
 
     kind: ClassVar[str] = "json_instead_of_sse"
     usually: ClassVar[Toward] = "client"
+    needs_head: ClassVar[bool] = True
+    by_exchange: ClassVar[bool] = True
     holds_streams: ClassVar[bool] = True
+    goes_on: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("streamable-http",)
 
-    def fits(self, subject: Subject) -> bool:
-        return subject.call is not None
+    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
+        return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        heads = seen.memory.setdefault("heads", {})
-        first = seen.unit[0]
-        if isinstance(first.fact, HttpResponse):
-            heads[seen.exchange] = with_type(first, "application/json")
-        if seen.on is On.RESPONSE and (head := heads.pop(seen.exchange, None)) is not None:
-            yield Send([head, Frame(S2C, seen.frame.raw, exchange=seen.exchange)])
+        head, number = seen.unit[0], seen.exchange
+        if isinstance(head.fact, HttpResponse):
+            if head.fact.media_type != EVENT_STREAM:
+                yield seen.passed()
+                return
+            seen.memory[number] = with_type(head, "application/json")
+        if seen.on is On.CLOSE:
+            del seen.memory[number]
+            yield seen.passed()
+        elif seen.on is On.RESPONSE:
+            answer = Frame(S2C, seen.frame.raw, exchange=number)
+            yield Send([seen.memory.pop(number), answer])
         else:
             yield Lost()

@@ -87,6 +87,15 @@ class Subject:
     """None where an HTTP request has no message, and at the end of the client's input."""
     method: str | None
     call: Call | None = None
+    carrier: Call | None = None
+    """The call on whose HTTP exchange it came, whether it belongs to that or not."""
+
+    @property
+    def carried(self) -> Subject:
+        """As if it belonged to what carries it."""
+        if self.carrier is None:
+            return self
+        return attrs.evolve(self, method=self.carrier.request.method, call=self.carrier)
 
 
 def fits(match: Match, subject: Subject, place: Place) -> bool:

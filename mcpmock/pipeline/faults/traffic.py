@@ -45,7 +45,7 @@ class Units:
     """The exchanges whose response has to come in one unit."""
     streams: bool = False
     """Whether the head of an event stream waits for its first event, too."""
-    _heads: dict[int, Frame] = attrs.field(factory=dict)
+    _heads: dict[int, list[Frame]] = attrs.field(factory=dict)
 
     def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
         before: list[Frame] = []
@@ -53,35 +53,42 @@ class Units:
         for frame in frames:
             fact, number = frame.fact, frame.exchange
             if before and (before[0].exchange != number or fact is not None):
-                yield Unit(before)
+                yield from self._alone(before)
                 before = []
             if fact is None:
-                head = None if number is None else self._heads.pop(number, None)
-                heads = before if head is None else [head, *before]
+                heads = [] if number is None else self._heads.pop(number, [])
+                late = bool(heads) and number in waited
+                yield Unit([*heads, *before, frame], kind_of(frame.content), late)
                 before = []
-                late = head is not None and number in waited
-                yield Unit([*heads, frame], kind_of(frame.content), late)
             elif isinstance(fact, SseMeta) or (isinstance(fact, HttpRequest) and fact.has_body):
                 before = [frame]
             elif isinstance(fact, HttpRequest):
                 yield Unit([frame], On.EXCHANGE)
             elif isinstance(fact, HttpResponse) and self._waits(fact, number):
                 assert number is not None
-                self._heads[number] = frame
+                self._heads[number] = [frame]
             else:
                 yield from self._other(frame)
         if before:
-            yield Unit(before)
+            yield from self._alone(before)
 
     def forget(self, number: int) -> None:
         """This exchange is over."""
         self.watched.discard(number)
         self._heads.pop(number, None)
 
+    def _alone(self, frames: list[Frame]) -> Iterator[Unit]:
+        """A head or a meta without its message; behind a head that waits it waits too."""
+        held = self._heads.get(frames[0].exchange or 0)
+        if held is not None:
+            held += frames
+        else:
+            yield Unit(frames)
+
     def _other(self, frame: Frame) -> Iterator[Unit]:
-        head = None if frame.exchange is None else self._heads.pop(frame.exchange, None)
-        if head is not None:
-            yield Unit([head])
+        heads = None if frame.exchange is None else self._heads.pop(frame.exchange, None)
+        if heads is not None:
+            yield Unit(heads)
         yield Unit([frame], _end_of(frame))
 
     def _waits(self, head: HttpResponse, number: int | None) -> bool:

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import with_type
+from .pieces import EVENT_STREAM, with_type
 
 
 @attrs.frozen(kw_only=True)
@@ -27,4 +28,8 @@ class WrongContentType(Fault):
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         head, *rest = seen.unit
+        assert isinstance(head.fact, HttpResponse)
+        if head.fact.media_type == EVENT_STREAM:  # another fault has it wait; its body has events
+            yield seen.passed()
+            return
         yield Send([with_type(head, self.content_type), *rest])

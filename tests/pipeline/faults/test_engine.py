@@ -13,7 +13,7 @@ from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.receipts import FaultRun
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import Frame, HttpResponse
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send
 from tests.helpers import (
     answers,
@@ -264,3 +264,23 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
         ]
 
     assert run() == run()
+
+
+def test_a_stream_with_a_length() -> None:
+    """Some servers count a whole event stream. What adds to it takes the length away; a stream that
+    only might have been meant keeps it.
+    """
+    length = "9"
+
+    def head_of(nth: int, *, whole: bool) -> str | None:
+        match = Match(tool="x", nth=nth)
+        wire = faulty(Marks(toward="client", match=match), transport="streamable-http").pipeline
+        wire.enter(post(1, call(1, "x")), 0)
+        stream = [*opens(1, content_length=length), *says(1, response(1)), ends(1)]
+        parts = [stream] if whole else [stream[:1], stream[1:]]
+        [head, *_] = [frame for part in parts for out in wire.enter(part, 0) for frame in out]
+        assert isinstance(head.fact, HttpResponse)
+        return head.fact.header("content-length")
+
+    assert (None, None) == (head_of(1, whole=True), head_of(1, whole=False))
+    assert length == head_of(2, whole=True)

@@ -26,3 +26,19 @@ def test_one_by_one() -> None:
     assert ["1 200 application/json", "1 " + ANSWER.decode()] == wire.hears(1, says(1, ANSWER))
     assert ["1 eof"] == wire.hears(1, [ends(1)])
     assert ["2 200 text/event-stream"] == wire.hears(1, opens(2))
+
+
+def test_servers_begin_a_stream_with_an_empty_event() -> None:
+    """It has an id and no message, and is lost like the rest."""
+    stream = [*opens(1), *says(1, b"", id="0"), *says(1, ANSWER, id="1"), ends(1)]
+
+    assert ["1 200 application/json", "1 " + ANSWER.decode(), "1 eof"] == body(
+        JsonInsteadOfSse(match=Match(tool="x")), CALL, stream
+    )
+
+
+def test_what_is_json_already() -> None:
+    """It stays as it is; and a stream that ends without an answer has no head."""
+    assert ["1 200 application/json", "1 " + ANSWER.decode(), "1 eof"] == body(JsonInsteadOfSse())
+    stream = [*opens(1), *says(1, progress("t")), ends(1)]
+    assert ["1 eof"] == body(JsonInsteadOfSse(), CALL, stream)

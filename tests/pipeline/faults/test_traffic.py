@@ -76,3 +76,11 @@ def test_a_response_that_ends_early() -> None:
     units(of, head)
     of.forget(1)
     assert [(1, On.RESPONSE, False)] == units(of, *says(1, PONG))
+
+
+def test_what_comes_behind_a_head_that_waits_waits_too() -> None:
+    """An event without data is no message."""
+    of = Units(watched={1}, streams=True)
+
+    assert [] == units(of, *opens(1), says(1, PONG, id="1")[0])
+    assert [(4, On.RESPONSE, True)] == units(of, *says(1, PONG, id="2"))
