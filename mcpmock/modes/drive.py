@@ -6,7 +6,7 @@ URL another session is opened. `verify` is this, and then `cassette.diff`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import count
 
 import attrs
@@ -16,7 +16,7 @@ from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.part import Part, part_of
 from mcpmock.endpoints.channel import memory_pair
-from mcpmock.errors import CannotReach
+from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.pipeline.driver import Driver
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.timing import Timing
@@ -45,24 +45,22 @@ class Driving:
 async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
     """Plays every recorded client against the server, one after the other. Gives the exit status.
 
-    Raises CannotStart, and RecordingIncomplete at the end of what was not recorded whole.
+    Raises CassetteError, CannotStart, and RecordingIncomplete at the end of what was not recorded
+    whole.
     """
+    parts = parts_of(cassette)
+    if not parts:
+        raise CassetteError(cassette.name, "no client says anything in it")
+    driving.server.check()
     reach = Reach(say)
     with taking_signals() as signals:
-        stopped_by = 0
+        playing = _Drive(driving, reach)
         async with trio.open_nursery() as nursery:
-
-            async def obey() -> None:
-                nonlocal stopped_by
-                async for signum in signals:
-                    stopped_by = signum
-                    nursery.cancel_scope.cancel()
-
-            nursery.start_soon(obey)
-            failed = await _Drive(driving, reach).run(parts_of(cassette))
+            nursery.start_soon(playing.obey, signals)
+            failed = await playing.run(parts)
             nursery.cancel_scope.cancel()
-    if stopped_by:
-        return status_of(stopped_by)
+    if playing.stopped_by:
+        return status_of(playing.stopped_by)
     return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
 
 
@@ -79,6 +77,15 @@ class _Drive:
     reach: Reach
     _numbers: Iterator[int] = attrs.field(factory=numbers)
     _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
+    stopped_by: int = 0
+    """The signal that told us to stop."""
+    _playing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
+
+    async def obey(self, signals: AsyncIterator[int]) -> None:
+        """What was recorded until then is a whole take."""
+        async for signum in signals:
+            self.stopped_by = signum
+            self._playing.cancel()
 
     async def run(self, parts: Sequence[Part]) -> int:
         """How often the server did not do what the clients waited for. A take is what came of one
@@ -90,19 +97,29 @@ class _Drive:
         takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
         failed = 0
         for played in takes:
+            if self.stopped_by:
+                break
             taking = await open_taking(recording, self.reach.say)
-            recording = attrs.evolve(recording, overwrite=False, new=False)
+            file = taking.packed or taking.file.path  # in a folder the first one takes all
+            recording = attrs.evolve(
+                recording, output=file, folder=False, overwrite=False, new=False
+            )
             async with taking.recorded(*_described(server)):
                 failed += sum([await self._play(part, taking) for part in played])
         return failed
 
     async def _play(self, part: Part, taking: Taking | None = None) -> int:
+        if self.stopped_by:
+            return 0
         server = self.driving.server
+        for n in part.cut:
+            self.reach.say(f"event {n} is not played: it was too long to be recorded whole")
         driver = Driver(part, self.driving.timing, tell=self.reach.say)
         stages: list[Stage] = [driver, *server.rules(self._numbers)]
         stages += [] if taking is None else [taking.recorder(self._session(part))]
         client, _nobody = memory_pair()
-        await run(Session(Pipeline(stages), client, await server.open(self.reach)))
+        with trio.CancelScope() as self._playing:
+            await run(Session(Pipeline(stages), client, await server.open(self.reach)))
         return driver.failed
 
     def _session(self, part: Part) -> int:
