@@ -1,16 +1,15 @@
 """The client's part of an episode: what it did, in order, and what it had heard by then.
 
 The counterpart of `score`, which is the server's part. It is simpler, for a client acts in a row:
-each of its lines waits for what the server had sent since the line before, so recorded concurrency,
-cancels in the middle of a call and answers to the server's questions come where they were. Bare
-messages only: what HTTP adds is the transports' to make (`bare` takes it off). Pure; `pipeline.
-driver` plays it.
+each of its lines waits for what the server had sent since the line before, so recorded concurrency
+and cancels in the middle of a call come where they were; an answer to a question of the server's
+waits for the question, and for the lines before it. Bare messages only: what HTTP adds is the
+transports' to make (`bare` takes it off). Pure; `pipeline.driver` plays it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
 
 import attrs
 
@@ -27,16 +26,20 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.session import CANCELLED, PROGRESS, Note, Session
+from mcpmock.protocol.spans import Span, elements, walk
 
 from .model import Episode
+from .redact import PLACEHOLDER
 
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
 """What servers mint and clients send back: the name it has in an answer, and that in a request."""
+_SENT_BACK = frozenset(TOKENS.values())
 
 Path = tuple[str | int, ...]
-Sign = tuple[str, ...]
-"""Something that a server says of its own accord, by its kind: a request or a notification of a
-method, progress of a call. What it says in it does not count.
+Sign = tuple[str, int | None]
+"""Something that a server says and that is no answer somebody waits for, by its kind: a request or
+a notification of a method, progress of a call, an answer that is late or that nobody asked for.
+What it says in it does not count.
 """
 
 
@@ -46,7 +49,7 @@ class Learned:
     call `call`.
     """
 
-    path: tuple[str, ...]
+    path: Path
     call: int
     found: Path
 
@@ -56,8 +59,7 @@ class Line:
     """Something the client did. `frame` is a message, or the end of its input.
 
     Since the line before it the server had answered the calls `answers` (by number), and given the
-    `signs`. `calls` are the requests in it. `gap` is the time in seconds between the last of what
-    came before and itself.
+    `signs`. `calls` are the requests in it. Times are in seconds.
     """
 
     frame: Frame
@@ -66,20 +68,35 @@ class Line:
     signs: tuple[Sign, ...] = ()
     learned: tuple[Learned, ...] = ()
     gap: float = 0.0
+    """Between the last of what came before and itself."""
+    wait: float = 0.0
+    """Between the line before it and the last of what came since."""
+    about: int | None = None
+    """The question that it reports progress on."""
     n: int = 0
     """The number of its event in the take."""
 
 
 @attrs.frozen
-class Question:
-    """A request of the server's, and what the client answered; `reply` is None where it did
-    not.
+class Reply:
+    """What the client answered to a question: after so many lines, `delay` seconds after it was
+    asked and `gap` seconds after the last of what came before.
     """
+
+    frame: Frame
+    learned: tuple[Learned, ...] = ()
+    after: int = 0
+    delay: float = 0.0
+    gap: float = 0.0
+
+
+@attrs.frozen
+class Question:
+    """A request of the server's, and the answer; `reply` is None where the client gave none."""
 
     method: str
     params: bytes | None
-    reply: Frame | None = None
-    gap: float = 0.0
+    reply: Reply | None = None
 
 
 @attrs.frozen
@@ -87,16 +104,18 @@ class Part:
     """All that the client did in one episode: its lines, and its answers to the server's
     questions in the order they were asked.
 
-    `answers` are the recorded answers by call, for what is learned from the live ones; `latencies`
-    how long each took, in seconds.
+    `latencies` says how long the answer to each call took, in seconds; `hidden` has the recorded
+    results that secrets were taken out of.
     """
 
     lines: tuple[Line, ...]
     questions: tuple[Question, ...]
-    answers: dict[int, bytes]
     latencies: dict[int, float]
+    hidden: dict[int, bytes]
     opens: bool = False
     """It opens a session, with `initialize`."""
+    cut: tuple[int, ...] = ()
+    """The events of lines that cannot be played: they were too long to be recorded whole."""
 
 
 def part_of(episode: Episode) -> Part:
@@ -107,10 +126,12 @@ def part_of(episode: Episode) -> Part:
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
-        if frame.direction is C2S:
-            reader.client(bare, event.t, event.n)
-        elif frame.fact is None:
+        if frame.direction is S2C:
             reader.server(bare, event.t)
+        elif event.oversize is None:
+            reader.client(bare, event.t, event.n)
+        else:
+            reader.cut.append(event.n)
     return reader.part()
 
 
@@ -118,116 +139,152 @@ def part_of(episode: Episode) -> Part:
 class _Reader:
     session: Session = attrs.field(factory=Session)
     lines: list[Line] = attrs.field(factory=list)
-    questions: dict[int, Question] = attrs.field(factory=dict)
-    answers: dict[int, bytes] = attrs.field(factory=dict)
+    questions: list[Question] = attrs.field(factory=list)
+    hidden: dict[int, bytes] = attrs.field(factory=dict)
     latencies: dict[int, float] = attrs.field(factory=dict)
-    _calls: int = 0
-    _asked_at: dict[int, int] = attrs.field(factory=dict)
+    cut: list[int] = attrs.field(factory=list)
+    _asked_at: list[int] = attrs.field(factory=list)
+    _questioned_at: list[int] = attrs.field(factory=list)
     _new_answers: list[int] = attrs.field(factory=list)
     _new_signs: list[Sign] = attrs.field(factory=list)
-    _minted: dict[tuple[str, str], tuple[int, Path]] = attrs.field(factory=dict)
+    _minted: dict[tuple[str, str | int], tuple[int, Path]] = attrs.field(factory=dict)
     """The calls and the places of live values, by name in a request and value."""
-    _t: int = 0
+    _t: int | None = None
+    """When the last thing happened, and when the client did the last."""
+    _line_t: int = 0
     _left: bool = False
     _opens: bool = False
 
     def client(self, frame: Frame, t: int, n: int) -> None:
-        messages = parse_items(frame.raw) if frame.fact is None else []
-        replies, numbers = 0, []
-        for message in messages:
-            note = self.session.note(C2S, message, self._calls)
+        if self._left:
+            return  # nothing can come behind the end
+        self._left = frame.fact is not None
+        items = _items(frame.raw) if frame.fact is None else []
+        calls: list[int] = []
+        rest: list[bytes] = []
+        about: int | None = None
+        for message, raw in items:
+            note = self.session.note(C2S, message, len(self._asked_at))
+            if isinstance(message, Response) and note.call is not None:
+                self._reply(note.call.index, Frame(C2S, raw, frame.eol), t)
+                continue
+            rest.append(raw)
             if isinstance(message, Request):
                 self._opens = self._opens or message.method == "initialize"
-                numbers.append(self._calls)
-                self._asked_at[self._calls] = t
-                self._calls += 1
-            elif isinstance(message, Response) and note.call is not None:
-                self._reply(note, frame, t)
-                replies += 1
-        if replies and replies == len(messages):
-            return
-        self._left = self._left or isinstance(frame.fact, StreamEnd)
-        self._add(frame, tuple(numbers), t, n)
+                calls.append(len(self._asked_at))
+                self._asked_at.append(t)
+            elif note.method == PROGRESS and note.call is not None:
+                about = note.call.index
+        if rest or not items:
+            whole = len(rest) == len(items)
+            raw = frame.raw if whole else b"[%b]" % b",".join(rest)
+            self._add(Frame(C2S, raw, frame.eol, frame.fact), tuple(calls), about, t, n)
 
-    def _add(self, frame: Frame, calls: tuple[int, ...], t: int, n: int) -> None:
+    def _add(self, frame: Frame, calls: tuple[int, ...], about: int | None, t: int, n: int) -> None:
         answers, self._new_answers = tuple(self._new_answers), []
         signs, self._new_signs = tuple(self._new_signs), []
-        gap = max(t - self._t, 0) / 1_000_000
-        learned = tuple(self._learned(frame))
-        self.lines.append(Line(frame, calls, answers, signs, learned, gap, n))
-        self._t = t
+        wait = 0.0 if self._t is None else _seconds(self._line_t, self._t)
+        learned = tuple(self._learned(frame.raw))
+        gap = self._gap(t)
+        self.lines.append(Line(frame, calls, answers, signs, learned, gap, wait, about, n))
+        self._t = self._line_t = t
+
+    def _gap(self, t: int) -> float:
+        """What is first has none: in a take of many sessions it is not since that began."""
+        return 0.0 if self._t is None else _seconds(self._t, t)
 
     def server(self, frame: Frame, t: int) -> None:
+        self._line_t = t if self._t is None else self._line_t
         self._t = t
-        for message in parse_items(frame.raw):
+        for message in parse_items(frame.raw) if frame.fact is None else ():
             note = self.session.note(S2C, message, len(self.questions))
             if isinstance(message, Request):
-                self.questions[len(self.questions)] = Question(message.method, message.params)
+                self.questions.append(Question(message.method, message.params))
+                self._questioned_at.append(t)
             if isinstance(message, Response) and note.call is not None:
-                self._answer(note.call.index, message, frame.raw, t)
+                self._answer(note, message, t)
             elif (sign := sign_of(message, note)) is not None:
                 self._new_signs.append(sign)
 
-    def _answer(self, call: int, message: Response, raw: bytes, t: int) -> None:
-        if call in self.answers:
-            return
-        self.answers[call] = raw
-        self.latencies[call] = (t - self._asked_at.get(call, t)) / 1_000_000
-        self._new_answers.append(call)
-        for path, name, value in _minted(decode(message.result or b"null")):
-            self._minted[name, value] = call, path
-
-    def _reply(self, note: Note, frame: Frame, t: int) -> None:
+    def _answer(self, note: Note, message: Response, t: int) -> None:
+        """Of two the first. One that crossed a cancel need not come again."""
         assert note.call is not None
-        question = self.questions.get(note.call.index)
-        if question is not None and question.reply is None:
-            gap = max(t - self._t, 0) / 1_000_000
-            self.questions[note.call.index] = attrs.evolve(question, reply=frame, gap=gap)
-
-    def _learned(self, frame: Frame) -> Iterator[Learned]:
-        if not self._minted or frame.fact is not None:
+        call = note.call.index
+        if call in self.latencies:
             return
-        for path, value in _texts(decode(frame.raw)):
-            names = tuple(name for name in path if isinstance(name, str))
-            if len(names) == len(path) > 0 and (names[-1], value) in self._minted:
-                yield Learned(names, *self._minted[names[-1], value])
+        self.latencies[call] = _seconds(self._asked_at[call], t)
+        sign = sign_of(message, note) if note.late else None
+        if sign is None:
+            self._new_answers.append(call)
+        else:
+            self._new_signs.append(sign)
+        result = message.result or b""
+        if PLACEHOLDER in result:
+            self.hidden[call] = result
+        for path, span in spots(result, TOKENS):
+            value = decode(result[slice(*span)])
+            if type(value) in (str, int):
+                self._minted[TOKENS[str(path[-1])], value] = call, path
+
+    def _reply(self, number: int, frame: Frame, t: int) -> None:
+        question = self.questions[number]
+        if question.reply is None:
+            delay = _seconds(self._questioned_at[number], t)
+            learned = tuple(self._learned(frame.raw))
+            reply = Reply(frame, learned, len(self.lines), delay, self._gap(t))
+            self.questions[number] = attrs.evolve(question, reply=reply)
+
+    def _learned(self, raw: bytes) -> Iterator[Learned]:
+        for path, span in spots(raw, _SENT_BACK) if self._minted else ():
+            value = decode(raw[slice(*span)])
+            if type(value) in (str, int) and (path[-1], value) in self._minted:
+                yield Learned(path, *self._minted[str(path[-1]), value])
 
     def part(self) -> Part:
         if not self._left:
-            self._add(Frame(C2S, b"", b"", StreamEnd()), (), self._t, 0)
-        questions = tuple(self.questions.values())
-        return Part(tuple(self.lines), questions, self.answers, self.latencies, opens=self._opens)
+            self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, self._t or 0, 0)
+        return Part(
+            tuple(self.lines),
+            tuple(self.questions),
+            self.latencies,
+            self.hidden,
+            opens=self._opens,
+            cut=tuple(self.cut),
+        )
 
 
 def sign_of(message: Message, note: Note) -> Sign | None:
-    """What a client may have waited for in a message that is no answer."""
+    """What a client may have waited for in a message, if it is not the answer to a call."""
+    number = None if note.call is None else note.call.index
     match message:
         case Notification(method=method) if method == PROGRESS:
-            return None if note.call is None or note.late else (method, str(note.call.index))
+            return None if number is None or note.late else (method, number)
         case Notification(method=method) if method != CANCELLED:
-            return (method,)
+            return method, None
         case Request(method=method):
-            return ("request", method)
+            return f"request {method}", None
+        case Response():
+            return "answer", number
         case _:
             return None
 
 
-def _minted(value: Any) -> Iterator[tuple[Path, str, str]]:
-    for path, text in _texts(value):
-        name = TOKENS.get(str(path[-1])) if path else None
-        if name is not None:
-            yield path, name, text
+def spots(raw: bytes, names: Collection[str]) -> Iterator[tuple[Path, Span]]:
+    """Where the scalars under these names stand in a message."""
+    if not any(name.encode() in raw for name in names):
+        return  # far quicker, and nearly always so
+    for path, span in walk(raw):
+        if path and path[-1] in names:
+            yield tuple(path), span
 
 
-def _texts(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The texts in a JSON value, each with where it stands."""
-    stack: list[tuple[Path, Any]] = [(path, value)]
-    while stack:
-        path, inner = stack.pop()
-        if isinstance(inner, str):
-            yield path, inner
-        elif isinstance(inner, dict | list):
-            pairs: Iterable[tuple[str | int, Any]] = (
-                inner.items() if isinstance(inner, dict) else enumerate(inner)
-            )
-            stack += [((*path, name), one) for name, one in pairs]
+def _items(raw: bytes) -> list[tuple[Message, bytes]]:
+    """The members of a batch, each with its bytes; of anything else, itself."""
+    spans = elements(raw)
+    raws = [raw] if spans is None else [raw[slice(*span)] for span in spans]
+    return list(zip(parse_items(raw), raws, strict=True))
+
+
+def _seconds(earlier: int, later: int) -> float:
+    """Between two times of events; none where somebody turned them round."""
+    return max(later - earlier, 0) / 1_000_000

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .diff import comparing, parsed, report
 from .terminal import CASSETTE, common, say
 from .upstream import server_of, server_options
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
 
 
 @click.command()
@@ -29,32 +31,41 @@ def verify(file: Path, update: bool, **options: Any) -> int:
 
     The recorded clients are played to the server, which is COMMAND or at --url, and what comes of
     it is compared with the recording as by `mcpmock diff`. Exit status: 1 if it differs (see
-    --fail-on).
+    --fail-on). With --update only a session that went as recorded replaces FILE.
     """
     import msgspec
     import trio
 
     from mcpmock.cassette.diff import compare
-    from mcpmock.cassette.file import load
+    from mcpmock.cassette.file import load, read_bytes, rewrite
     from mcpmock.modes.drive import DIFFERENT, Driving, drive
     from mcpmock.modes.taking import Recording
 
     rules = parsed(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)
+    was = read_bytes(file) if update else None
     recorded = load(file)
-    with TemporaryDirectory(dir=file.parent if update else None, prefix=".mcpmock-") as folder:
+    with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
-        driving = Driving(server, recording=Recording.to(str(output)))
-        status = trio.run(drive, recorded, driving, say)
-        if status not in (0, DIFFERENT):
-            return status
+        driving = Driving(server, recording=Recording(output=output, redact=_redacted(recorded)))
+        driven = trio.run(drive, recorded, driving, say)
+        if driven not in (0, DIFFERENT):
+            return driven
         live = msgspec.structs.replace(load(output), name="live")
         comparison = compare(recorded, live, rules)
         form = "json" if options["json"] else options["format"]
         status = report(comparison, form, options["fail_on"], quiet=options["quiet"])
-        if update and comparison.worst is not None:
-            sys.stdout.flush()
-            os.replace(output, file)
-            say(f"{file}: replaced by what was recorded now")
-            return 0
-    return status
+        sys.stdout.flush()
+        if not update or comparison.worst is None:
+            return status
+        if driven == DIFFERENT:
+            say(f"{file}: not replaced, for the session did not go as recorded; record it anew")
+            return DIFFERENT
+        rewrite(file, read_bytes(output), was=was)
+        say(f"{file}: replaced by what was recorded now")
+    return 0
+
+
+def _redacted(recorded: Cassette) -> bool:
+    """What was kept as it is can only be compared with what is."""
+    return any(take.header.redaction != "off" for take in recorded.takes)

@@ -7,7 +7,7 @@ URL another session is opened. `verify` is this, and then `cassette.diff`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.part import Part, part_of
 from mcpmock.endpoints.descriptors import Outlet, borrow
 from mcpmock.endpoints.nobody import Nobody
-from mcpmock.errors import CannotReach
+from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.pipeline.driver import Driver
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.timing import Timing
@@ -54,29 +54,27 @@ class Driving:
 async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
     """Plays every recorded client against the server, one after the other. Gives the exit status.
 
-    Raises CannotStart, and RecordingIncomplete at the end of what was not recorded whole.
+    Raises CassetteError, CannotStart, and RecordingIncomplete at the end of what was not recorded
+    whole.
     """
+    parts = parts_of(cassette)
+    if not parts:
+        raise CassetteError(cassette.name, "no client says anything in it")
+    driving.server.check()
     reach = Reach(say)
     with taking_signals() as signals:
-        stopped_by = 0
+        stderr = Outlet(borrow(2, os.O_WRONLY))
+        playing = _Drive(driving, reach, stderr)
         async with trio.open_nursery() as nursery:
-
-            async def obey() -> None:
-                nonlocal stopped_by
-                async for signum in signals:
-                    stopped_by = signum
-                    nursery.cancel_scope.cancel()
-
-            stderr = Outlet(borrow(2, os.O_WRONLY))
             nursery.start_soon(stderr.run)
-            nursery.start_soon(obey)
-            failed = await _Drive(driving, reach, stderr).run(parts_of(cassette))
+            nursery.start_soon(playing.obey, signals)
+            failed = await playing.run(parts)
             with trio.move_on_after(LAST_WORDS), suppress(trio.BrokenResourceError):
                 await stderr.below(1)
             stderr.close()
             nursery.cancel_scope.cancel()
-    if stopped_by:
-        return status_of(stopped_by)
+    if playing.stopped_by:
+        return status_of(playing.stopped_by)
     return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
 
 
@@ -94,6 +92,15 @@ class _Drive:
     stderr: Outlet
     _numbers: Iterator[int] = attrs.field(factory=numbers)
     _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
+    stopped_by: int = 0
+    """The signal that told us to stop."""
+    _playing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
+
+    async def obey(self, signals: AsyncIterator[int]) -> None:
+        """What was recorded until then is a whole take."""
+        async for signum in signals:
+            self.stopped_by = signum
+            self._playing.cancel()
 
     async def run(self, parts: Sequence[Part]) -> int:
         """How often the server did not do what the clients waited for. A take is what came of one
@@ -105,22 +112,32 @@ class _Drive:
         takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
         failed = 0
         for played in takes:
+            if self.stopped_by:
+                break
             taking = await open_taking(recording, self.reach.say)
-            recording = attrs.evolve(recording, overwrite=False, new=False)
+            file = taking.packed or taking.file.path  # in a folder the first one takes all
+            recording = attrs.evolve(
+                recording, output=file, folder=False, overwrite=False, new=False
+            )
             async with taking.recorded(*_described(server)):
                 failed += sum([await self._play(part, taking) for part in played])
         return failed
 
     async def _play(self, part: Part, taking: Taking | None = None) -> int:
+        if self.stopped_by:
+            return 0
         server = self.driving.server
+        for n in part.cut:
+            self.reach.say(f"event {n} is not played: it was too long to be recorded whole")
         driver = Driver(part, self.driving.timing, tell=self.reach.say)
         session = self._session(part)
         recorders = [] if taking is None else [taking.recorder(session)]
         # Next to the client, where messages are bare whatever the server's transport is.
         faults = faults_for(recorders, self.driving.faults, session=session)
         stages: list[Stage] = [driver, *faults, *server.rules(self._numbers), *recorders]
-        channel = await server.open(self.reach)
-        await run(Session(Pipeline(stages), Nobody(self.stderr), channel))
+        with trio.CancelScope() as self._playing:
+            channel = await server.open(self.reach)
+            await run(Session(Pipeline(stages), Nobody(self.stderr), channel))
         return driver.failed
 
     def _session(self, part: Part) -> int:

@@ -2,57 +2,63 @@
 
 It stands at the client's end of the row and only sends towards the server; what comes back ends
 here, but for standard error. Each recorded line goes out once the server has done what it had done
-before that line in the recording: answers are waited for as long as they may reasonably take,
-anything else for a moment only, for a server that no longer says it must not stop the drive.
-`cassette.part` knows the lines, the transports' rules make exchanges of them, `modes` compares what
-came.
+before that line in the recording, or `waits` has run out of patience. `cassette.part` knows the
+lines, the transports' rules make exchanges of them, `modes` compares what came.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import Any
 
 import attrs
 
-from mcpmock.cassette.part import Line, Part, Question, Sign, sign_of
+from mcpmock.cassette.part import TOKENS, Learned, Line, Part, Path, Reply, sign_of, spots
 from mcpmock.cassette.redact import PLACEHOLDER
-from mcpmock.cassette.variables import Bindings, same, unify
+from mcpmock.cassette.variables import Bindings, unify
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
+    Fragment,
     Frame,
     Message,
+    Notification,
     ProcessExit,
     Request,
     Response,
     Stderr,
     StreamEnd,
     decode,
-    encode,
+    member,
     parse_items,
 )
-from mcpmock.protocol.session import Session
+from mcpmock.protocol.session import CANCELLED, TOKEN_PATH, Session
 from mcpmock.protocol.spans import locate, splice
 from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 
 from .answers import empty_result, method_not_found
+from .questions import Questions
 from .rendering import fill
 from .timing import Timing
+from .waits import Patience, Waits
+from .whole import Assembler
 
 Tell = Callable[[str], None]
+_MOST_REPLIES = 1000
+"""How many replies are held back for their time; further ones go at once."""
+_MOST_TOLD = 20
+"""How many methods that were never recorded are named."""
 
 
 @attrs.frozen
-class Patience:
-    """How long the driver waits, in seconds: for an answer at least `answer` and `times` what it
-    took in the recording; for anything else `sign`, from the last that was heard.
-    """
+class _Held:
+    """A reply on its way: it goes at `due`, behind so many lines, but at the latest at `latest`."""
 
-    answer: float = 10.0
-    times: float = 5.0
-    sign: float = 0.5
+    frame: Frame
+    due: float
+    after: int
+    latest: float
 
 
 @attrs.define
@@ -67,45 +73,57 @@ class Driver(Stage):
     """How often the server did not do what the client waited for, or was gone."""
     _next: int = 0
     _session: Session = attrs.field(factory=Session)
-    _calls: int = 0
-    _open: dict[int, float] = attrs.field(factory=dict)
-    """The calls without an answer, and since when."""
-    _answers: dict[int, Any] = attrs.field(factory=dict)
-    """The results of the calls from which something is learned."""
+    _asked_in: list[int] = attrs.field(factory=list)
+    """The events of the calls that were made."""
+    _learning: dict[int, set[Path]] = attrs.field(factory=dict)
+    _learned: dict[tuple[int, Path], bytes] = attrs.field(factory=dict)
+    """What servers mint, as they spelled it, by the calls and the places it came from."""
+    _tokens: dict[int, bytes] = attrs.field(factory=dict)
+    """The live progress tokens, by the recorded questions that gave them."""
     _bindings: Bindings = attrs.field(factory=dict)
-    _heard: Counter[Sign] = attrs.field(factory=Counter)
-    _wanted: Counter[Sign] = attrs.field(factory=Counter)
-    """What had been heard of each kind by the line that is next."""
-    _unasked: list[Question] = attrs.field(init=False)
-    _replies: list[tuple[float, Frame]] = attrs.field(factory=list)
-    _last: float = 0.0
-    """When the server, or the driver, last said something."""
+    _replies: list[_Held] = attrs.field(factory=list)
+    _unrecorded: set[str] = attrs.field(factory=set)
+    _long: Assembler = attrs.field(factory=Assembler)
+    _silences: int = 0
+    _alarm: float | None = None
+    """When we are to be woken: one time is enough."""
     _over: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self._unasked = list(self.part.questions)
-        self._learning = {learned.call for line in self.part.lines for learned in line.learned}
-        self._want()
+        replies = [one.reply for one in self.part.questions if one.reply is not None]
+        spoken: list[Line | Reply] = [*self.part.lines, *replies]
+        for one in spoken:
+            for learned in one.learned:
+                self._learning.setdefault(learned.call, set()).add(learned.found)
+        self._questions = Questions(self.part.questions)
+        self._waits = Waits(self.part, self.patience)
 
     def begin(self, now: float) -> Iterable[Action]:
         """Nothing is said yet: the stages behind have not begun."""
-        self._last = now
+        self._waits.spoken(now)
+        self._turn(now)
+        self._alarm = now
         return (Wake(now),)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is C2S:
             self._over = True  # we were told to stop
             return (Send(seen),)
-        self._last = now
+        self._waits.spoken(now)
         for frame in seen:
             if isinstance(frame.fact, ProcessExit):
-                return self._lost()
-            for message in parse_items(frame.raw) if frame.fact is None else ():
-                self._hear(message, now)
+                self._lose()
+                self._over = True
+                return (Hangup("the server ended"),)
+            if isinstance(frame.fact, StreamEnd):
+                self._lose()
+            self._hear_frame(frame, now)
         logged = [frame for frame in seen if isinstance(frame.fact, Stderr)]
         return (Send(logged), *self._go_on(now))
 
     def wake(self, now: float) -> Iterable[Action]:
+        if self._alarm is not None and now >= self._alarm:
+            self._alarm = None
         return self._go_on(now)
 
     @property
@@ -113,25 +131,39 @@ class Driver(Stage):
         """How many of the client's lines were not sent, but for the end of its input."""
         return sum(line.frame.fact is None for line in self.part.lines[self._next :])
 
+    # What the server says.
+
+    def _hear_frame(self, frame: Frame, now: float) -> None:
+        raw: bytes | None = frame.raw if frame.fact is None else None
+        if isinstance(frame.fact, Fragment):
+            whole = self._long.add(frame)
+            raw = None if whole is None or whole.digest is not None else whole.frame.raw
+        if raw is not None:
+            self._silences = 0
+            for message in parse_items(raw):
+                self._hear(message, now)
+
     def _hear(self, message: Message, now: float) -> None:
         note = self._session.note(S2C, message, 0)
         if isinstance(message, Request):
             self._reply(message, now)
         if isinstance(message, Response) and note.call is not None:
             self._learn(note.call.index, message)
-        elif (sign := sign_of(message, note)) is not None:
-            self._heard[sign] += 1
+            self._waits.answered(note.call.index, now)
+        sign = sign_of(message, note)
+        if sign is not None:
+            self._waits.hear(sign, now)
 
     def _learn(self, call: int, response: Response) -> None:
-        if self._open.pop(call, None) is None:
-            return
-        recorded = self.part.answers.get(call, b"")
-        if call in self._learning:
-            self._answers[call] = decode(response.result or b"null")
-        if PLACEHOLDER in recorded:
-            old = decode(recorded)
-            live = decode(response.result or b"null")
-            self._bind(old.get("result") if isinstance(old, dict) else None, live)
+        result = response.result or b""
+        wanted = self._learning.pop(call, set())
+        for path, span in spots(result, TOKENS) if wanted else ():
+            live = result[slice(*span)]
+            if path in wanted and live != b"null":
+                self._learned[call, path] = live
+        recorded = self.part.hidden.get(call)
+        if recorded is not None:
+            self._bind(decode(recorded), decode(result))
 
     def _bind(self, recorded: Any, live: Any) -> None:
         """What stood for secrets in the recorded answer has the live values from now on; whatever
@@ -149,145 +181,168 @@ class Driver(Stage):
 
     def _reply(self, request: Request, now: float) -> None:
         """To a question of the server's, what the recorded client said to the like of it."""
-        question = self._question(request)
-        if question is None:
-            empty = empty_result if request.method == "ping" else None
-            unknown = method_not_found(request.id, request.method)
-            answer = unknown if empty is None else empty(request.id)
-            self._replies.append((now, Frame(C2S, answer.raw)))
-            if empty is None:
-                self._tell(f"the server asked for {request.method}, which was never recorded")
-        elif question.reply is not None:
-            raw = question.reply.raw
-            span = locate(raw, ("id",))
-            raw = raw if span is None else splice(raw, [(span, request.id)])
-            due = now + self.timing.pause(question.gap)
-            self._replies.append((due, Frame(C2S, fill(raw, self._bindings), question.reply.eol)))
+        number = self._questions.find(request)
+        if number is None:
+            self._refuse(request, now)
+            return
+        token = member(request.params, *TOKEN_PATH)
+        if token is not None:
+            self._tokens[number] = token
+        reply = self.part.questions[number].reply
+        if reply is None:
+            return
+        frame = self._live(reply.frame, reply.learned)
+        span = locate(frame.raw, ("id",))
+        raw = frame.raw if span is None else splice(frame.raw, [(span, request.id)])
+        frame = Frame(C2S, raw, frame.eol)
+        latest = now + max(self.patience.sign, self.patience.times * reply.delay)
+        due = now + self.timing.pause(reply.gap)
+        full = len(self._replies) >= _MOST_REPLIES
+        after = 0 if full else reply.after
+        self._replies.append(_Held(frame, now if full else due, after, max(due, latest)))
 
-    def _question(self, request: Request) -> Question | None:
-        """The recorded question that this one is: the next of those that ask the same, else of the
-        same method; when there are no more, the last of these once more.
-        """
-        params = decode(request.params or b"null")
-        alike = [one for one in self._unasked if one.method == request.method]
-        equal = [one for one in alike if same(decode(one.params or b"null"), params)]
-        if alike:
-            found = (equal or alike)[0]
-            self._unasked.remove(found)
-            return found
-        again = [one for one in self.part.questions if one.method == request.method]
-        return again[-1] if again else None
+    def _refuse(self, request: Request, now: float) -> None:
+        """What was never recorded; a ping is answered by any client."""
+        if request.method == "ping":
+            answer = empty_result(request.id)
+        else:
+            answer = method_not_found(request.id, request.method)
+            self.failed += 1
+            if request.method not in self._unrecorded and len(self._unrecorded) < _MOST_TOLD:
+                self._unrecorded.add(request.method)
+                self.tell(f"the server asked for {request.method}, which was never recorded")
+        self._replies.append(_Held(Frame(C2S, answer.raw), now, 0, now))
+
+    # What the client says.
 
     def _go_on(self, now: float) -> Iterable[Action]:
         """Sends what can be sent, and says when to come again."""
-        if self._over:
-            return
-        due = [frame for at, frame in self._replies if at <= now]
-        self._replies = [(at, frame) for at, frame in self._replies if at > now]
-        out = [*due, *self._lines(now)]
-        for frame in out:
-            self._note(frame)
-        if out:
-            self._last = now
-            yield Send(out)
-        times = [at for at, _ in self._replies]
-        if self._next < len(self.part.lines):
-            times.append(self._until(self.part.lines[self._next]))
-        if times:
-            yield Wake(max(min(times), now))
-
-    def _lines(self, now: float) -> list[Frame]:
         out: list[Frame] = []
-        while self._next < len(self.part.lines):
-            line = self.part.lines[self._next]
-            if not self._may_go(line, now):
+        while not self._over:
+            frame = self._next_reply(now) or self._next_line(now)
+            if frame is None:
                 break
-            self._next += 1
-            self._want()
-            out.append(self._frame(line))
-            for call in line.calls:
-                self._open[call] = now
-            if isinstance(line.frame.fact, StreamEnd):
-                self._over = True
-        return out
+            out.append(frame)
+        actions: list[Action] = [Send(out)] if out else []
+        at = None if self._over else self._due(now)
+        if at is not None and (self._alarm is None or at < self._alarm):
+            self._alarm = at
+            actions.append(Wake(at))
+        return actions
 
-    def _want(self) -> None:
-        """What the next line waits for is added to what has been waited for."""
+    def _due(self, now: float) -> float | None:
+        """When something goes out at the latest, as things are."""
+        times = [held.due if held.after <= self._next else held.latest for held in self._replies]
         if self._next < len(self.part.lines):
-            self._wanted.update(self.part.lines[self._next].signs)
+            times.append(self._line_due())
+        return max(min(times), now) if times else None
 
-    def _may_go(self, line: Line, now: float) -> bool:
-        if self._is_ready(line):
-            return now >= self._last + self.timing.pause(line.gap)
-        if now < self._until(line):
-            return False
-        self._give_up(line)
-        return True
+    def _line_due(self) -> float:
+        ready = self._waits.ready_at
+        if ready is None:
+            return self._waits.until()
+        return ready + self.timing.pause(self.part.lines[self._next].gap)
 
-    def _is_ready(self, line: Line) -> bool:
-        missing = self._wanted - self._heard
-        return not missing and not self._open.keys() & set(line.answers)
+    def _next_reply(self, now: float) -> Frame | None:
+        for place, held in enumerate(self._replies):
+            if held.due <= now and (held.after <= self._next or held.latest <= now):
+                del self._replies[place]
+                self._say(held.frame, now)
+                return held.frame
+        return None
 
-    def _until(self, line: Line) -> float:
-        """When this line goes at the latest."""
-        if self._is_ready(line):
-            return self._last + self.timing.pause(line.gap)
-        awaited = self._open.keys() & set(line.answers)
-        if awaited:
-            return max(self._open[call] + self._longest(call) for call in awaited)
-        return self._last + self.patience.sign
+    def _next_line(self, now: float) -> Frame | None:
+        if self._next == len(self.part.lines) or now < self._line_due():
+            return None
+        if self._waits.ready_at is None:
+            self._give_up()
+        line = self.part.lines[self._next]
+        frame = self._live(line.frame, line.learned, line.about)
+        self._next += 1
+        self._asked_in += [line.n] * len(line.calls)
+        self._over = isinstance(frame.fact, StreamEnd)
+        self._say(frame, now, line.calls)
+        self._turn(now)
+        return frame
 
-    def _longest(self, call: int) -> float:
-        recorded = self.part.latencies.get(call, 0.0)
-        return max(self.patience.answer, self.patience.times * recorded)
+    def _turn(self, now: float) -> None:
+        if self._next < len(self.part.lines):
+            self._waits.turn(self.part.lines[self._next], now)
 
-    def _give_up(self, line: Line) -> None:
-        """It is not waited for again."""
-        for call in self._open.keys() & set(line.answers):
-            del self._open[call]
-            self._tell(f"no answer to request {call + 1} (event {line.n} waits for it)")
-        missing = self._wanted - self._heard
-        if missing:
-            self.tell("not said by the server: " + ", ".join(" ".join(sign) for sign in missing))
-            self._heard |= self._wanted
+    def _say(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
+        """Takes note of what goes out; `calls` are the requests in it."""
+        self._waits.spoken(now, calls)
+        numbers = iter(calls)
+        for message in parse_items(frame.raw) if frame.fact is None else ():
+            number = next(numbers, 0) if isinstance(message, Request) else 0
+            note = self._session.note(C2S, message, number)
+            cancels = isinstance(message, Notification) and message.method == CANCELLED
+            if cancels and note.call is not None and note.call.direction is C2S:
+                self._waits.cancelled(note.call.index)
 
-    def _frame(self, line: Line) -> Frame:
-        """The line with live values in place of the recorded ones."""
-        frame = line.frame
-        replacements = []
-        for learned in line.learned:
-            span = locate(frame.raw, learned.path)
-            live = self._answers.get(learned.call)
-            for name in learned.found:
-                live = _inside(live, name)
-            if span is not None and live is not None:
-                replacements.append((span, encode(live)))
-        raw = splice(frame.raw, replacements)
+    def _live(self, frame: Frame, learned: Iterable[Learned], about: int | None = None) -> Frame:
+        """A recorded frame with live values in place of the recorded ones."""
+        found = {one.path: self._learned.get((one.call, one.found)) for one in learned}
+        raw = frame.raw
+        if found:
+            places = ((span, found.get(path)) for path, span in spots(raw, TOKENS.values()))
+            raw = splice(raw, [(span, live) for span, live in places if live is not None])
+        token = None if about is None else self._tokens.get(about)
+        span = None if token is None else locate(raw, ("params", "progressToken"))
+        if token is not None and span is not None:
+            raw = splice(raw, [(span, token)])
         if PLACEHOLDER in raw:
             raw = fill(raw, self._bindings)
         return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
 
-    def _note(self, frame: Frame) -> None:
-        for message in parse_items(frame.raw) if frame.fact is None else ():
-            self._session.note(C2S, message, self._calls)
-            if isinstance(message, Request):
-                self._calls += 1
+    # What does not come.
 
-    def _lost(self) -> Iterable[Action]:
-        """The server is gone. What was left to say cannot be said."""
-        if not self._over and self.left:
-            self._tell(f"the server ended; {self.left} recorded messages were left")
-        self._over = True
-        yield Hangup("the server ended")
+    def _give_up(self) -> None:
+        """What the next line waits for is not waited for again."""
+        waits = self._waits
+        if waits.awaited:
+            self._fail(f"no answer to {self._events(waits.awaited)}", len(waits.awaited))
+            self._silences += 1
+        if waits.missing:
+            signs = [self._words(*sign) for sign in waits.missing]
+            self.tell("not said by the server: " + _listed(signs))
+        waits.give_up()
+        if self._silences >= self.patience.silences and self.left:
+            self._fail(f"the server says nothing any more; {self._rest()}")
+            self._leave()
 
-    def _tell(self, line: str) -> None:
-        self.failed += 1
+    def _lose(self) -> None:
+        """The server is gone. What was left to say cannot be said; what may be is the end."""
+        if self._over or self._next == len(self.part.lines):
+            return
+        if self.left:
+            self._fail(f"the server ended; {self._rest()}")
+        elif self._waits.awaited:
+            self._fail(f"the server ended without an answer to {self._events(self._waits.awaited)}")
+        self._leave()
+
+    def _leave(self) -> None:
+        """Nothing is left but the end of the input, and that waits for nothing."""
+        self._replies.clear()
+        self._next = len(self.part.lines) - 1
+        self._waits.give_up()
+        self._waits.ready_at = -inf
+
+    def _rest(self) -> str:
+        return f"recorded messages left to send: {self.left}"
+
+    def _events(self, calls: Iterable[int]) -> str:
+        events = sorted({self._asked_in[call] for call in calls})
+        return "the request in " + _listed([f"event {n}" for n in events])
+
+    def _words(self, kind: str, call: int | None) -> str:
+        return kind if call is None else f"{kind} for event {self._asked_in[call]}"
+
+    def _fail(self, line: str, times: int = 1) -> None:
+        self.failed += times
         self.tell(line)
 
 
-def _inside(value: Any, name: str | int) -> Any:
-    if isinstance(value, dict) and isinstance(name, str):
-        return value.get(name)
-    if isinstance(value, list) and isinstance(name, int) and name < len(value):
-        return value[name]
-    return None
+def _listed(words: Sequence[str], most: int = 5) -> str:
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpmock.modes import drive as mode
-from mcpmock.modes.drive import Driving
+from mcpmock.modes.drive import DIFFERENT, Driving
 from tests.cli.conftest import Run
 from tests.cli.test_listening import said_of
 from tests.helpers import INITIALIZE, WELCOME, call, cassette_bytes, response
@@ -79,6 +80,69 @@ def test_a_server_that_could_not_be_driven(run: Run, lives: Lives, status: int) 
     lives("new", status)
 
     assert (status, "", "") == run("verify", "--update", "a.jsonl", "--", "server")
+
+
+def test_a_session_that_went_wrong_replaces_nothing(run: Run, lives: Lives, tmp_path: Path) -> None:
+    """A server that crashed must not cost the recording."""
+    lives("new", DIFFERENT)
+    status, _, err = run("verify", "--update", "a.jsonl", "--fail-on", "never", "--", "server")
+
+    assert (1, 1) == (status, err.count("\n"))
+    assert "a.jsonl: not replaced" in err
+    assert session("old") == (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_updating_what_is_packed(run: Run, lives: Lives, tmp_path: Path) -> None:
+    """It stays packed; and a link stays one."""
+    lives("new")
+    packed, link = tmp_path / "b.jsonl.gz", tmp_path / "c.jsonl.gz"
+    packed.write_bytes(gzip.compress(session("old")))
+    link.symlink_to(packed)
+
+    assert 0 == run("verify", "--update", "c.jsonl.gz", "--", "server")[0]
+    assert session("new") == gzip.decompress(packed.read_bytes())
+    assert link.is_symlink()
+
+
+def test_updating_what_was_recorded_to_meanwhile(
+    run: Run, lives: Lives, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is lost."""
+    lives("new")
+    live = mode.drive
+
+    async def drive(*arguments: Any) -> int:
+        (tmp_path / "a.jsonl").write_bytes(session("other"))
+        return await live(*arguments)
+
+    monkeypatch.setattr(mode, "drive", drive)
+    status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
+
+    assert 3 == status
+    assert "was recorded to meanwhile" in err
+    assert session("other") == (tmp_path / "a.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(("redaction", "redact"), [(b'"off"', False), (b'{"rules":1}', True)])
+def test_secrets_are_kept_where_they_were(
+    run: Run, lives: Lives, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    redaction: bytes, redact: bool,
+) -> None:  # fmt: skip
+    """Else everything secret would differ."""
+    lives("old")
+    live, given = mode.drive, list[bool]()
+
+    async def drive(cassette: Any, driving: Driving, say: Any) -> int:
+        assert driving.recording is not None
+        given.append(driving.recording.redact)
+        return await live(cassette, driving, say)
+
+    monkeypatch.setattr(mode, "drive", drive)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(session("old").replace(b'"tool"', b'"redaction":%b,"tool"' % redaction, 1))
+
+    assert 0 == run("verify", "a.jsonl", "--", "server")[0]
+    assert [redact] == given
 
 
 def test_wrong_usage(run: Run, lives: Lives) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, Oversize
 from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.errors import CannotStart, CassetteError
 from mcpmock.modes import drive as mode
 from mcpmock.modes import ends
 from mcpmock.modes.drive import Driving, drive, parts_of
@@ -37,10 +39,14 @@ from tests.helpers import (
     s,
 )
 
-SERVER = Command(["server"])
+SERVER = Command([sys.executable])
 OPENING = (c(INITIALIZE), s(WELCOME))
 TWO = cassette(*OPENING, c(call(1, "a")), s(response(1)), ("take", None), *OPENING)
 Plays = Callable[[Cassette], list[Sequence[str]]]
+
+
+def files(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 @pytest.fixture
@@ -71,7 +77,7 @@ async def test_every_session_in_turn(plays: Plays, tmp_path: Path) -> None:
     driving = Driving(SERVER, recording=Recording.to(str(output), overwrite=True))
 
     assert 0 == await drive(TWO, driving, told.append)
-    assert ([["server"]] * 2, []) == (started, told)
+    assert ([SERVER.command] * 2, []) == (started, told)
     takes = load(output).takes
     assert ["stdio", "stdio"] == [take.transport for take in takes]
     assert [[INITIALIZE, WELCOME, call(1, "a"), response(1)], [INITIALIZE, WELCOME]] == [
@@ -93,14 +99,18 @@ async def test_a_server_that_ends_too_soon(plays: Plays) -> None:
     told: list[str] = []
 
     assert 1 == await drive(TWO, Driving(SERVER), told.append)
-    assert ["the server ended; 1 recorded messages were left"] == told
+    assert ["the server ended; recorded messages left to send: 1"] == told
 
 
 async def test_told_to_stop(
-    plays: Plays, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    plays: Plays, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A signal ends it at once, with the status of that."""
-    plays(cassette(*OPENING))
+    """A signal ends it at once, with the status of that; no other session is begun, and what was
+    recorded is whole.
+    """
+    started = plays(cassette(*OPENING))
+    output = tmp_path / "b.jsonl"
+    driving = Driving(SERVER, recording=Recording.to(str(output)))
 
     async def hang(_session: Session) -> None:
         await trio.sleep_forever()
@@ -113,7 +123,41 @@ async def test_told_to_stop(
             signal.raise_signal(signal.SIGINT)
 
         nursery.start_soon(stop)
-        assert 130 == await drive(TWO, Driving(SERVER), lambda _line: None)
+        assert 130 == await drive(TWO, driving, lambda _line: None)
+    assert 1 == len(started)
+    assert [True] == [take.sealed for take in load(output).takes]
+
+
+async def test_a_folder(plays: Plays, tmp_path: Path) -> None:
+    """All sessions of one drive are in one file of it."""
+    plays(TWO)
+    driving = Driving(SERVER, recording=Recording.to(f"{tmp_path}/"))
+
+    assert 0 == await drive(TWO, driving, lambda _line: None)
+    [file] = files(tmp_path)
+    assert 2 == len(load(file).takes)
+
+
+async def test_nothing_to_play(tmp_path: Path) -> None:
+    """Nothing is started, and no file is left."""
+    recording = Recording.to(str(tmp_path / "b.jsonl"))
+
+    with pytest.raises(CassetteError, match="no client says anything in it"):
+        await drive(cassette(s(WELCOME)), Driving(SERVER, recording=recording), print)
+    with pytest.raises(CannotStart):
+        await drive(TWO, Driving(Command(["/no/such"]), recording=recording), print)
+    assert [] == files(tmp_path)
+
+
+async def test_a_line_that_was_not_recorded_whole(plays: Plays) -> None:
+    """It is told that it is not played."""
+    plays(TWO)
+    recorded = cassette(*OPENING, c(b'{"jsonrpc":'))
+    recorded.takes[0].events[2].oversize = Oversize(1 << 30, "")
+    told: list[str] = []
+
+    assert 0 == await drive(recorded, Driving(SERVER), told.append)
+    assert ["event 3 is not played: it was too long to be recorded whole"] == told
 
 
 def test_parts_over_http() -> None:
