@@ -24,6 +24,7 @@ from mcpmock.transports.resumption import Resumption
 from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_rules
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
+from .watching import Watch, watching
 
 BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.002}
 """The least time between the last progress of a call and its answer, in seconds. Where both come on
@@ -33,7 +34,14 @@ ALONE = 1
 """The conversation of all exchanges that belong to no session."""
 
 
-async def record_url(server: Url, recording: Recording, listening: Listening, say: Say) -> int:
+async def record_url(
+    server: Url,
+    recording: Recording,
+    listening: Listening,
+    say: Say,
+    *,
+    watch: Watch | None = None,
+) -> int:
     """Records the server at a URL for clients over HTTP, as a reverse proxy, until we are told to
     stop. Exchanges pass as they are. Raises as `stdio.record` does.
     """
@@ -46,7 +54,8 @@ async def record_url(server: Url, recording: Recording, listening: Listening, sa
             async def converse(client: HttpServerChannel) -> None:
                 channel = await server.open(reach, front.listener)
                 with taking.conversation(client.conversation) as recorder:
-                    await run(Session(Pipeline([recorder]), client, channel))
+                    stages = [*watching(watch, client.conversation), recorder]
+                    await run(Session(Pipeline(stages), client, channel))
 
             async with taking.recorded(kind.value, server.upstream.url):
                 return await serve(front, converse, signals, say)
@@ -60,6 +69,7 @@ async def replay_listening(
     *,
     recording: Recording | None,
     say: Say,
+    watch: Watch | None = None,
 ) -> int:
     """Plays the server of a cassette to clients over HTTP until we are told to stop.
 
@@ -87,7 +97,8 @@ async def replay_listening(
                 )
                 player = Player(casting, report, stateless=stateless, mint=mint)
                 with _recorders(taking, client) as recorders:
-                    stages: list[Stage] = [*recorders, *rules, player]
+                    watchers = watching(watch, client.conversation, player)
+                    stages: list[Stage] = [*watchers, *recorders, *rules, player]
                     await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
