@@ -32,8 +32,7 @@ ASK = request(2, "tools/call", {"name": "get_weather", "arguments": {"city": "Os
 TOLD = response(2, {"content": [{"type": "text", "text": "rain"}]})
 
 
-@pytest.fixture
-def weather(tmp_path: Path) -> Path:
+def write_weather(file: Path) -> Path:
     """One session: the handshake, the tools, and one call of a tool, which logs first."""
     log = notification("notifications/message", {"level": "info", "data": "looking"})
     listing = (c2s(TOOLS), s2c(LISTED))
@@ -47,6 +46,12 @@ def weather(tmp_path: Path) -> Path:
         s2c(TOLD),
     )
     lines = [event_line(n, n * 1_000_000, frame) for n, frame in enumerate(frames, 1)]
-    file = tmp_path / "weather.jsonl"
+    file.parent.mkdir(exist_ok=True)
     file.write_bytes(HEADER + b"".join(lines))
     return file
+
+
+@pytest.fixture
+def weather(tmp_path: Path) -> Path:
+    """`write_weather`, in a folder of its own."""
+    return write_weather(tmp_path / "weather.jsonl")

@@ -37,7 +37,7 @@ async def test_a_visit() -> None:
 async def test_a_visitor_that_is_killed() -> None:
     """It has left, and can be dismissed all the same."""
     left = trio.Event()
-    with open_door() as door, subprocess.Popen(door.command, stdin=subprocess.PIPE) as process:
+    with open_door() as door, subprocess.Popen(door.command, stdin=subprocess.PIPE) as process:  # noqa: ASYNC220
         async with trio.open_nursery() as nursery:
 
             async def receive(visit: Visit) -> None:
