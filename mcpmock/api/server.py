@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpmock.cassette.file import load
+from mcpmock.cassette.match import Miss
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
@@ -21,7 +22,7 @@ from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.timing import Timing
 
-from .log import Log
+from .log import Call, Log
 from .thread import Thread
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Reachable:
         """What the Client of the official SDK and of FastMCP take as a transport: a new session."""
         raise NotImplementedError
 
-    def requests(self, method: str | None = None, *, tool: str | None = None) -> Any:
+    def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
         """What clients sent, in order: see `log.Log.requests`."""
         return self.log.requests(method, tool=tool)
 
@@ -124,7 +125,7 @@ class ReplayServer(Reachable):
         self._open: Callable[[], MessageChannel] | None = None
 
     @property
-    def misses(self) -> Any:
+    def misses(self) -> list[Miss]:
         """The requests that nothing recorded fitted, with the nearest recorded ones."""
         return self.log.misses
 

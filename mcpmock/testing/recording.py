@@ -16,6 +16,7 @@ import trio
 
 from mcpmock.api.recording import say, server_of
 from mcpmock.api.server import Reachable
+from mcpmock.cassette.match import Miss
 from mcpmock.modes.embedded import Place, record_command_embedded, record_url_embedded
 from mcpmock.modes.ends import Command, Url
 from mcpmock.modes.taking import Recording
@@ -37,7 +38,7 @@ class RecordingServer(Reachable):
         super().__init__(self._main)
 
     @property
-    def misses(self) -> list[Any]:
+    def misses(self) -> list[Miss]:
         """None: a real server answers."""
         return self.log.misses
 
