@@ -13,7 +13,16 @@ from .parts import PARTS, missing
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 ROOT = Path(__file__).parents[2]
-NEEDED = ("trio", "attr", "attrs", "msgspec", "h11", "truststore", "outcome", "sortedcontainers")
+NEEDED: tuple[str, ...] = (
+    "trio",
+    "attr",
+    "attrs",
+    "msgspec",
+    "h11",
+    "truststore",
+    "outcome",
+    "sortedcontainers",
+)
 NEEDED += ("sniffio", "jsonpath", "idna")
 FASTMCP = """
 import asyncio, sys, mcpmock
