@@ -1,5 +1,72 @@
-"""mcpmock: see, keep, replay and break the traffic between MCP clients and servers."""
+"""mcpmock: see, keep, replay and break the traffic between MCP clients and servers.
+
+    with mcpmock.serve("weather.jsonl") as server:  # a fake server, from any program
+        ...  # server.url, server.stdio, server.transport()
+
+Every name of `__all__` is imported when it is first asked for: `import mcpmock` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from mcpmock.version import VERSION as __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from mcpmock.api.driving import Driven, drive
+    from mcpmock.api.files import check, diff, load, redact
+    from mcpmock.api.log import Call
+    from mcpmock.api.recording import record
+    from mcpmock.api.server import ReplayServer, connect, replay, serve
+    from mcpmock.cassette.diff import Comparison as Diff
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.errors import McpMockError
+
+__all__ = [
+    "Call",
+    "Cassette",
+    "Diff",
+    "Driven",
+    "McpMockError",
+    "ReplayServer",
+    "__version__",
+    "check",
+    "connect",
+    "diff",
+    "drive",
+    "load",
+    "record",
+    "redact",
+    "replay",
+    "serve",
+]
+
+_PLACES = {
+    "Call": "api.log:Call",
+    "Cassette": "cassette.model:Cassette",
+    "Diff": "cassette.diff:Comparison",
+    "Driven": "api.driving:Driven",
+    "McpMockError": "errors:McpMockError",
+    "ReplayServer": "api.server:ReplayServer",
+    "check": "api.files:check",
+    "connect": "api.server:connect",
+    "diff": "api.files:diff",
+    "drive": "api.driving:drive",
+    "load": "api.files:load",
+    "record": "api.recording:record",
+    "redact": "api.files:redact",
+    "replay": "api.server:replay",
+    "serve": "api.server:serve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module, _, attribute = _PLACES.get(name, "").partition(":")
+    if not module:
+        raise AttributeError(f"module 'mcpmock' has no attribute {name!r}")
+    found = getattr(import_module(f"mcpmock.{module}"), attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

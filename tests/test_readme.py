@@ -92,6 +92,8 @@ def typed(command: str, folder: Path) -> subprocess.Popen[str]:
     """A line as the reader's shell runs it."""
     environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(Path(__file__).parents[1])
+    # The plugin of this tree, whatever is installed.
+    environment["PYTEST_ADDOPTS"] = "-p no:mcpmock -p mcpmock.pytest_plugin"
     line = command if "|" in command else f"exec {command}"
     return subprocess.Popen(
         line, shell=True, cwd=folder, env=environment,

@@ -173,7 +173,7 @@ class _Telling:
         if self._json:
             self._say("miss", "", method=what.method, near=near_misses(what))
         else:
-            for line in _miss_lines(what, self._file):
+            for line in miss_lines(what, self._file):
                 say(line)
 
     def leftovers(self, player: Player) -> None:
@@ -190,7 +190,8 @@ class _Telling:
             say(text)
 
 
-def _miss_lines(miss: Miss, file: Path) -> list[str]:
+def miss_lines(miss: Miss, file: Path) -> list[str]:
+    """What was asked, the nearest that was recorded with what differs, and what to do next."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
         *(f"  event {near.n}: {near.why}{_difference(near)}" for near in miss.near),

@@ -26,6 +26,7 @@ from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_
 from .faulting import with_faults
 from .stopping import taking_signals
 from .taking import Recording, Say, Taking, open_taking
+from .watching import Watch, watching
 
 if TYPE_CHECKING:
     from mcpmock.pipeline.faults.receipts import FaultRun
@@ -44,6 +45,8 @@ async def record_url(
     listening: Listening,
     say: Say,
     faults: FaultRun | None = None,
+    *,
+    watch: Watch | None = None,
 ) -> int:
     """Records the server at a URL for clients over HTTP, as a reverse proxy, until we are told to
     stop. Exchanges pass as they are. Raises as `stdio.record` does.
@@ -58,7 +61,8 @@ async def record_url(
                 channel = await server.open(reach, front.listener)
                 number = client.conversation
                 with taking.conversation(number) as recorder:
-                    stages = with_faults([recorder], faults, session=number, transport=kind.value)
+                    ahead = with_faults([recorder], faults, session=number, transport=kind.value)
+                    stages = [*watching(watch, number), *ahead]
                     await run(Session(Pipeline(stages), client, channel))
 
             async with taking.recorded(kind.value, server.upstream.url):
@@ -74,6 +78,7 @@ async def replay_listening(
     recording: Recording | None,
     say: Say,
     faults: FaultRun | None = None,
+    watch: Watch | None = None,
 ) -> int:
     """Plays the server of a cassette to clients over HTTP until we are told to stop.
 
@@ -103,7 +108,9 @@ async def replay_listening(
                 with _recorders(taking, client) as recorders:
                     number = client.conversation
                     ahead = with_faults(recorders, faults, session=number, transport=kind.value)
-                    await run(Session(Pipeline([*ahead, *rules, player]), client, None))
+                    watchers = watching(watch, number, player)
+                    stages: list[Stage] = [*watchers, *ahead, *rules, player]
+                    await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
                 return await serve(front, converse, signals, say)

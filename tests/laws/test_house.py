@@ -20,7 +20,8 @@ LAYERS = (
     ("endpoints", "pipeline"),
     ("runner",),
     ("modes",),
-    ("cli", "demo", "__main__"),
+    ("api",),
+    ("cli", "demo", "__main__", "testing", "pytest_plugin"),
 )
 LEFT_WING, RIGHT_WING = {"transports", "endpoints"}, {"cassette", "pipeline"}
 PURE = {"errors", "version", "protocol", "transports", "cassette", "pipeline"}

@@ -8,7 +8,7 @@ import signal
 import pytest
 import trio
 
-from mcpmock.modes.stopping import listener_status_of, status_of, taking_signals
+from mcpmock.modes.stopping import embedded, listener_status_of, status_of, taking_signals
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -36,3 +36,13 @@ async def test_they_stay_taken() -> None:
 def test_statuses(signum: int, session: int, listener: int) -> None:
     """As a shell counts; a listener that is stopped by SIGTERM has done what it should."""
     assert (session, listener) == (status_of(signum), listener_status_of(signum))
+
+
+async def test_inside_another_program() -> None:
+    """Its signals are left alone, and an event stands for them."""
+    before = signal.getsignal(signal.SIGTERM)
+    stop = trio.Event()
+    with embedded(stop), taking_signals() as signals:
+        assert before is signal.getsignal(signal.SIGTERM)
+        stop.set()
+        assert [signal.SIGTERM] == [signum async for signum in signals]

@@ -1,0 +1,77 @@
+"""`drive`: the client's half of a cassette, played to a real server, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import attrs
+import msgspec
+import trio
+
+from mcpmock.cassette.diff import Comparison
+from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Cassette
+from mcpmock.modes import drive as mode
+from mcpmock.modes.stopping import embedded
+from mcpmock.modes.taking import Recording
+from mcpmock.pipeline.timing import Timing
+
+from .files import diff
+from .recording import say, server_of
+from .server import Source, cassette_of
+
+
+@attrs.frozen
+class Driven:
+    """What came of driving a server."""
+
+    cassette: Cassette
+    """Whose client was played."""
+    live: Cassette
+    """What was recorded meanwhile."""
+    status: int
+    """0; 1 where the server did not do what the client waited for; 4 where it was not reached."""
+
+    def diff(self, *, ignore: Iterable[str] = ()) -> Comparison:
+        """What differs from what was recorded: see `mcpmock.diff`."""
+        return diff(self.cassette, self.live, ignore=ignore)
+
+
+async def driven(
+    cassette: Source,
+    *,
+    server: Sequence[str] | None = None,
+    url: str | None = None,
+    timing: str = "none",
+) -> Driven:
+    """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
+    recorded = cassette_of(cassette)
+    with TemporaryDirectory(prefix="mcpmock-") as folder, embedded(trio.Event()):
+        output = Path(folder) / "live.jsonl"
+        recording = Recording.to(str(output))
+        driving = mode.Driving(server_of(server, url), Timing.parse(timing), recording)
+        status = await mode.drive(recorded, driving, say)
+        live = msgspec.structs.replace(load(output), name="live")
+    return Driven(recorded, live, status)
+
+
+@asynccontextmanager
+async def drive(
+    cassette: Source,
+    *,
+    server: Sequence[str] | None = None,
+    url: str | None = None,
+    timing: str = "none",
+) -> AsyncIterator[Driven]:
+    """A fake client under trio: plays the recorded clients to a real server, and gives what came.
+
+        async with mcpmock.drive("weather.jsonl", server=["weather-server"]) as driven:
+            assert driven.diff().worst is None
+
+    `server` is a command line, `url` an address, `timing` as in `mcpmock drive`. Raises
+    CassetteError and CannotStart.
+    """
+    yield await driven(cassette, server=server, url=url, timing=timing)

@@ -1,0 +1,49 @@
+"""What the API does with cassettes that are not played: `load`, `diff`, `check`, `redact`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mcpmock.cassette import file
+from mcpmock.cassette.diff import Comparison, compare
+from mcpmock.cassette.leeway import Rules
+from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.redact import Redactor
+from mcpmock.pipeline import checks
+from mcpmock.pipeline.checks import Found
+
+from .server import Source, cassette_of
+
+
+def load(path: Path | str) -> Cassette:
+    """Reads a cassette: `takes`, each with a `header` and `events`. `.gz` is unpacked.
+
+    Raises CassetteError (a McpMockError) if it cannot be read, is none, or is damaged.
+    """
+    return file.load(Path(path))
+
+
+def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
+    """What differs from the old recording to the new one, as `mcpmock diff` says it.
+
+    `ignore` are rules in its words: `tools/call now $.result`. `worst` of the result is None where
+    nothing differs, else a verdict; `differences` are the worst first. Raises CassetteError.
+    """
+    return compare(cassette_of(old), cassette_of(new), Rules.parse(ignore=list(ignore)))
+
+
+def check(cassette: Source) -> list[Found]:
+    """Where the protocol's rules were broken, in the order of the events; empty if nowhere. Each
+    has its `take` (from 1), its `event` and the `violation`, which names and cites the rule.
+
+    Raises CassetteError.
+    """
+    return list(checks.check(cassette_of(cassette)))
+
+
+def redact(message: bytes) -> bytes:
+    """A JSON message as a cassette would keep it: its secrets replaced by placeholders. What holds
+    none comes back as it is.
+    """
+    return Redactor().json(message)

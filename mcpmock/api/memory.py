@@ -1,0 +1,158 @@
+"""The fake server in memory, for the official SDK and FastMCP: no process, no socket, no thread.
+
+A session is the pure pipeline, driven here by the caller's own event loop (asyncio or trio, by way
+of anyio, which the SDK brings): `runner` is trio's, and a thread in between would cost more than
+all the rest. Messages cross as the `SessionMessage` of the installed SDK, imported when needed.
+Under trio the clock is the caller's, so a mock clock makes recorded pauses free.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import attrs
+
+from mcpmock.modes.ends import mint
+from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.player import Player
+from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
+
+from .log import Log
+
+
+@attrs.frozen
+class Wording:
+    """How the installed SDK spells a message: `write` gives JSON, `read` a SessionMessage."""
+
+    write: Callable[[Any], bytes]
+    read: Callable[[bytes], Any]
+
+    @classmethod
+    def of_the_sdk(cls) -> Wording:
+        """Raises ImportError where no SDK is installed."""
+        from mcp.shared.message import SessionMessage
+
+        try:
+            from mcp_types import jsonrpc_message_adapter
+        except ImportError:  # version 1
+            from mcp.types import JSONRPCMessage
+
+            validate: Callable[[bytes], Any] = JSONRPCMessage.model_validate_json  # type: ignore[attr-defined]
+            how = {"exclude_none": True}
+        else:
+            validate, how = jsonrpc_message_adapter.validate_json, {"exclude_unset": True}
+        return cls(
+            lambda item: item.message.model_dump_json(by_alias=True, **how).encode(),
+            lambda raw: SessionMessage(validate(raw)),
+        )
+
+
+def transport(casting: Casting, log: Log) -> AbstractAsyncContextManager[Any]:
+    """A new session, as what the SDK calls a transport: an async context manager that gives a
+    stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
+    """
+    session = _session(casting, log)
+    fastmcp = sys.modules.get("fastmcp.client.transports")
+    if fastmcp is None:
+        return session
+    return _for_fastmcp(fastmcp.ClientTransport, session)  # type: ignore[no-any-return]
+
+
+def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
+    class Transport(base):  # type: ignore[misc]
+        """Both: the SDK enters it, FastMCP asks it for a session."""
+
+        async def __aenter__(self) -> Any:
+            return await session.__aenter__()
+
+        async def __aexit__(self, *how: Any) -> Any:
+            return await session.__aexit__(*how)
+
+        @asynccontextmanager
+        async def connect_session(
+            self, *, transport_options: Any = None, **more: Any
+        ) -> AsyncIterator[Any]:
+            from mcp import ClientSession
+
+            kind = getattr(transport_options, "session_class", ClientSession)
+            async with session as (read, write), kind(read, write, **more) as live:
+                yield live
+
+    return Transport()
+
+
+@asynccontextmanager
+async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+    import anyio
+
+    # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
+    # which is bounded; and a client that waits for room while we do would wait for ever.
+    to_client, read = anyio.create_memory_object_stream[Any](math.inf)
+    write, from_client = anyio.create_memory_object_stream[Any](math.inf)
+    player = Player(casting, log.report, mint=mint)
+    pipeline = Pipeline([log.watch(len(log.players) + 1, player), player])
+    pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
+    async with read, write, to_client, from_client, anyio.create_task_group() as group:
+        group.start_soon(pump.run)
+        yield read, write
+        group.cancel_scope.cancel()
+
+
+@attrs.define
+class _Pump:
+    """Moves messages between the client's streams and a pipeline, in the caller's event loop."""
+
+    pipeline: Pipeline
+    wording: Wording
+    to_client: Any
+    from_client: Any
+    _over: bool = False
+
+    async def run(self) -> None:
+        """Until the client leaves or the pipeline hangs up: then its stream ends."""
+        import anyio
+
+        self._send(self.pipeline.begin(anyio.current_time()))
+        while not self._over:
+            due = self.pipeline.next_due
+            wait = math.inf if due is None else max(due - anyio.current_time(), 0)
+            with anyio.move_on_after(None if wait == math.inf else wait):
+                frame = await self._receive()
+                self._send(self.pipeline.enter([frame], anyio.current_time()))
+            self._send(self.pipeline.advance(anyio.current_time()))
+        self.to_client.close()
+
+    async def _receive(self) -> Frame:
+        """The next message, or the end."""
+        import anyio
+
+        try:
+            return Frame(C2S, self.wording.write(await self.from_client.receive()))
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            return Frame(C2S, b"", b"", StreamEnd())
+
+    def _send(self, batches: Sequence[Sequence[Frame]]) -> None:
+        for frame in (frame for frames in batches for frame in frames):
+            if frame.direction is S2C and frame.fact is None and frame.raw.strip():
+                self._tell(frame.raw)
+            elif frame.direction is S2C and isinstance(frame.fact, StreamEnd):
+                self._over = True
+        self._over = self._over or self.pipeline.hung_up is not None
+
+    def _tell(self, raw: bytes) -> None:
+        """What the SDK cannot read it is given as the error, as its own transports do."""
+        import anyio
+
+        try:
+            item = self.wording.read(raw)
+        except ValueError as error:
+            item = error
+        try:
+            self.to_client.send_nowait(item)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._over = True

@@ -1,0 +1,65 @@
+"""`record`: a real server, recorded while a program under trio talks to it in memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from mcpmock.endpoints.channel import MessageChannel, memory_pair
+from mcpmock.modes.ends import Command, Reach, Server, Url, numbers
+from mcpmock.modes.taking import Recording, open_taking
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.runner import Session, run
+
+
+def server_of(server: Sequence[str] | None, url: str | None) -> Server:
+    """Raises TypeError unless exactly one of the two is given."""
+    if (server is None) is (url is None):
+        raise TypeError("say either server=[COMMAND, ...] or url=, to name the server")
+    return Url.parse(url) if url is not None else Command(list(server or ()))
+
+
+def say(line: str) -> None:
+    """One line for the user."""
+    sys.stderr.write(f"mcpmock: {line}\n")
+
+
+@asynccontextmanager
+async def record(
+    output: Path | str,
+    *,
+    server: Sequence[str] | None = None,
+    url: str | None = None,
+    **how: bool,
+) -> AsyncIterator[MessageChannel]:
+    """Records a server under trio: gives the client's end of a session with it, a channel that
+    `send`s and `receive`s lists of frames.
+
+        async with mcpmock.record("new.jsonl", server=["weather-server"]) as channel: ...
+
+    `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
+    `overwrite`, `new`, `strict`, `redact`. Raises CassetteError and CannotStart before anything was
+    said, RecordingIncomplete at the end.
+    """
+    target = server_of(server, url)
+    taking = await open_taking(Recording.to(str(output), **how), say)
+    try:
+        target.check()
+        process = await target.open(Reach(say))
+    except BaseException:
+        taking.file.discard()
+        raise
+    described: Any = target.command if isinstance(target, Command) else target.upstream.url
+    async with taking.recorded("stdio", described), trio.open_nursery() as nursery:
+        client, ours = memory_pair()
+        stages = [taking.recorder(), *target.rules(numbers())]
+        nursery.start_soon(run, Session(Pipeline(stages), ours, process))
+        try:
+            yield client
+        finally:
+            await client.aclose()

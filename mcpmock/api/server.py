@@ -1,0 +1,193 @@
+"""`ReplayServer`: a fake server that plays a cassette to clients over stdio, over HTTP and in
+memory, all into one log; `serve` and `replay`, which make one.
+
+`serve` runs anywhere, in a thread of its own that starts with the first client that needs it;
+`replay` plays in memory under trio. The pytest plugin stands above.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpmock.cassette.file import load
+from mcpmock.cassette.match import Miss
+from mcpmock.cassette.model import Cassette
+from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
+from mcpmock.pipeline.casting import Playing
+from mcpmock.pipeline.performance import Pace
+from mcpmock.pipeline.timing import Timing
+
+from .log import Call, Log
+from .thread import Thread
+
+if TYPE_CHECKING:
+    import trio
+
+Source = Cassette | Path | str
+"""A cassette, or the file that it is in."""
+
+
+def cassette_of(source: Source) -> Cassette:
+    """Raises CassetteError for a file that is none."""
+    return source if isinstance(source, Cassette) else load(Path(source))
+
+
+def playing_of(**how: Any) -> Playing:
+    """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
+    `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
+
+    Raises TypeError for another name, and McpMockError for a timing that is none.
+    """
+    pace = Pace(
+        Timing.parse(how.pop("timing", "none")), overlap_grace=how.pop("overlap_grace", 20) / 1000
+    )
+    exact = how.pop("match", "relaxed") == "exact"
+    return Playing(pace=pace, exact=exact, **how)
+
+
+class Reachable:
+    """A server of ours in a thread: where it is, and its log."""
+
+    def __init__(self, main: Callable[..., Any]) -> None:
+        self.log = Log()
+        self._thread: Thread[Place] = Thread(main)
+        self._place: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it can be reached; starts it."""
+        if self._place is None:
+            self._place = self._thread.start()
+        return self._place
+
+    @property
+    def url(self) -> str:
+        """Where clients over HTTP reach it, from any process of this machine."""
+        return self.place.url
+
+    @property
+    def command(self) -> list[str]:
+        """What clients over stdio start to reach it, program and arguments. It needs no variable of
+        the environment. Raises RuntimeError where the server is only to be had over HTTP.
+        """
+        if self.place.command is None:
+            raise RuntimeError("a server at a URL is recorded over HTTP: use .url")
+        return self.place.command
+
+    @property
+    def stdio(self) -> Any:
+        """`command` as the StdioServerParameters of the official SDK, which has to be installed."""
+        from mcp import StdioServerParameters
+
+        program, *arguments = self.command
+        return StdioServerParameters(command=program, args=arguments)
+
+    def transport(self) -> AbstractAsyncContextManager[Any]:
+        """What the Client of the official SDK and of FastMCP take as a transport: a new session."""
+        raise NotImplementedError
+
+    def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
+        """What clients sent, in order: see `log.Log.requests`."""
+        return self.log.requests(method, tool=tool)
+
+    def assert_called(
+        self, method: str, *, times: int | None = None, tool: str | None = None
+    ) -> None:
+        """Raises AssertionError unless it was sent at least once, or exactly `times` times."""
+        self.log.assert_called(method, times=times, tool=tool)
+
+    def assert_order(self, *names: str) -> None:
+        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`."""
+        self.log.assert_order(*names)
+
+    def close(self) -> None:
+        """Stops it, and raises what went wrong in it."""
+        if self._place is not None:
+            self._place = None
+            self._thread.stop()
+
+
+class ReplayServer(Reachable):
+    """A fake server that plays a cassette. `misses` are the requests that nothing recorded fitted.
+
+    Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
+    """
+
+    def __init__(self, cassette: Cassette, playing: Playing) -> None:
+        self.cassette = cassette
+        self.casting = bare_casting(cassette, playing)
+        super().__init__(self._main)
+        self._open: Callable[[], MessageChannel] | None = None
+
+    @property
+    def misses(self) -> list[Miss]:
+        """The requests that nothing recorded fitted, with the nearest recorded ones."""
+        return self.log.misses
+
+    def open(self) -> MessageChannel:
+        """Inside `replay` only: a new session, as the client's end of a channel of frames."""
+        if self._open is None:
+            raise RuntimeError("only inside `async with mcpmock.replay(...)`; use .url or .stdio")
+        return self._open()
+
+    def transport(self) -> AbstractAsyncContextManager[Any]:
+        from .memory import transport
+
+        return transport(self.casting, self.log)
+
+    async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
+        log = self.log
+        await replay_embedded(self.cassette, self.casting, log.report, log.watch, ready, stop, _say)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"mcpmock: {line}\n")
+
+
+@contextmanager
+def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
+    """A fake server for any caller: plain code, asyncio, anyio, trio.
+
+        with mcpmock.serve("weather.jsonl") as server:
+            ...                                # server.url, server.stdio, server.command
+            server.assert_called("tools/call", times=1)
+
+    `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
+    cassette, CannotListen, and at the end what went wrong inside; a miss is no error, see `misses`.
+    """
+    server = ReplayServer(cassette_of(cassette), playing_of(**how))
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
+    """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
+    exact on a mock clock. Options and errors are those of `serve`.
+    """
+    with serve(cassette, **how) as server:
+        log = server.log
+        async with replay_in_memory(server.casting, log.report, log.watch) as open_session:
+            server._open = open_session
+            try:
+                yield server
+            finally:
+                server._open = None
+
+
+def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
+    """One session with a fake server in memory, as the transport that the Client of the official
+    SDK and of FastMCP take, under asyncio or trio:
+
+        async with Client(mcpmock.connect("weather.jsonl")) as client: ...
+
+    Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
+    """
+    return ReplayServer(cassette_of(cassette), playing_of(**how)).transport()

@@ -1,0 +1,80 @@
+"""`Thread`: something of ours that runs under trio in a thread of its own, for callers with any
+event loop or none.
+
+Starting one takes less than a millisecond. What goes wrong in there is raised in the caller, where
+it waits for the start and where it stops.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+import trio
+
+STOPPING = 5.0
+"""Seconds that a thread has to stop in before it is cancelled, and once more after that."""
+Place = TypeVar("Place")
+Main = Callable[[Callable[[Place], None], trio.Event], Awaitable[None]]
+"""Runs until the event is set, and tells once it serves, and where."""
+
+
+class Thread(Generic[Place]):
+    """`main` in a thread: `start` gives where it serves, `stop` ends it.
+
+    Neither needs an event loop; both block for a moment.
+    """
+
+    def __init__(self, main: Main[Place]) -> None:
+        self._main = main
+        self._ready: SimpleQueue[Place | BaseException] = SimpleQueue()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="mcpmock", daemon=True)
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._scope = trio.CancelScope()
+        self._stop: trio.Event | None = None
+
+    def start(self) -> Place:
+        """Raises what `main` raises before it serves."""
+        self._thread.start()
+        place = self._ready.get()
+        if isinstance(place, BaseException):
+            self._thread.join()
+            self._error = None
+            raise place
+        return place
+
+    def stop(self) -> None:
+        """Raises what `main` raised."""
+        if self._stop is not None:
+            self._soon(self._stop.set)
+        self._thread.join(STOPPING)
+        if self._thread.is_alive():
+            self._soon(self._scope.cancel)
+            self._thread.join(STOPPING)
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _soon(self, act: Callable[[], object]) -> None:
+        """Not `trio.from_thread`: the caller may be in a trio of its own."""
+        try:
+            if self._token is not None:
+                self._token.run_sync_soon(act)
+        except trio.RunFinishedError:
+            pass
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._serve)
+        except BaseException as error:  # noqa: BLE001 (it is raised in the caller)
+            self._error = error
+            self._ready.put(error)
+
+    async def _serve(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self._stop = trio.Event()
+        with self._scope:
+            await self._main(self._ready.put, self._stop)

@@ -1,0 +1,32 @@
+"""The command that a client over stdio starts to reach a fake server inside another process.
+
+It hands its stdin, stdout and stderr to that process (`visitors`) and waits for the exit status:
+nothing is copied, the client talks to the process itself. Run as a file and without site packages,
+for it has to start in a few milliseconds; so it imports nothing of ours.
+"""
+
+import os
+import socket
+import sys
+
+OVER = 4
+"""The exit status where nobody waits for us (`CannotReach`)."""
+
+
+def visit(path: str) -> int:
+    """Hands over descriptors 0 to 2 through the Unix socket at `path`; gives the exit status that
+    comes back, 1 if none does.
+    """
+    with socket.socket(socket.AF_UNIX) as way:
+        try:
+            way.connect(path)
+            socket.send_fds(way, [b"\0"], [0, 1, 2])
+        except OSError as error:
+            os.write(2, f"mcpmock: the fake server at {path} is gone: {error}\n".encode())
+            return OVER
+        status = way.recv(1)
+    return status[0] if status else 1
+
+
+if __name__ == "__main__":
+    sys.exit(visit(sys.argv[1]))

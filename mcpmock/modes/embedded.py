@@ -1,0 +1,195 @@
+"""A fake server inside somebody else's program: over HTTP and for visitors over stdio at once.
+
+The compositions are those of the commands (`http`, `stdio`); here they run together until an
+event says stop, and no signal is taken. `api.thread` runs this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import count
+
+import attrs
+import trio
+
+from mcpmock.cassette.bare import bare
+from mcpmock.cassette.model import Cassette
+from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.endpoints.http_server import HttpServerChannel
+from mcpmock.endpoints.visitors import Visit, open_door
+from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.protocol.stage import Stage
+from mcpmock.runner import Session, run
+from mcpmock.transports.reception import Kind
+
+from .ends import PATHS, Command, Listening, Reach, Url, mint, serve, server_rules
+from .http import ALONE, record_url, replay_listening
+from .stopping import embedded, taking_signals
+from .taking import Recording, Say, Taking, open_taking
+from .watching import Watch, watching
+
+
+@attrs.frozen
+class Place:
+    """Where the fake server can be reached: a URL, and a command for stdio (None: not over
+    stdio).
+    """
+
+    url: str
+    command: list[str] | None
+
+
+Ready = Callable[[Place], None]
+"""Is told once everything is served."""
+
+
+def bare_casting(cassette: Cassette, playing: Playing) -> Casting:
+    """What sessions of bare messages (stdio, memory) are played from."""
+    if any(take.transport != "stdio" for take in cassette.takes):
+        cassette = bare(cassette, one_session=True)
+    return Casting(cassette, playing)
+
+
+async def replay_embedded(
+    cassette: Cassette,
+    casting: Casting,
+    report: Report,
+    watch: Watch,
+    ready: Ready,
+    stop: trio.Event,
+    say: Say,
+    kind: Kind | None = None,
+) -> None:
+    """Plays the server of a cassette until `stop`. `casting` is that of `bare_casting`; over
+    HTTP, `kind` is the transport (None: as recorded).
+    """
+    numbers = count(1)
+
+    async def receive(visit: Visit) -> None:
+        player = Player(casting, report)
+        stages = [*watching(watch, next(numbers), player), player]
+        await _run_visit(visit, stages, None, player)
+
+    with embedded(stop), open_door() as door:
+        listening = Listening(
+            kind=kind, announce=lambda url, _token: ready(Place(url, door.command))
+        )
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(door.serve, receive)
+            await replay_listening(
+                cassette, casting.playing, report, listening, recording=None, say=say, watch=watch
+            )
+            nursery.cancel_scope.cancel()
+
+
+async def record_url_embedded(
+    server: Url, recording: Recording, watch: Watch, ready: Ready, stop: trio.Event, say: Say
+) -> None:
+    """Records the server at a URL until `stop`."""
+    listening = Listening(announce=lambda url, _token: ready(Place(url, None)))
+    with embedded(stop):
+        await record_url(server, recording, listening, say, watch=watch)
+
+
+async def record_command_embedded(
+    server: Command, recording: Recording, watch: Watch, ready: Ready, stop: trio.Event, say: Say
+) -> None:
+    """Records a server over stdio until `stop`: a process for each visitor and for each
+    conversation over HTTP, all in one take.
+
+    Raises CannotStart before anything is recorded where the command is sure to fail.
+    """
+    server.check()
+    kind = Kind.STREAMABLE_HTTP
+    listening = Listening(announce=lambda url, _token: ready(Place(url, door.command)))
+    sessions = count(1)
+    with embedded(stop), open_door() as door, taking_signals() as signals:
+        async with listening.opened(kind, PATHS[kind]) as front:
+            taking = await open_taking(recording, say)
+            converse = partial(_record_conversation, server, taking, sessions, watch, Reach(say))
+            receive = partial(_record_visit, server, taking, sessions, watch, Reach(say))
+            async with taking.recorded("stdio", server.command), trio.open_nursery() as nursery:
+                nursery.start_soon(door.serve, receive)
+                await serve(front, converse, signals, say)
+                nursery.cancel_scope.cancel()
+
+
+async def _record_conversation(
+    server: Command,
+    taking: Taking,
+    sessions: count[int],
+    watch: Watch,
+    reach: Reach,
+    client: HttpServerChannel,
+) -> None:
+    """One client over HTTP."""
+    process = await server.open(reach)
+    kind = Kind.STREAMABLE_HTTP
+    number = next(sessions)
+    rules = server_rules(kind, PATHS[kind], stateless=client.conversation == ALONE)
+    with taking.conversation(number) as recorder:
+        stages: list[Stage] = [*watching(watch, number), *rules, recorder]
+        await run(Session(Pipeline(stages), client, process))
+
+
+async def _record_visit(
+    server: Command,
+    taking: Taking,
+    sessions: count[int],
+    watch: Watch,
+    reach: Reach,
+    visit: Visit,
+) -> None:
+    """One client over stdio."""
+    number = next(sessions)
+    process = await server.open(reach)
+    with taking.conversation(number) as recorder:
+        await _run_visit(visit, [*watching(watch, number), recorder], process)
+
+
+async def _run_visit(
+    visit: Visit,
+    stages: list[Stage],
+    server: MessageChannel | None,
+    player: Player | None = None,
+) -> None:
+    """A session over the visitor's stdio. The exit status is the server's, or 1 for a miss."""
+    session = Session(Pipeline(stages), visit.channel, server)
+
+    async def obey() -> None:
+        await visit.left()
+        session.client_left()
+        if server is None:
+            session.end()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(obey)
+        exit_ = await run(session)
+        nursery.cancel_scope.cancel()
+    status = 0 if exit_ is None else exit_.status
+    visit.dismiss(status or int(player is not None and player.missed > 0))
+
+
+@asynccontextmanager
+async def replay_in_memory(
+    casting: Casting, report: Report, watch: Watch
+) -> AsyncIterator[Callable[[], MessageChannel]]:
+    """Gives what opens a session: the client's end of it. All that are open end with the block."""
+    from mcpmock.endpoints.channel import memory_pair
+
+    numbers = count(1)
+    async with trio.open_nursery() as nursery:
+
+        def open_session() -> MessageChannel:
+            client, ours = memory_pair()
+            player = Player(casting, report, mint=mint)
+            pipeline = Pipeline([*watching(watch, next(numbers), player), player])
+            nursery.start_soon(run, Session(pipeline, ours, None))
+            return client
+
+        yield open_session
+        nursery.cancel_scope.cancel()

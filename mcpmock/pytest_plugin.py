@@ -1,0 +1,138 @@
+"""The pytest plugin: a marker, three fixtures, a record mode. Inert until a test uses it: all that
+costs time is in `testing`, which is imported then.
+
+    @pytest.mark.mcpmock("weather.jsonl")
+    async def test_agent(mcpmock_server):
+        async with Client(mcpmock_server.url) as client: ...
+
+The fixtures are plain ones, so a test may be plain, or run on asyncio, anyio or trio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from mcpmock.api.server import Reachable
+    from mcpmock.testing.leftovers import Leftovers
+    from mcpmock.testing.servers import CassetteFile, Client, Using
+    from mcpmock.testing.settings import Settings
+
+_MARKER = (
+    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, **replay): the "
+    "cassette of the test, the real server to record it from (a command line or a URL), the record "
+    "mode, what is done about requests that never came (ignore, warn, fail), and options of "
+    "`mcpmock replay`"
+)
+_using: pytest.StashKey[Using] = pytest.StashKey()
+_leftovers: pytest.StashKey[Leftovers] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("mcpmock")
+    group.addoption(
+        "--mcp-record",
+        dest="mcpmock_record",
+        choices=["none", "once", "all"],
+        help="Record mode of MCP cassettes: none replays only (the default), once records those "
+        "that are missing, all records all anew. Also MCPMOCK_RECORD.",
+    )
+    parser.addini("mcpmock_record", "Record mode of MCP cassettes: none, once, all.", default="")
+    parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
+    parser.addini(
+        "mcpmock_unused", "Recorded requests that never came: ignore, warn, fail.", default=""
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    from mcpmock.testing.record_mode import config_mode
+
+    return f"mcpmock: record mode {config_mode(config)}"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Who uses which cassette; deselected tests are gone by now."""
+    marked = [item for item in session.items if item.get_closest_marker("mcpmock")]
+    if not marked:
+        return
+    from mcpmock.testing.settings import settings_of
+
+    for item in marked:
+        if "mcpmock_server" in getattr(item, "fixturenames", ()):
+            leftovers_of(session.config).expect(settings_of(item).path, item.nodeid)
+
+
+def leftovers_of(config: pytest.Config) -> Leftovers:
+    """Those of this run."""
+    from mcpmock.testing.leftovers import Leftovers
+
+    return config.stash.setdefault(_leftovers, Leftovers())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that passed is held to its cassette."""
+    result = yield
+    use = item.stash.get(_using, None)
+    if use is not None:
+        use.judge(leftovers_of(item.config))
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure says what the fake server saw."""
+    report = yield
+    use = item.stash.get(_using, None)
+    if use is not None and call.when == "call" and report.failed:
+        report.sections.append(("mcpmock", use.describe()))
+    return report
+
+
+@pytest.fixture
+def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
+    from mcpmock.testing.settings import settings_of
+
+    return settings_of(request.node)
+
+
+@pytest.fixture
+def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
+    """The cassette of the test: `path`, `mode`, `records`, `load()`."""
+    from mcpmock.testing.servers import CassetteFile
+
+    return CassetteFile(_mcpmock_settings)
+
+
+@pytest.fixture
+def mcpmock_client(_mcpmock_settings: Settings) -> Client:
+    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`."""
+    from mcpmock.testing.servers import Client
+
+    return Client(_mcpmock_settings)
+
+
+@pytest.fixture
+def mcpmock_server(
+    request: pytest.FixtureRequest, _mcpmock_settings: Settings
+) -> Iterator[Reachable]:
+    """The fake server of the test, or the real one while it is recorded.
+
+    `.stdio` (parameters of the official SDK), `.command`, `.url`, `.transport()` say how to reach
+    it; `.requests()`, `.assert_called()`, `.assert_order()`, `.misses` what it was asked. A request
+    that nothing recorded fits fails the test.
+    """
+    from mcpmock.testing.servers import using
+
+    with using(_mcpmock_settings, request.node.nodeid) as use:
+        request.node.stash[_using] = use
+        yield use.server

@@ -1,0 +1,62 @@
+"""What the report of a failed test says of its fake server: what was missed and what came nearest,
+the last messages, what is open, standard error, and a command that shows the same outside the test.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from mcpmock.api.log import LAST, Log
+from mcpmock.cli.replay import miss_lines
+from mcpmock.cli.terminal import printable
+from mcpmock.protocol.messages import C2S
+
+from .settings import Settings
+
+_SHOWN = 10
+_WIDEST = 160
+_LONGEST_COMMAND = 4000
+_OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss")
+
+
+def describe(settings: Settings, log: Log) -> str:
+    """Lines for a section of the report. Nothing recorded gets at the terminal."""
+    return "\n".join(_lines(settings, log))
+
+
+def _lines(settings: Settings, log: Log) -> Iterator[str]:
+    done = f"recording {settings.rejected.name} for" if settings.records else "replaying"
+    yield f"{done} {settings.shown} (record mode {settings.mode})"
+    for miss in log.misses:
+        yield from miss_lines(miss, Path(settings.shown))
+    if log.last:
+        yield "last messages:"
+        for frame in list(log.last)[-_SHOWN:]:
+            way = "->" if frame.direction is C2S else "<-"
+            text = frame.raw.decode("utf-8", "replace")
+            yield f"  {way} {printable(text[:_WIDEST])}{'...' if len(text) > _WIDEST else ''}"
+    if log.open:
+        yield f"without an answer: {', '.join(printable(method) for method in log.open.values())}"
+    if log.stderr:
+        yield "standard error of the server:"
+        tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-_SHOWN:]
+        yield from (f"  {printable(line)}" for line in tail)
+    if not settings.records:
+        yield "to reproduce:"
+        yield f"  {reproduction(settings, log)}"
+
+
+def reproduction(settings: Settings, log: Log) -> str:
+    """One line for a shell: the same server, given what the clients said where that is not long."""
+    words = ["mcpmock", "replay", settings.shown]
+    for name in _OPTIONS:
+        if name in settings.playing:
+            words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
+    command = shlex.join(words)
+    said = [frame.raw for frame in log.last if frame.direction is C2S]
+    texts = [raw.decode("utf-8", "replace") for raw in said]
+    whole = len(log.last) < LAST and texts and all(text.isprintable() for text in texts)
+    piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
+    return piped if whole and len(piped) <= _LONGEST_COMMAND else command

@@ -1,0 +1,142 @@
+"""What the fixtures give: the fake server of a test or the recorded one, the fake client, and the
+cassette; and what is done when the test is over.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+
+from mcpmock.api.driving import Driven, driven
+from mcpmock.api.files import load
+from mcpmock.api.server import Reachable, ReplayServer, playing_of
+from mcpmock.api.thread import Thread
+from mcpmock.cassette.model import Cassette
+from mcpmock.cli.terminal import printable
+
+from .failure import describe
+from .leftovers import Leftovers
+from .recording import RecordingServer
+from .settings import Settings
+
+
+@attrs.frozen
+class CassetteFile:
+    """The cassette of a test: its `path`, the record `mode` in force, and whether the real server
+    `records` it now.
+    """
+
+    settings: Settings
+
+    @property
+    def path(self) -> Path:
+        return self.settings.path
+
+    @property
+    def mode(self) -> str:
+        return self.settings.mode
+
+    @property
+    def records(self) -> bool:
+        return self.settings.records
+
+    def load(self) -> Cassette:
+        """Raises CassetteError where there is none yet, or a bad one."""
+        return load(self.path)
+
+
+@attrs.frozen
+class Client:
+    """A fake client: it plays the client of the cassette to a server under test."""
+
+    settings: Settings
+
+    def drive(
+        self,
+        server: Sequence[str] | None = None,
+        *,
+        url: str | None = None,
+        timing: str = "none",
+    ) -> Driven:
+        """Plays it to a command or to a URL, and gives what came: `.diff().worst` is None where
+        the server still does what it did. Blocks, so the server has to live elsewhere than in the
+        event loop of the test. Raises CassetteError, CannotStart.
+        """
+        require(self.settings)
+
+        async def main(ready: Callable[[Driven], None], _stop: trio.Event) -> None:
+            ready(await driven(self.settings.path, server=server, url=url, timing=timing))
+
+        thread: Thread[Driven] = Thread(main)
+        try:
+            return thread.start()
+        finally:
+            thread.stop()
+
+
+def require(settings: Settings) -> None:
+    """Fails the test that has no cassette, with the command that records it."""
+    if settings.path.exists():
+        return
+    can = settings.server or settings.url
+    how = "--mcp-record=once" if can else f"`mcpmock record -o {settings.shown} -- COMMAND`"
+    once = f"run the test with {how}" if can else f"record it with {how}"
+    pytest.fail(f"mcpmock: there is no cassette {settings.shown}; {once}", pytrace=False)
+
+
+@attrs.define
+class Using:
+    """One test that uses the server."""
+
+    settings: Settings
+    server: Reachable
+    test: str
+    passed: bool = False
+
+    def judge(self, leftovers: Leftovers) -> None:
+        """The test has passed so far. Fails it for what was missed, and for what was left over if
+        it wants that.
+        """
+        settings, log = self.settings, self.server.log
+        if log.misses:
+            methods = ", ".join(sorted({printable(miss.method) for miss in log.misses}))
+            told = f"nothing recorded in {settings.shown} answers {len(log.misses)} requests"
+            pytest.fail(f"mcpmock: {told}: {methods}", pytrace=False)
+        left = leftovers.passed(settings.path, self.test, log)
+        if left and settings.unused != "ignore" and not settings.records:
+            methods = ", ".join(sorted(set(left)))
+            told = (
+                f"mcpmock: {len(left)} recorded requests of {settings.shown} never came: {methods}"
+            )
+            if settings.unused == "fail":
+                pytest.fail(told, pytrace=False)
+            warnings.warn(pytest.PytestWarning(told), stacklevel=1)
+        self.passed = True
+
+    def describe(self) -> str:
+        """For the report of a failure."""
+        return describe(self.settings, self.server.log)
+
+
+@contextmanager
+def using(settings: Settings, test: str) -> Iterator[Using]:
+    """The server of a test, fake or recorded; stopped at the end."""
+    if not settings.records:
+        require(settings)
+        fake = ReplayServer(load(settings.path), playing_of(**settings.playing))
+        try:
+            yield Using(settings, fake, test)
+        finally:
+            fake.close()
+        return
+    use = Using(settings, server := RecordingServer(settings), test)
+    try:
+        yield use
+    finally:
+        server.finish(passed=use.passed)

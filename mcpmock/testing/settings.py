@@ -1,0 +1,104 @@
+"""Which cassette a test has, and what is done with it: marker, options and file names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from .record_mode import MODES, config_mode, one_of
+
+UNUSED = ("ignore", "warn", "fail")
+"""What is done about recorded requests that never came."""
+_LONGEST = 100
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_OURS = ("cassette", "server", "url", "record", "unused")
+
+
+def file_name(test: str) -> str:
+    """The name of a test as that of a file, without a suffix; different tests get different ones.
+
+    What no file name should hold becomes `-`, and a name that was changed or cut ends in eight
+    digits of a hash.
+    """
+    safe = _UNSAFE.sub("-", test).strip("-.")
+    if safe == test and len(test) <= _LONGEST:
+        return test
+    digest = hashlib.sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe[:_LONGEST]}-{digest}"
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What the marker of a test and the options of the run come to."""
+
+    path: Path
+    """The cassette, there or not."""
+    mode: str = MODES[0]
+    unused: str = UNUSED[0]
+    server: tuple[str, ...] | None = None
+    """The command line of the real server, where one is named."""
+    url: str | None = None
+    playing: Mapping[str, Any] = attrs.field(factory=dict)
+    """Options of `mcpmock replay`, by their names."""
+
+    @property
+    def records(self) -> bool:
+        """Whether the real server is asked."""
+        return self.mode == "all" or (self.mode == "once" and not self.path.exists())
+
+    @property
+    def rejected(self) -> Path:
+        """Where a recording is until its test has passed."""
+        suffix = "".join(self.path.suffixes[-2:]) if self.path.suffix == ".gz" else self.path.suffix
+        return self.path.with_name(self.path.name.removesuffix(suffix) + f".rej{suffix}")
+
+    @property
+    def shown(self) -> str:
+        """The cassette as a user would type it."""
+        return os.path.relpath(self.path)
+
+
+def settings_of(item: pytest.Item) -> Settings:
+    """Raises UsageError for what makes no sense. A marker nearer to the test says more than one of
+    its class or module.
+    """
+    said: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers("mcpmock"))):
+        if len(marker.args) > 1:
+            raise pytest.UsageError(f"mcpmock: {item.nodeid}: the marker takes one cassette")
+        said.update(zip(("cassette",), marker.args, strict=False))
+        said.update(marker.kwargs)
+    config = item.config
+    if said.get("server") is not None and said.get("url") is not None:
+        raise pytest.UsageError(f"mcpmock: {item.nodeid}: server= and url= exclude each other")
+    server = said.get("server")
+    unused = said.get("unused") or str(config.getini("mcpmock_unused")) or UNUSED[0]
+    return Settings(
+        path=_path(item, said.get("cassette")),
+        mode=config_mode(config, said.get("record")),
+        unused=one_of(unused, UNUSED, "value of unused"),
+        server=None if server is None else tuple(map(str, server)),
+        url=said.get("url"),
+        playing={name: value for name, value in said.items() if name not in _OURS},
+    )
+
+
+def _path(item: pytest.Item, name: str | os.PathLike[str] | None) -> Path:
+    """A name is looked for in the folder of the ini, beside the test, and in `cassettes` there;
+    where it is nowhere, that is where it will be (the first folder of the ini, or `cassettes`).
+    """
+    folder = item.path.parent
+    given = str(item.config.getini("mcpmock_dir"))
+    home = item.config.rootpath / given if given else folder / "cassettes"
+    if name is None:
+        own = item.nodeid.partition("::")[2].replace("::", ".")
+        return home / file_name(item.path.stem) / f"{file_name(own)}.jsonl"
+    places = [home / name, folder / name, folder / "cassettes" / name]
+    return next((place for place in places if place.exists()), home / name)

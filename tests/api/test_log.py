@@ -1,0 +1,81 @@
+"""What is noted of a conversation, and what a test may claim about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.api.log import LAST, LONGEST_TAIL, Call, Log
+from mcpmock.cassette.match import Miss
+from mcpmock.pipeline.player import Note
+from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.stage import PASS
+from tests.helpers import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c
+
+CALL = request(1, "tools/call", {"name": "now"})
+
+
+def logged(*frames: Frame) -> Log:
+    """The log of one conversation."""
+    log = Log()
+    watcher = log.watch(3, None)
+    for frame in frames:
+        assert PASS is watcher.feed([frame], 0.0)
+    return log
+
+
+def test_what_clients_sent() -> None:
+    """Decoded, in order, by method and by tool; a batch is what is in it, noise is nothing."""
+    log = logged(c2s(INITIALIZE), s2c(WELCOME), c2s(b"noise"), c2s(b""), c2s(batch(CALL, CALL)))
+
+    opening = Call("initialize", {"protocolVersion": "2025-11-25"}, 0, 3)
+    call = Call("tools/call", {"name": "now"}, 1, 3)
+    assert [opening, call, call] == log.requests()
+    assert [opening] == log.requests("initialize")
+    assert [call, call] == log.requests(tool="now")
+    assert "tools/call now" == str(call)
+
+
+def test_what_is_open() -> None:
+    """A request is, until its answer passes."""
+    log = logged(c2s(CALL), c2s(request(2, "ping")), s2c(response(1)))
+
+    assert {(3, b"2"): "ping"} == log.open
+
+
+def test_it_is_bounded() -> None:
+    """The last messages are kept, and the end of standard error."""
+    log = logged(*[c2s(CALL)] * (LAST + 1), logs("x" * LONGEST_TAIL), logs("end"))
+
+    assert LAST == len(log.last)
+    assert (LONGEST_TAIL, True) == (len(log.stderr), log.stderr.endswith(b"end"))
+
+
+def test_misses_and_notes() -> None:
+    """A player reports both."""
+    log, miss, note = Log(), Miss("a", ()), Note("b", "late")
+    log.report(miss)
+    log.report(note)
+
+    assert ([miss], [note]) == (log.misses, log.notes)
+
+
+def test_claims_that_hold() -> None:
+    """By method, by tool, by number, in order."""
+    log = logged(c2s(INITIALIZE), c2s(CALL), c2s(CALL))
+
+    log.assert_called("tools/call")
+    log.assert_called("tools/call", times=2, tool="now")
+    log.assert_called("ping", times=0)
+    log.assert_order("initialize", "tools/call now", "tools/call")
+
+
+def test_claims_that_do_not() -> None:
+    """They say what came."""
+    log = logged(c2s(INITIALIZE), c2s(CALL))
+
+    with pytest.raises(AssertionError, match=r"ping was to be called at least once.*initialize"):
+        log.assert_called("ping")
+    with pytest.raises(AssertionError, match="called 2 times, and was 1 times"):
+        log.assert_called("tools/call", times=2, tool="now")
+    with pytest.raises(AssertionError, match=r"initialize did not come.*tools/call now"):
+        log.assert_order("tools/call", "initialize")

@@ -1,0 +1,87 @@
+"""A fake server for any caller: in memory, over stdio, over HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+import mcpmock
+from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.protocol.messages import Frame
+from tests.helpers import INITIALIZE, c2s, request
+
+from .conftest import ASK, HELLO, TOLD
+
+
+async def said(channel: MessageChannel, frame: Frame) -> list[bytes]:
+    channel.send_nowait([frame])
+    return [frame.raw for frame in await channel.receive()]
+
+
+async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
+    """A session of frames; recorded pauses cost nothing on a mock clock."""
+    async with mcpmock.replay(weather, timing="recorded") as server:
+        channel = server.open()
+        began = trio.current_time()
+
+        assert [HELLO] == await said(channel, c2s(INITIALIZE))
+        assert 1.0 == trio.current_time() - began
+        channel.send_nowait([c2s(ASK)])
+        heard: list[bytes] = []
+        while TOLD not in heard:
+            heard += [frame.raw for frame in await channel.receive()]
+        server.assert_order("initialize", "tools/call get_weather")
+        assert "Oslo" == server.requests("tools/call")[0].params["arguments"]["city"]
+        assert [] == server.misses
+    with pytest.raises(RuntimeError, match="only inside"):
+        server.open()
+
+
+@pytest.mark.e2e
+def test_over_stdio(weather: Path) -> None:
+    """The command is a server to whoever starts it; a miss is told, and makes its status 1."""
+    with mcpmock.serve(weather) as server:
+        lines = b"\n".join([INITIALIZE, request(5, "prompts/list"), b""])
+        done = subprocess.run(
+            server.command, input=lines, capture_output=True, timeout=20, check=False
+        )
+
+        assert HELLO == done.stdout.splitlines()[0]
+        assert b"-32099" in done.stdout.splitlines()[1]
+        assert (1, b"") == (done.returncode, done.stderr)
+        assert ["prompts/list"] == [miss.method for miss in server.misses]
+
+
+@pytest.mark.e2e
+def test_over_http(weather: Path) -> None:
+    """From plain code; the same log."""
+    with mcpmock.serve(weather) as server:
+        head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        post = urllib.request.Request(server.url, INITIALIZE, head)
+        with urllib.request.urlopen(post, timeout=20) as answer:
+            assert b'"protocolVersion":"2025-11-25"' in answer.read()
+        server.assert_called("initialize", times=1)
+
+
+def test_nothing_is_started_for_nobody(weather: Path) -> None:
+    """A server that no client asks for costs no thread."""
+    with mcpmock.serve(weather) as server:
+        pass
+
+    assert server._place is None
+
+
+def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
+    """It is said before anything runs."""
+    with pytest.raises(CassetteError, match="no such file"), mcpmock.serve(tmp_path / "none.jsonl"):
+        pass
+    with pytest.raises(McpMockError, match="timing"), mcpmock.serve(weather, timing="soon"):
+        pass
+    with pytest.raises(TypeError, match="speed"), mcpmock.serve(weather, speed=2):
+        pass

@@ -1,0 +1,53 @@
+"""The words for a failed test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcpmock.api.log import Log
+from mcpmock.cassette.match import Miss, NearMiss
+from mcpmock.cassette.variables import Difference
+from mcpmock.testing.failure import describe, reproduction
+from mcpmock.testing.settings import Settings
+from tests.helpers import c2s, logs, request, response, s2c
+
+ASKED = request(1, "tools/call", {"name": "\u001b[2J"})
+
+
+def seen() -> Log:
+    log = Log()
+    watcher = log.watch(1, None)
+    for frame in (c2s(ASKED), logs("trouble\n"), s2c(response(7))):
+        watcher.feed([frame], 0.0)
+    near = NearMiss(4, "different", (Difference("$.name", "now", "then"),))
+    log.report(Miss("tools/call", (near,)))
+    return log
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    """Misses with what differs, messages, open calls, standard error, a command; no escapes."""
+    text = describe(Settings(path=Path("a.jsonl"), playing={"order": "any"}), seen())
+
+    assert 'event 4: different; $.name: recorded "now", asked "then"' in text
+    assert '  -> {"jsonrpc"' in text
+    assert "without an answer: tools/call" in text
+    assert "  trouble" in text
+    assert "mcpmock replay a.jsonl --order any" in text
+    assert "\u001b" not in text
+
+
+def test_while_recording() -> None:
+    """It says where the recording is; there is nothing to replay."""
+    text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log())
+
+    assert "recording a.rej.jsonl for a.jsonl (record mode all)" == text
+
+
+def test_a_long_conversation() -> None:
+    """Then only the server is given."""
+    log = Log()
+    watcher = log.watch(1, None)
+    for _ in range(60):
+        watcher.feed([c2s(ASKED)], 0.0)
+
+    assert "mcpmock replay a.jsonl" == reproduction(Settings(path=Path("a.jsonl")), log)

@@ -1,0 +1,36 @@
+"""What becomes of a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpmock.testing.recording import RecordingServer
+from mcpmock.testing.settings import Settings
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_only_a_test_that_passes_replaces_a_cassette(tmp_path: Path, passed: bool) -> None:
+    """Else the recording is kept beside it."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode="all", server=("x",))
+    settings.path.write_text("old")
+    settings.rejected.write_text("new")
+    RecordingServer(settings).finish(passed=passed)
+
+    assert "new" if passed else "old" == settings.path.read_text()
+    assert passed is not settings.rejected.exists()
+
+
+def test_nothing_to_record_from(tmp_path: Path) -> None:
+    """It says what to write."""
+    with pytest.raises(pytest.UsageError, match=r"name the server in the marker"):
+        RecordingServer(Settings(path=tmp_path / "a.jsonl", mode="all"))
+
+
+def test_a_real_server_misses_nothing(tmp_path: Path) -> None:
+    """Nor is it started for nobody."""
+    server = RecordingServer(Settings(path=tmp_path / "a.jsonl", mode="all", url="http://x.test/"))
+
+    assert [] == server.misses
+    server.close()

@@ -1,0 +1,64 @@
+"""What the fixtures give, and when a test that passed fails all the same."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpmock.cassette.match import Miss
+from mcpmock.testing.leftovers import Leftovers
+from mcpmock.testing.servers import CassetteFile, Client, require, using
+from mcpmock.testing.settings import Settings
+from tests.api.conftest import write_weather
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(path=write_weather(tmp_path / "weather.jsonl"), unused="fail")
+
+
+def test_a_test_that_asks_nothing(settings: Settings) -> None:
+    """It passes, and nothing was started."""
+    with using(settings, "t") as use:
+        use.judge(Leftovers())
+
+    assert use.passed
+
+
+def test_a_miss_fails_it(settings: Settings) -> None:
+    """With the lines that explain it."""
+    with using(settings, "t") as use:
+        use.server.log.report(Miss("ping", ()))
+        with pytest.raises(pytest.fail.Exception, match="answers 1 requests: ping"):
+            use.judge(Leftovers())
+        assert "replaying" in use.describe()
+
+    assert not use.passed
+
+
+def test_no_cassette(tmp_path: Path) -> None:
+    """The command that records it depends on whether the server is named."""
+    path = tmp_path / "no.jsonl"
+    with pytest.raises(pytest.fail.Exception, match=r"mcpmock record -o .*no\.jsonl -- COMMAND"):
+        require(Settings(path=path))
+    with pytest.raises(pytest.fail.Exception, match="with --mcp-record=once"):
+        require(Settings(path=path, server=("x",)))
+
+
+def test_the_cassette(settings: Settings) -> None:
+    """Where it is, what is done with it, and what is in it."""
+    cassette = CassetteFile(settings)
+
+    assert (settings.path, "none", False) == (cassette.path, cassette.mode, cassette.records)
+    assert 1 == len(cassette.load().takes)
+
+
+@pytest.mark.e2e
+def test_the_client(settings: Settings) -> None:
+    """It drives a server, and says what differs."""
+    words = [sys.executable, "-m", "mcpmock", "replay", str(settings.path)]
+    driven = Client(settings).drive(words)
+
+    assert (0, None) == (driven.status, driven.diff().worst)

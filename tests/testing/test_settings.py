@@ -1,0 +1,89 @@
+"""Which cassette a test has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpmock.testing.settings import Settings, file_name, settings_of
+
+PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+
+
+def item_of(pytester: pytest.Pytester, marker: str) -> pytest.Item:
+    """A test with this marker."""
+    source = f"import pytest\n@pytest.mark.mcpmock({marker})\ndef test_it(): pass"
+    [item] = pytester.genitems([pytester.getmodulecol(source, configargs=PLUGIN)])
+    return item
+
+
+def test_file_names() -> None:
+    """What may be in one stays; all else is told apart by a hash."""
+    assert "test_a.b-1" == file_name("test_a.b-1")
+    assert file_name("a/b") != file_name("a:b")
+    assert file_name("a/b").startswith("a-b-")
+    assert len(file_name("x" * 300)) < 120
+
+
+@pytest.mark.parametrize(
+    ("mode", "there", "records"),
+    [("none", True, False), ("none", False, False), ("once", True, False), ("once", False, True),
+     ("all", True, True), ("all", False, True)],
+)  # fmt: skip
+def test_what_is_recorded(tmp_path: Path, mode: str, there: bool, records: bool) -> None:
+    """By the mode, and by whether there is a cassette."""
+    path = tmp_path / "a.jsonl"
+    if there:
+        path.touch()
+
+    assert records is Settings(path=path, mode=mode).records
+
+
+def test_where_a_recording_waits(tmp_path: Path) -> None:
+    """Beside its cassette."""
+    assert "a.rej.jsonl" == Settings(path=tmp_path / "a.jsonl").rejected.name
+    assert "a.rej.jsonl.gz" == Settings(path=tmp_path / "a.jsonl.gz").rejected.name
+
+
+def test_the_marker(pytester: pytest.Pytester) -> None:
+    """What is not ours is an option of replay."""
+    marker = '"a.jsonl", server=["x", 1], unused="fail", record="once", order="any"'
+    settings = settings_of(item_of(pytester, marker))
+
+    assert (("x", "1"), "fail", "once") == (settings.server, settings.unused, settings.mode)
+    assert {"order": "any"} == settings.playing
+    assert pytester.path / "cassettes" / "a.jsonl" == settings.path
+
+
+def test_without_a_name(pytester: pytest.Pytester) -> None:
+    """The module and the test name it."""
+    item = item_of(pytester, "")
+
+    folder = pytester.path / "cassettes" / item.path.stem
+    assert folder / "test_it.jsonl" == settings_of(item).path
+
+
+@pytest.mark.parametrize("place", [".", "cassettes", "kept"])
+def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
+    """Beside the test, in `cassettes`, and in the folder of the ini."""
+    pytester.makeini("[pytest]\nmcpmock_dir = kept\n")
+    (pytester.path / place).mkdir(exist_ok=True)
+    (pytester.path / place / "a.jsonl").touch()
+    settings = settings_of(item_of(pytester, '"a.jsonl"'))
+
+    assert (pytester.path / place / "a.jsonl").samefile(settings.path)
+
+
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [
+        ('"a", "b"', "one cassette"),
+        ('server=["x"], url="http://x"', "exclude each other"),
+        ('unused="maybe"', "no value of unused"),
+    ],
+)
+def test_what_makes_no_sense(pytester: pytest.Pytester, marker: str, words: str) -> None:
+    """It is said."""
+    with pytest.raises(pytest.UsageError, match=words):
+        settings_of(item_of(pytester, marker))
