@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import attrs
-import msgspec
 import trio
 
 from mcpmock.cassette.diff import Comparison
-from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
-from mcpmock.modes import drive as mode
+from mcpmock.modes.drive import drive_anew
 from mcpmock.modes.stopping import embedded
-from mcpmock.modes.taking import Recording
 from mcpmock.pipeline.timing import Timing
 
 from .files import diff
@@ -49,13 +44,9 @@ async def driven(
 ) -> Driven:
     """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
     recorded = cassette_of(cassette)
-    with TemporaryDirectory(prefix="mcpmock-") as folder, embedded(trio.Event()):
-        output = Path(folder) / "live.jsonl"
-        recording = Recording.to(str(output))
-        driving = mode.Driving(server_of(server, url), Timing.parse(timing), recording)
-        status = await mode.drive(recorded, driving, say)
-        live = msgspec.structs.replace(load(output), name="live")
-    return Driven(recorded, live, status)
+    with embedded(trio.Event()):
+        came = await drive_anew(recorded, server_of(server, url), Timing.parse(timing), say)
+    return Driven(recorded, came.live, came.status)
 
 
 @asynccontextmanager

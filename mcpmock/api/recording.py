@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import trio
 
@@ -54,8 +53,7 @@ async def record(
     except BaseException:
         taking.file.discard()
         raise
-    described: Any = target.command if isinstance(target, Command) else target.upstream.url
-    async with taking.recorded("stdio", described), trio.open_nursery() as nursery:
+    async with taking.recorded("stdio", target.described), trio.open_nursery() as nursery:
         client, ours = memory_pair()
         stages = [taking.recorder(), *target.rules(numbers())]
         nursery.start_soon(run, Session(Pipeline(stages), ours, process))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mcpmock.protocol.exchanges import Answering, cancel, flatten
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
 
 from .model import Cassette, Event, Take, event_line
@@ -84,9 +85,9 @@ def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
 
 def _joined(events: Sequence[Event]) -> Iterator[Event]:
     """What belonged to no session as part of each that there is; alone where there is none."""
-    sessions = sorted({event.s for event in events} - {1})
+    sessions = sorted({event.s for event in events} - {NO_SESSION})
     for event in events:
-        if event.s != 1 or not sessions:
+        if event.s != NO_SESSION or not sessions:
             yield event
         else:
             yield from (msgspec.structs.replace(event, s=session) for session in sessions)

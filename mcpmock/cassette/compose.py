@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import attrs
 from msgspec import UNSET
 
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -289,7 +290,7 @@ class _Composer:
 
     def _session(self, step: Step) -> Session:
         """Ids mean something within a session; without one, within an exchange."""
-        key = (step.event.s, step.event.x if step.event.s == 1 else None)
+        key = (step.event.s, step.event.x if step.event.s == NO_SESSION else None)
         known = self._sessions.get(key)
         if known is None:
             known = self._sessions[key] = Session()
@@ -347,7 +348,7 @@ def _is_alone(step: Step) -> bool:
     """An exchange of no session: what others do, and which of them is the latest, has nothing to do
     with it.
     """
-    return step.event.s == 1 and step.event.x is not None
+    return step.event.s == NO_SESSION and step.event.x is not None
 
 
 def _bare(frame: Frame) -> Frame:

@@ -15,6 +15,7 @@ from functools import cached_property
 import attrs
 from msgspec import UNSET
 
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import (
     C2S,
     Frame,
@@ -155,7 +156,8 @@ class _Reader:
             self.conversation.failed_at = self._where(event)
 
     def _message(self, event: Event, frame: Frame, message: Said, raw: bytes) -> None:
-        caller = event.x if event.s == 1 else None  # without a session each exchange is another
+        # Without a session each exchange is another caller's.
+        caller = event.x if event.s == NO_SESSION else None
         session = self._sessions.setdefault(caller, Session())
         note = session.note(frame.direction, message, len(self._requests))
         saying = Saying(

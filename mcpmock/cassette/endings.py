@@ -10,11 +10,10 @@ from collections.abc import Mapping, Set
 
 import attrs
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpResponse
 
 from .score import NEVER, Cue
-
-_EVENT_STREAM = "text/event-stream"
 
 
 @attrs.define
@@ -36,7 +35,7 @@ class Exchange:
     @property
     def streams(self) -> bool:
         """Whether the response is an event stream."""
-        return self.head is not None and self.head.media_type == _EVENT_STREAM
+        return self.head is not None and self.head.media_type == EVENT_STREAM
 
     def missing_end(self, answered: Set[int], times: Mapping[int | None, int]) -> list[Cue]:
         """The end of a response that was whole when the recording lost sight of it: the client left

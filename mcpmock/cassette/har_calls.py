@@ -16,10 +16,10 @@ from urllib.parse import quote
 import attrs
 from msgspec import UNSET
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import C2S, S2C, member
 
 from .har_entry import (
-    EVENT_STREAM,
     JSON,
     Content,
     Entry,

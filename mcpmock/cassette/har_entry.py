@@ -22,7 +22,7 @@ from .model import is_utf8
 UNKNOWN = -1
 """A size that nobody measured."""
 EPOCH = datetime.fromtimestamp(0, UTC)
-JSON, EVENT_STREAM = "application/json", "text/event-stream"
+JSON = "application/json"
 
 
 class Pair(msgspec.Struct):

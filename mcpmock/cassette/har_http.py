@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 from msgspec import UNSET
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     ExchangeEnd,
@@ -23,7 +24,6 @@ from mcpmock.protocol.messages import (
 )
 
 from .har_entry import (
-    EVENT_STREAM,
     Entry,
     Request,
     Response,

@@ -16,12 +16,12 @@ import msgspec
 from msgspec import UNSET
 
 from mcpmock.protocol.exchanges import EVENT_STREAM
-from mcpmock.protocol.facts import HttpRequest, HttpResponse
+from mcpmock.protocol.facts import NO_SESSION, HttpRequest, HttpResponse
 
+from .fingerprint import LAST_EVENT
 from .model import Event
 from .steps import is_message
 
-_LAST_EVENT = "last-event-id"
 _OK = 200
 _Stream = int
 """The first exchange of an event stream."""
@@ -33,7 +33,7 @@ def resumed(events: list[Event]) -> list[Event]:
     """
     joints = _Joints()
     for event in events:
-        if event.x is not None and event.s != 1:  # resuming needs a session
+        if event.x is not None and event.s != NO_SESSION:  # resuming needs a session
             joints.note(event)
     return list(joints.joined(events)) if joints.continues else events
 
@@ -54,7 +54,7 @@ class _Joints:
         x = event.x or 0
         fact = None if event.http is UNSET else event.frame and event.frame.fact
         if isinstance(fact, HttpRequest):
-            wanted = self._owners.get((event.s, fact.header(_LAST_EVENT) or ""))
+            wanted = self._owners.get((event.s, fact.header(LAST_EVENT) or ""))
             if wanted is not None and wanted not in self._ended:
                 self._asked[x] = wanted
         elif isinstance(fact, HttpResponse):

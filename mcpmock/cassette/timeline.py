@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 from msgspec import UNSET
 
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import (
     C2S,
     Direction,
@@ -212,7 +213,7 @@ class _Annotator:
         """Over HTTP the first session is that of callers who have none: each exchange is another
         caller, whose ids mean nothing to the next.
         """
-        alone = event.s == 1 and self.transport in _OVER_HTTP
+        alone = event.s == NO_SESSION and self.transport in _OVER_HTTP
         return self._sessions.setdefault((event.s, event.x if alone else None), Session())
 
     def _messages(self, event: Event, frame: Frame) -> None:

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .diff import comparing, parsed, report
 from .terminal import CASSETTE, common, say
 from .upstream import server_of, server_options
-
-if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
 
 
 @click.command()
@@ -33,39 +29,29 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     it is compared with the recording as by `mcpmock diff`. Exit status: 1 if it differs (see
     --fail-on). With --update only a session that went as recorded replaces FILE.
     """
-    import msgspec
     import trio
 
     from mcpmock.cassette.diff import compare
     from mcpmock.cassette.file import load, read_bytes, rewrite
-    from mcpmock.modes.drive import DIFFERENT, Driving, drive
-    from mcpmock.modes.taking import Recording
+    from mcpmock.modes.drive import DIFFERENT, drive_anew
+    from mcpmock.pipeline.timing import Timing
 
     rules = parsed(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)
     was = read_bytes(file) if update else None
     recorded = load(file)
-    with TemporaryDirectory(prefix="mcpmock-") as folder:
-        output = Path(folder) / "live.jsonl"
-        driving = Driving(server, recording=Recording(output=output, redact=_redacted(recorded)))
-        driven = trio.run(drive, recorded, driving, say)
-        if driven not in (0, DIFFERENT):
-            return driven
-        live = msgspec.structs.replace(load(output), name="live")
-        comparison = compare(recorded, live, rules)
-        form = "json" if options["json"] else options["format"]
-        status = report(comparison, form, options["fail_on"], quiet=options["quiet"])
-        sys.stdout.flush()
-        if not update or comparison.worst is None:
-            return status
-        if driven == DIFFERENT:
-            say(f"{file}: not replaced, for the session did not go as recorded; record it anew")
-            return DIFFERENT
-        rewrite(file, read_bytes(output), was=was)
-        say(f"{file}: replaced by what was recorded now")
+    driven = trio.run(drive_anew, recorded, server, Timing(), say)
+    if driven.status not in (0, DIFFERENT):
+        return driven.status
+    comparison = compare(recorded, driven.live, rules)
+    form = "json" if options["json"] else options["format"]
+    status = report(comparison, form, options["fail_on"], quiet=options["quiet"])
+    sys.stdout.flush()
+    if not update or comparison.worst is None:
+        return status
+    if driven.status == DIFFERENT:
+        say(f"{file}: not replaced, for the session did not go as recorded; record it anew")
+        return DIFFERENT
+    rewrite(file, driven.data, was=was)
+    say(f"{file}: replaced by what was recorded now")
     return 0
-
-
-def _redacted(recorded: Cassette) -> bool:
-    """What was kept as it is can only be compared with what is."""
-    return any(take.header.redaction != "off" for take in recorded.takes)

@@ -20,9 +20,10 @@ from collections.abc import Callable, Sequence
 import trio
 
 from mcpmock.errors import McpMockError
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.transports.doorkeeper import Doorkeeper, Refusal
-from mcpmock.transports.reception import NO_SESSION, Kind, Reception
+from mcpmock.transports.reception import Kind, Reception
 
 from .channel import DRAIN, ROOM, MessageChannel, Receive
 from .descriptors import Outlet

@@ -10,27 +10,31 @@ import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import attrs
 import trio
 
 from mcpmock.cassette.bare import bare
+from mcpmock.cassette.file import read_bytes
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.part import Part, part_of
+from mcpmock.cassette.read import read
 from mcpmock.endpoints.descriptors import Outlet, borrow
 from mcpmock.endpoints.nobody import Nobody
 from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.pipeline.driver import Driver
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.timing import Timing
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import LAST_WORDS, Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import Command, Reach, Server, numbers
 from .faulting import faults_for
-from .http import ALONE
 from .stopping import status_of, taking_signals
 from .taking import Recording, Say, Taking, open_taking
 
@@ -78,6 +82,30 @@ async def drive(cassette: Cassette, driving: Driving, say: Say) -> int:
     return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
 
 
+@attrs.frozen
+class Driven:
+    """What came of driving a server: the exit status of `drive`, and the live recording, also as
+    the bytes of a cassette.
+    """
+
+    status: int
+    live: Cassette
+    data: bytes
+
+
+async def drive_anew(cassette: Cassette, server: Server, timing: Timing, say: Say) -> Driven:
+    """Drives, for the sake of what is recorded meanwhile. Redacted like the cassette: what was kept
+    as it is can only be compared with what is. Raises as `drive` does.
+    """
+    redact = any(take.header.redaction != "off" for take in cassette.takes)
+    with TemporaryDirectory(prefix="mcpmock-") as folder:
+        output = Path(folder) / "live.jsonl"
+        recording = Recording(output=output, redact=redact)
+        status = await drive(cassette, Driving(server, timing, recording), say)
+        data = read_bytes(output) if output.exists() else b""
+    return Driven(status, read("live", data), data)
+
+
 def parts_of(cassette: Cassette) -> list[Part]:
     """What the clients of a cassette did, session by session; those that did nothing left out."""
     episodes = bare(cassette, one_session=False).episodes()
@@ -91,7 +119,7 @@ class _Drive:
     reach: Reach
     stderr: Outlet
     _numbers: Iterator[int] = attrs.field(factory=numbers)
-    _sessions: Iterator[int] = attrs.field(factory=lambda: count(ALONE + 1))
+    _sessions: Iterator[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
     stopped_by: int = 0
     """The signal that told us to stop."""
     _playing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
@@ -110,6 +138,7 @@ class _Drive:
         if recording is None:
             return sum([await self._play(part) for part in parts])
         takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
+        transport = "stdio" if server.kind is None else server.kind.value
         failed = 0
         for played in takes:
             if self.stopped_by:
@@ -119,7 +148,7 @@ class _Drive:
             recording = attrs.evolve(
                 recording, output=file, folder=False, overwrite=False, new=False
             )
-            async with taking.recorded(*_described(server)):
+            async with taking.recorded(transport, server.described):
                 failed += sum([await self._play(part, taking) for part in played])
         return failed
 
@@ -144,10 +173,4 @@ class _Drive:
         """Its number in the take: over HTTP the first is for exchanges without a session."""
         kind = self.driving.server.kind
         alone = kind is Kind.STREAMABLE_HTTP and not part.opens
-        return ALONE if kind is None or alone else next(self._sessions)
-
-
-def _described(server: Server) -> tuple[str, Sequence[str] | str]:
-    if isinstance(server, Command):
-        return "stdio", server.command
-    return server.kind.value, server.upstream.url
+        return NO_SESSION if kind is None or alone else next(self._sessions)

@@ -14,7 +14,6 @@ from itertools import count
 import attrs
 import trio
 
-from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.http_server import HttpServerChannel
@@ -22,12 +21,14 @@ from mcpmock.endpoints.visitors import Visit, open_door
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import PATHS, Command, Listening, Reach, Url, mint, serve, server_rules
-from .http import ALONE, record_url, replay_listening
+from .http import record_url, replay_listening
+from .stdio import as_messages
 from .stopping import embedded, taking_signals
 from .taking import Recording, Say, Taking, open_taking
 from .watching import Watch, watching
@@ -49,9 +50,7 @@ Ready = Callable[[Place], None]
 
 def bare_casting(cassette: Cassette, playing: Playing) -> Casting:
     """What sessions of bare messages (stdio, memory) are played from."""
-    if any(take.transport != "stdio" for take in cassette.takes):
-        cassette = bare(cassette, one_session=True)
-    return Casting(cassette, playing)
+    return Casting(as_messages(cassette), playing)
 
 
 async def replay_embedded(
@@ -112,7 +111,7 @@ async def record_command_embedded(
             taking = await open_taking(recording, say)
             converse = partial(_record_conversation, server, taking, sessions, watch, Reach(say))
             receive = partial(_record_visit, server, taking, sessions, watch, Reach(say))
-            async with taking.recorded("stdio", server.command), trio.open_nursery() as nursery:
+            async with taking.recorded("stdio", server.described), trio.open_nursery() as nursery:
                 nursery.start_soon(door.serve, receive)
                 await serve(front, converse, signals, say)
                 nursery.cancel_scope.cancel()
@@ -130,7 +129,7 @@ async def _record_conversation(
     process = await server.open(reach)
     kind = Kind.STREAMABLE_HTTP
     number = next(sessions)
-    rules = server_rules(kind, PATHS[kind], stateless=client.conversation == ALONE)
+    rules = server_rules(kind, PATHS[kind], stateless=client.conversation == NO_SESSION)
     with taking.conversation(number) as recorder:
         stages: list[Stage] = [*watching(watch, number), *rules, recorder]
         await run(Session(Pipeline(stages), client, process))

@@ -146,6 +146,11 @@ class Command:
     command: Sequence[str]
     kind: Kind | None = None
 
+    @property
+    def described(self) -> Sequence[str]:
+        """What a recording calls it."""
+        return self.command
+
     def check(self) -> None:
         """Raises CannotStart where it is sure to fail: else the first client would find out."""
         program = self.command[0]
@@ -181,6 +186,11 @@ class Url:
         path = upstream.target.partition("?")[0].rstrip("/")
         guessed = Kind.SSE if path.endswith("/sse") else Kind.STREAMABLE_HTTP
         return cls(upstream, kind or guessed, headers or [])
+
+    @property
+    def described(self) -> str:
+        """What a recording calls it."""
+        return self.upstream.url
 
     def check(self) -> None:
         """A server that is not there may come yet."""

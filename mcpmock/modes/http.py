@@ -17,6 +17,7 @@ from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
@@ -35,8 +36,6 @@ BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.002}
 """The least time between the last progress of a call and its answer, in seconds. Where both come on
 one stream with everything else, the TypeScript SDKs lose progress that is read with the answer.
 """
-ALONE = 1
-"""The conversation of all exchanges that belong to no session."""
 
 
 async def record_url(
@@ -65,7 +64,7 @@ async def record_url(
                     stages = [*watching(watch, number), *ahead]
                     await run(Session(Pipeline(stages), client, channel))
 
-            async with taking.recorded(kind.value, server.upstream.url):
+            async with taking.recorded(kind.value, server.described):
                 return await serve(front, converse, signals, say)
 
 
@@ -93,14 +92,14 @@ async def replay_listening(
         cassette = bare(cassette, one_session=kind is Kind.SSE)
     pace = attrs.evolve(playing.pace, after_progress=BREATHS[kind])
     casting = Casting(cassette, attrs.evolve(playing, pace=pace))
+    # Over Streamable HTTP messages are posted to the path itself: no need to look through them all.
+    posts = casting.paths if as_recorded and kind is Kind.SSE else ()
     with taking_signals() as signals:
-        async with listening.opened(
-            kind, path, body_limit=BODY_LIMIT, posts=casting.paths if as_recorded else ()
-        ) as front:
+        async with listening.opened(kind, path, body_limit=BODY_LIMIT, posts=posts) as front:
             taking = None if recording is None else await open_taking(recording, say)
 
             async def converse(client: HttpServerChannel) -> None:
-                stateless = client.conversation == ALONE
+                stateless = client.conversation == NO_SESSION
                 rules = (
                     [Resumption()] if as_recorded else server_rules(kind, path, stateless=stateless)
                 )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.errors import CannotReach, McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import PATHS, Listening, Reach, Server, Url, numbers, serve, server_rules
 from .faulting import with_faults
-from .http import ALONE
 from .stdio import run_stdio
 from .stopping import taking_signals
 from .taking import Say
@@ -54,7 +54,7 @@ async def proxy(
                     say(str(error))
                     await client.aclose()
                     return
-                stateless = client.conversation == ALONE
+                stateless = client.conversation == NO_SESSION
                 number = client.conversation
                 rules = with_faults([], faults, session=number, transport=kind.value)
                 if not alike:

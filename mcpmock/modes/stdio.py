@@ -62,11 +62,7 @@ async def replay(
     """
     from mcpmock.pipeline.player import Casting, Player  # a recorder starts without it
 
-    if any(take.transport != "stdio" for take in cassette.takes):
-        from mcpmock.cassette.bare import bare
-
-        cassette = bare(cassette, one_session=True)
-    player = Player(Casting(cassette, playing), report)
+    player = Player(Casting(as_messages(cassette), playing), report)
     with taking_signals() as signals:
         if recording is None:
             return await run_stdio(Pipeline([*with_faults([], faults), player]), signals), player
@@ -74,6 +70,16 @@ async def replay(
         async with taking.recorded("stdio", ["mcpmock", "replay", cassette.name]):
             stages = with_faults([taking.recorder()], faults)
             return await run_stdio(Pipeline([*stages, player]), signals), player
+
+
+def as_messages(cassette: Cassette) -> Cassette:
+    """What a client with one session for everything is played: bare messages."""
+    if all(take.transport == "stdio" for take in cassette.takes):
+        return cassette
+
+    from mcpmock.cassette.bare import bare  # mostly there is nothing to take off
+
+    return bare(cassette, one_session=True)
 
 
 async def run_stdio(

@@ -21,6 +21,7 @@ from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.cassette.resumed import resumed
 from mcpmock.cassette.score import Score
 from mcpmock.cassette.steps import is_message, merged
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import HttpRequest
 
 from .performance import Pace, Performance
@@ -69,8 +70,8 @@ class Casting:
             on_http = take.transport != "stdio"
             for episode in msgspec.structs.replace(take, events=resumed(take.events)).episodes():
                 session = episode.events[0].s
-                own += [episode] if not on_http or session != 1 else []
-                self._alone += [episode] if not on_http or session == 1 else []
+                own += [episode] if not on_http or session != NO_SESSION else []
+                self._alone += [episode] if not on_http or session == NO_SESSION else []
         self._episodes = own or self._alone
 
     def candidates(self, session: Session) -> list[Performance]:

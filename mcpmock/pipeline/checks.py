@@ -13,15 +13,13 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.stage import PASS, Action, Stage
 
 from .rules.conversation import Conversation
 from .rules.heard import Server
 from .rules.violation import Violation
-
-ALONE = 1
-"""The session of what belongs to none, over HTTP."""
 
 
 @attrs.define
@@ -69,7 +67,7 @@ def _check_take(number: int, take: Take, *, damaged: bool) -> Iterator[Found]:
     for event in take.events:
         conversation = conversations.get(event.s)
         if conversation is None:
-            conversation = Conversation.over(transport, alone=event.s == ALONE, server=server)
+            conversation = Conversation.over(transport, alone=event.s == NO_SESSION, server=server)
             conversations[event.s] = conversation
         if damaged or event.gap is not UNSET or event.oversize is not None:
             conversation.miss()

@@ -254,12 +254,13 @@ class Player(Stage):
                 self.report(Note(_method(frame), "not in the recording; nothing waited for it"))
 
     def _hear_request(self, heard: Heard, now: float) -> None:
+        if self.stateless and self._deal(heard, now):
+            return
         live = asked_of(heard.frame, heard.head)
         if live is None:
             return
         if self.stateless:
-            if not self._deal(heard, now):
-                self._answer_unknown(heard, live)
+            self._answer_unknown(heard, live)
             return
         if self._stubs:
             matches: list[tuple[Performance, Match]] = []
@@ -271,7 +272,7 @@ class Player(Stage):
             matches = [(performance, match) for performance, match in found if match is not None]
         if matches:
             self._narrow(matches, live, heard.frame, now)
-        elif self._over or not self._repeat(heard, now):
+        elif self._over or not self._repeat(heard, now, live):
             self._answer_unknown(heard, live)
 
     def _narrow(
@@ -324,11 +325,13 @@ class Player(Stage):
                 return True
         return False
 
-    def _repeat(self, heard: Heard, now: float) -> bool:
+    def _repeat(self, heard: Heard, now: float, live: Asked | None = None) -> bool:
         """Answers once more with an answer that was given before, where that was asked for."""
         if self.casting.playing.repeats == "error" and not self._stubs:
             return False
-        cast = sorted(self._cast, key=lambda performance: self._strangeness(performance, heard))
+        cast = self._cast
+        if live is not None and live.greeting is not None:
+            cast = sorted(cast, key=lambda performance: self._strangeness(performance, heard))
         return any(self._encores.add(performance, heard, None, now) for performance in cast)
 
     def _repeats_nearer(self, performance: Performance, heard: Heard, match: Match) -> bool:

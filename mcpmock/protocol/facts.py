@@ -57,6 +57,12 @@ def header(headers: Headers, name: str) -> str | None:
     return None
 
 
+NO_SESSION = 1
+"""The number of the conversation of all exchanges that belong to no session, over HTTP; and so of
+the session that a cassette notes them in.
+"""
+
+
 class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     """The head of an HTTP request.
 

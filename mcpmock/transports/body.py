@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -29,7 +30,6 @@ from .sse import KEPT, Excerpt, SseDecoder, encode_event
 
 PIECE = 1 << 20
 """The longest message that is held until it is whole, and the longest piece of longer ones."""
-EVENT_STREAM = "text/event-stream"
 _CARRIED = (type(None), Fragment, HttpBody)
 
 

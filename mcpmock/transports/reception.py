@@ -14,6 +14,7 @@ from enum import Enum
 
 import attrs
 
+from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import (
     Batch,
     ExchangeEnd,
@@ -31,8 +32,6 @@ from .heads import path_and_query
 
 REMEMBERED = 10_000
 """How many sessions are known at the same time; the oldest is forgotten for a new one."""
-NO_SESSION = 1
-"""The conversation of all that belongs to none."""
 _OPENING = re.compile(rb'"method"\s*:\s*"initialize"')
 
 

@@ -37,7 +37,6 @@ from mcpmock.protocol.spans import elements, splice
 from .callers import Call, InFlight
 from .streamable_http import HEADER_MISMATCH, JSON, LISTEN, SESSION
 
-Fields = Sequence[tuple[str, str]]
 _OK = (200, "OK")
 _BAD_REQUEST = (-32602, HEADER_MISMATCH, -32021, -32022)
 _STATUS = {-32601: (404, "Not Found")} | dict.fromkeys(_BAD_REQUEST, (400, "Bad Request"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from mcpmock.cassette.har_calls import calls
-from mcpmock.cassette.har_entry import EVENT_STREAM, JSON, Entry
+from mcpmock.cassette.har_entry import JSON, Entry
 from mcpmock.cassette.timeline import timeline
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from tests.helpers import (
     LOG,
     Line,

@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -40,7 +41,7 @@ from .match import Place, Subject, concerns, fits
 from .outcome import Outcome
 from .receipts import Armed, FaultRun, Note, Receipt
 from .silence import Silence
-from .traffic import EVENT_STREAM, Unit, Units
+from .traffic import Unit, Units
 
 _OWN = encode(OWN)[:-1]
 _ENDINGS = On.END | On.CLOSE | On.LEFT

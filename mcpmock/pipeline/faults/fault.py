@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, get_type_hints
 import attrs
 
 from mcpmock.errors import McpMockError
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -248,11 +249,11 @@ def refuse(
 
 
 def _as_stream(frame: Frame) -> Frame:
-    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == "text/event-stream":
+    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == EVENT_STREAM:
         return frame
     left_out = ("content-length", "content-type")
     headers = [field for field in frame.fact.headers if field[0].lower() not in left_out]
-    headers.append(("Content-Type", "text/event-stream"))
+    headers.append(("Content-Type", EVENT_STREAM))
     head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
     return Frame(frame.direction, fact=head, exchange=frame.exchange)
 

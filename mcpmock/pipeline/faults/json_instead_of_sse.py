@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import attrs
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import S2C, Frame, HttpResponse
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
-from .pieces import EVENT_STREAM, with_type
+from .pieces import with_type
 
 
 @attrs.frozen(kw_only=True)

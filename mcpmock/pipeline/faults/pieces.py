@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     S2C,
     ExchangeEnd,
@@ -25,8 +26,6 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.stage import Hangup, Send
 
 from .fault import Act, Seen
-
-EVENT_STREAM = "text/event-stream"
 
 
 def wire_of(seen: Seen) -> bytes:

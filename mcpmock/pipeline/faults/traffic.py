@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     ExchangeEnd,
@@ -23,8 +24,6 @@ from mcpmock.protocol.messages import (
 )
 
 from .fault import On, kind_of
-
-EVENT_STREAM = "text/event-stream"
 
 
 @attrs.frozen

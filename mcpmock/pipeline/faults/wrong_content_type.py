@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import EVENT_STREAM, with_type
+from .pieces import with_type
 
 
 @attrs.frozen(kw_only=True)
