@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Direction, Request, encode
 from mcpmock.protocol.session import CANCELLED
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .match import Subject
 from .values import Count

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import (
     S2C,
     ExchangeEnd,
@@ -18,7 +19,6 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.session import CANCELLED, PROGRESS, Call
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, Keep, Lost, On, Seen, Toward
 from .match import Subject
 from .pieces import dying

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .values import Ordinal
 
