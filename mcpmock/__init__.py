@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcpmock.api.log import Call
     from mcpmock.api.recording import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
+    from mcpmock.api.stub import Stub, StubRoute
     from mcpmock.cassette.diff import Comparison as Diff
     from mcpmock.cassette.model import Cassette
     from mcpmock.errors import McpMockError
@@ -28,6 +29,8 @@ __all__ = [
     "Driven",
     "McpMockError",
     "ReplayServer",
+    "Stub",
+    "StubRoute",
     "__version__",
     "check",
     "connect",
@@ -47,6 +50,8 @@ _PLACES = {
     "Driven": "api.driving:Driven",
     "McpMockError": "errors:McpMockError",
     "ReplayServer": "api.server:ReplayServer",
+    "Stub": "api.stub:Stub",
+    "StubRoute": "api.stub:StubRoute",
     "check": "api.files:check",
     "connect": "api.server:connect",
     "diff": "api.files:diff",

@@ -17,9 +17,11 @@ from typing import Any
 import attrs
 
 from mcpmock.modes.ends import mint
+from mcpmock.modes.stubbing import with_stubs
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player
+from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
 
 from .log import Log
@@ -52,11 +54,13 @@ class Wording:
         )
 
 
-def transport(casting: Casting, log: Log) -> AbstractAsyncContextManager[Any]:
+def transport(
+    casting: Casting, log: Log, script: Script | None = None
+) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
     """
-    session = _session(casting, log)
+    session = _session(casting, log, script)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -87,7 +91,9 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 
 @asynccontextmanager
-async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+async def _session(
+    casting: Casting, log: Log, script: Script | None
+) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
 
     # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
@@ -95,7 +101,8 @@ async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
     player = Player(casting, log.report, mint=mint)
-    pipeline = Pipeline([log.watch(len(log.players) + 1, player), player])
+    watcher = log.watch(len(log.players) + 1, player)
+    pipeline = Pipeline([watcher, *with_stubs(script, player)])
     pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)

@@ -23,6 +23,7 @@ from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.timing import Timing
 
 from .log import Call, Log
+from .stub import Stub
 from .thread import Thread
 
 if TYPE_CHECKING:
@@ -113,13 +114,14 @@ class Reachable:
 
 
 class ReplayServer(Reachable):
-    """A fake server that plays a cassette. `misses` are the requests that nothing recorded fitted.
+    """A fake server that plays a cassette, a stub, or both. `misses` are the requests that nothing
+    recorded fitted.
 
     Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
     """
 
-    def __init__(self, cassette: Cassette, playing: Playing) -> None:
-        self.cassette = cassette
+    def __init__(self, cassette: Cassette, playing: Playing, stub: Stub | None = None) -> None:
+        self.cassette, self.script = cassette, None if stub is None else stub.script
         self.casting = bare_casting(cassette, playing)
         super().__init__(self._main)
         self._open: Callable[[], MessageChannel] | None = None
@@ -138,11 +140,13 @@ class ReplayServer(Reachable):
     def transport(self) -> AbstractAsyncContextManager[Any]:
         from .memory import transport
 
-        return transport(self.casting, self.log)
+        return transport(self.casting, self.log, self.script)
 
     async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
-        log = self.log
-        await replay_embedded(self.cassette, self.casting, log.report, log.watch, ready, stop, _say)
+        log, script = self.log, self.script
+        await replay_embedded(
+            self.cassette, self.casting, log.report, log.watch, ready, stop, _say, script=script
+        )
 
 
 def _say(line: str) -> None:
@@ -150,17 +154,20 @@ def _say(line: str) -> None:
 
 
 @contextmanager
-def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
+def serve(
+    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
 
         with mcpmock.serve("weather.jsonl") as server:
             ...                                # server.url, server.stdio, server.command
             server.assert_called("tools/call", times=1)
 
-    `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
+    What a `stub` knows it answers, all else the recording; a stub alone is a server as well
+    (`serve(stub)`). `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
     cassette, CannotListen, and at the end what went wrong inside; a miss is no error, see `misses`.
     """
-    server = ReplayServer(cassette_of(cassette), playing_of(**how))
+    server = _server(cassette, stub, how)
     try:
         yield server
     finally:
@@ -168,13 +175,15 @@ def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
 
 
 @asynccontextmanager
-async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
+async def replay(
+    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
     exact on a mock clock. Options and errors are those of `serve`.
     """
-    with serve(cassette, **how) as server:
-        log = server.log
-        async with replay_in_memory(server.casting, log.report, log.watch) as open_session:
+    with serve(cassette, stub=stub, **how) as server:
+        log, script = server.log, server.script
+        async with replay_in_memory(server.casting, log.report, log.watch, script) as open_session:
             server._open = open_session
             try:
                 yield server
@@ -182,7 +191,9 @@ async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
                 server._open = None
 
 
-def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
+def connect(
+    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+) -> AbstractAsyncContextManager[Any]:
     """One session with a fake server in memory, as the transport that the Client of the official
     SDK and of FastMCP take, under asyncio or trio:
 
@@ -190,4 +201,13 @@ def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
 
     Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
     """
-    return ReplayServer(cassette_of(cassette), playing_of(**how)).transport()
+    return _server(cassette, stub, how).transport()
+
+
+def _server(source: Source | Stub, stub: Stub | None, how: dict[str, Any]) -> ReplayServer:
+    """Raises TypeError for two stubs: one takes any number of tools."""
+    if isinstance(source, Stub):
+        if stub is not None:
+            raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")
+        return ReplayServer(Cassette(name="stub", takes=[]), playing_of(**how), source)
+    return ReplayServer(cassette_of(source), playing_of(**how), stub)

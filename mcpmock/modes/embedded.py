@@ -21,6 +21,7 @@ from mcpmock.endpoints.visitors import Visit, open_door
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
@@ -30,6 +31,7 @@ from .ends import PATHS, Command, Listening, Reach, Url, mint, serve, server_rul
 from .http import record_url, replay_listening
 from .stdio import as_messages
 from .stopping import embedded, taking_signals
+from .stubbing import with_stubs
 from .taking import Recording, Say, Taking, open_taking
 from .watching import Watch, watching
 
@@ -62,15 +64,16 @@ async def replay_embedded(
     stop: trio.Event,
     say: Say,
     kind: Kind | None = None,
+    script: Script | None = None,
 ) -> None:
     """Plays the server of a cassette until `stop`. `casting` is that of `bare_casting`; over
-    HTTP, `kind` is the transport (None: as recorded).
+    HTTP, `kind` is the transport (None: as recorded). A stub's `script` comes before the recording.
     """
     numbers = count(1)
 
     async def receive(visit: Visit) -> None:
         player = Player(casting, report)
-        stages = [*watching(watch, next(numbers), player), player]
+        stages = [*watching(watch, next(numbers), player), *with_stubs(script, player)]
         await _run_visit(visit, stages, None, player)
 
     with embedded(stop), open_door() as door:
@@ -80,7 +83,14 @@ async def replay_embedded(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(door.serve, receive)
             await replay_listening(
-                cassette, casting.playing, report, listening, recording=None, say=say, watch=watch
+                cassette,
+                casting.playing,
+                report,
+                listening,
+                recording=None,
+                say=say,
+                watch=watch,
+                script=script,
             )
             nursery.cancel_scope.cancel()
 
@@ -175,7 +185,7 @@ async def _run_visit(
 
 @asynccontextmanager
 async def replay_in_memory(
-    casting: Casting, report: Report, watch: Watch
+    casting: Casting, report: Report, watch: Watch, script: Script | None = None
 ) -> AsyncIterator[Callable[[], MessageChannel]]:
     """Gives what opens a session: the client's end of it. All that are open end with the block."""
     from mcpmock.endpoints.channel import memory_pair
@@ -186,7 +196,8 @@ async def replay_in_memory(
         def open_session() -> MessageChannel:
             client, ours = memory_pair()
             player = Player(casting, report, mint=mint)
-            pipeline = Pipeline([*watching(watch, next(numbers), player), player])
+            watchers = watching(watch, next(numbers), player)
+            pipeline = Pipeline([*watchers, *with_stubs(script, player)])
             nursery.start_soon(run, Session(pipeline, ours, None))
             return client
 

@@ -5,13 +5,17 @@ sessions that are over. `answers` has the words, `player` asks.
 
 from __future__ import annotations
 
+from mcpmock.cassette.keys import Asked
+from mcpmock.cassette.match import NearMiss
 from mcpmock.protocol.messages import (
     Batch,
     Content,
     Frame,
     HttpRequest,
+    Notification,
     Opaque,
     Request,
+    Response,
     parse_items,
 )
 
@@ -28,6 +32,18 @@ from .hearing import Heard
 PROBE = "server/discover"
 """What clients ask to find out which era a server is of."""
 OK, ACCEPTED, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 202, 400, 404, 405, 413
+
+
+class Understudy:
+    """Who is asked before a request is a miss. This one knows nothing, the one of `stubs` does."""
+
+    def answer(self, frame: Frame) -> list[Frame] | None:  # noqa: ARG002
+        """What answers a live request that the recording does not; None where nothing does."""
+        return None
+
+    def near(self, live: Asked) -> list[NearMiss]:  # noqa: ARG002
+        """What might have been meant by what is a miss, besides recorded requests."""
+        return []
 
 
 def ids_of(frame: Frame) -> list[bytes]:
@@ -72,6 +88,16 @@ def answer_lost(heard: Heard) -> list[Frame]:
 
 def answer_too_long(heard: Heard) -> list[Frame]:
     return exchange(heard.exchange, TOO_LARGE, too_long(heard.size))
+
+
+def named(frame: Frame) -> str:
+    """What a frame of the client's is called in notes and misses."""
+    content = frame.content
+    if isinstance(content, Notification | Request):
+        return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
+    return "response" if isinstance(content, Response) else "noise"
 
 
 def ends_session(heard: Heard) -> bool:
