@@ -164,8 +164,9 @@ def serve(
             server.assert_called("tools/call", times=1)
 
     What a `stub` knows it answers, all else the recording; a stub alone is a server as well
-    (`serve(stub)`). `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
-    cassette, CannotListen, and at the end what went wrong inside; a miss is no error, see `misses`.
+    (`serve(stub)`). `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError
+    for what is no cassette, CannotListen, and at the end what went wrong inside; a miss is no
+    error, see `misses`.
     """
     server = _server(cassette, stub, how)
     try:

@@ -212,7 +212,7 @@ class StubRoute(Stub):
         a dict with `contents`; a prompt a text, a list of messages (each a text, or a dict with
         `role` and `content`), or a dict with `messages`; a method its whole result.
 
-        Where the function raises, a tool answers that it failed, anything else with an error -32603.
+        Where the function raises, a tool answers that it failed, anything else with error -32603.
         Raises TypeError for an `async` function and for what JSON does not have.
         """
         if iscoroutinefunction(value):

@@ -194,14 +194,23 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
     """What was asked, the nearest that was recorded with what differs, and what to do next."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
-        *(f"  event {near.n}: {near.why}{_difference(near)}" for near in miss.near),
+        *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),
         f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
     ]
 
 
+def _place(near: NearMiss) -> str:
+    from mcpmock.cassette.match import STUBBED
+
+    return "the stub" if near.n == STUBBED else f"event {near.n}"
+
+
 def _difference(near: NearMiss) -> str:
+    from mcpmock.cassette.match import STUBBED
+
+    had = "stubbed" if near.n == STUBBED else "recorded"
     return "".join(
-        f"; {d.path}: recorded {_short(d.recorded)}, asked {_short(d.live)}"
+        f"; {d.path}: {had} {_short(d.recorded)}, asked {_short(d.live)}"
         for d in near.differences[:3]
     )
 

@@ -147,10 +147,10 @@ class Entry:
             case Kind.METHOD:
                 return {name: value for name, value in params.items() if name != "_meta"}
 
-    @property
-    def path(self) -> str:
-        """Where the arguments stand in the parameters, as JSONPath."""
-        return "$.arguments" if self.kind in (Kind.TOOL, Kind.PROMPT) else "$"
+    def differences(self, arguments: Arguments) -> list[Difference]:
+        """Where these arguments are not what the condition asks for."""
+        inside = self.kind in (Kind.TOOL, Kind.PROMPT)
+        return self.condition.differences(arguments, "$.arguments" if inside else "$")
 
     @property
     def rank(self) -> tuple[bool, bool]:

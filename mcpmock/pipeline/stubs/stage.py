@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from mcpmock.cassette.keys import Asked
-from mcpmock.cassette.match import NearMiss
+from mcpmock.cassette.match import STUBBED, NearMiss
 from mcpmock.cassette.variables import Difference
 from mcpmock.pipeline.answers import too_long
 from mcpmock.pipeline.player import Note, Report
@@ -134,14 +134,17 @@ class Stubs(Stage, Understudy):
         """The entries that might have been meant, and why they were not."""
         params = live.params if isinstance(live.params, dict) else {}
         found = [
-            NearMiss(0, _why(entry), tuple(entry.condition.differences(arguments, entry.path)))
+            NearMiss(
+                STUBBED, _why(entry), tuple(entry.condition.differences(arguments, entry.path))
+            )
             for entry, arguments in self.script.entries_for(live.method, params)
         ]
         named = "uri" if live.method == "resources/read" else "name"
+        entries = list(self.script.entries)
+        names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
         return found or [
-            NearMiss(0, "stubbed", (Difference(f"$.{named}", entry.name, params.get(named)),))
-            for entry in list(self.script.entries)
-            if live.method == CALLED_BY.get(entry.kind)
+            NearMiss(STUBBED, "stubbed", (Difference(f"$.{named}", name, params.get(named)),))
+            for name in dict.fromkeys(names)
         ]
 
     def _hear(self, seen: Sequence[Frame], now: float) -> Iterator[Action]:
@@ -215,7 +218,7 @@ class Stubs(Stage, Understudy):
     def _turn(self, request: Request) -> tuple[Entry | None, Step | None]:
         """The first entry that has something for this call, and what."""
         for entry, arguments in self.script.entries_for(request.method, _params(request)):
-            if not entry.condition.differences(arguments, entry.path):
+            if not entry.differences(arguments):
                 step = entry.step(self._turns[entry])
                 if step is not None:
                     return entry, step
