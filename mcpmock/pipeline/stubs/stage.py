@@ -133,11 +133,10 @@ class Stubs(Stage, Understudy):
     def near(self, live: Asked) -> list[NearMiss]:
         """The entries that might have been meant, and why they were not."""
         params = live.params if isinstance(live.params, dict) else {}
+        pairs = self.script.entries_for(live.method, params)
         found = [
-            NearMiss(
-                STUBBED, _why(entry), tuple(entry.condition.differences(arguments, entry.path))
-            )
-            for entry, arguments in self.script.entries_for(live.method, params)
+            NearMiss(STUBBED, _why(entry), tuple(entry.differences(arguments)))
+            for entry, arguments in [pair for pair in pairs if pair[0].steps] or pairs
         ]
         named = "uri" if live.method == "resources/read" else "name"
         entries = list(self.script.entries)
@@ -295,7 +294,8 @@ class Stubs(Stage, Understudy):
             return frame
         raw = frame.raw
         if passing.method in LISTS:
-            self._given[passing.method, passing.page] = raw
+            if not self.alone:
+                self._given[passing.method, passing.page] = raw
             raw = with_listed(raw, passing.method, self.script, first=passing.page is None)
         else:
             version = decode(member(message.result, "protocolVersion") or b"null")
