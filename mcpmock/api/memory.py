@@ -3,7 +3,8 @@
 A session is the pure pipeline, driven here by the caller's own event loop (asyncio or trio, by way
 of anyio, which the SDK brings): `runner` is trio's, and a thread in between would cost more than
 all the rest. Messages cross as the `SessionMessage` of the installed SDK, imported when needed.
-Under trio the clock is the caller's, so a mock clock makes recorded pauses free.
+The clock is the caller's too: under trio a mock clock makes recorded pauses free, and timeouts that
+are under test; under asyncio, whose clock is real, such pauses are cut (`Timing.on_a_real_clock`).
 """
 
 from __future__ import annotations
@@ -95,7 +96,11 @@ async def _session(
     casting: Casting, log: Log, script: Script | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
+    from sniffio import current_async_library
 
+    if current_async_library() != "trio":
+        pace = casting.playing.pace
+        casting = casting.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
     # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
     # which is bounded; and a client that waits for room while we do would wait for ever.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)

@@ -180,7 +180,8 @@ async def replay(
     cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
 ) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
-    exact on a mock clock. Options and errors are those of `serve`.
+    exact on a mock clock, which makes recorded waits (`timing="recorded"`) and timeouts free.
+    Options and errors are those of `serve`.
     """
     with serve(cassette, stub=stub, **how) as server:
         log, script = server.log, server.script
@@ -200,7 +201,11 @@ def connect(
 
         async with Client(mcpmock.connect("weather.jsonl")) as client: ...
 
-    Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
+    It runs on the clock of the caller's event loop: under trio with a mock clock a recorded wait of
+    30 s, or a timeout of 30 s that is under test, takes milliseconds. Under asyncio no clock can be
+    turned on, so with `timing="recorded"` no pause is longer than 100 ms there; `scale:1` makes
+    them all. Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is
+    installed.
     """
     return _server(cassette, stub, how).transport()
 

@@ -178,6 +178,8 @@ class Performance:
         self._schedule({place: self._held.pop(place) for place in expired}, now)
         frames = []
         self._look_again()
+        if self.pace.timing.kind == "cap":
+            self._keep_order(now)
         while self._due and self._due[0][0] <= now:
             due, place = heapq.heappop(self._due)
             if place in self._played:
@@ -216,6 +218,14 @@ class Performance:
         """At the endings that came too early: something was said since, or will not be."""
         while self._endings:
             heapq.heappush(self._due, self._endings.pop())
+
+    def _keep_order(self, now: float) -> None:
+        """A cap shortens long pauses more than short ones. What was recorded before something that
+        is due now, and can go, goes before it all the same.
+        """
+        last = max((place for due, place in self._due if due <= now), default=-1)
+        self._due = [(now if place <= last else due, place) for due, place in self._due]
+        heapq.heapify(self._due)
 
     def _is_early(self, ending: int) -> bool:
         """Whether something recorded before an ending is still to be played: the ending comes

@@ -2,6 +2,10 @@
 
 A pause is the time between a cause and what follows it, or between two messages of one call; never
 between messages that have nothing to do with each other. So one slow answer holds up no other.
+
+Pauses are made on the clock that the session runs on. In memory that is the clock of the caller's
+event loop: a mock clock of trio makes them free. asyncio has no such clock, so there `recorded` is
+`cap:100` (`on_a_real_clock`), and who wants to wait says `scale:1`.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ _KINDS: dict[str, Callable[[float, float], float]] = {
     "fixed": lambda _pause, amount: amount / 1000,
     "cap": lambda pause, amount: min(pause, amount / 1000),
 }
+LONGEST = 0.1
+"""The longest pause in seconds, where pauses are real and nobody said how long they may be."""
 _WITH_AMOUNT = ("scale", "fixed", "cap")
 
 
@@ -31,6 +37,12 @@ class Timing:
 
     def pause(self, recorded: float) -> float:
         return _KINDS[self.kind](recorded, self.amount)
+
+    def on_a_real_clock(self) -> Timing:
+        """This timing where nobody can turn the clock on, and somebody waits: pauses as recorded
+        are cut at `LONGEST`, what was asked for in numbers is what was asked for.
+        """
+        return Timing("cap", LONGEST * 1000) if self.kind == "recorded" else self
 
     @classmethod
     def parse(cls, text: str) -> Timing:

@@ -188,6 +188,38 @@ def test_one_slow_answer_holds_up_nothing_else() -> None:
     assert [response(1)] == raws(played, 20.0)
 
 
+def test_a_cap_keeps_the_order() -> None:
+    """Of two pauses that are both cut the first recorded one still ends first, though its call came
+    later; what was asked alone waits for neither.
+    """
+    slow, quick = request(1, "slow"), request(2, "quick")
+    events = (c(slow), c(quick), (3, "s2c", response(2)), (40, "s2c", response(1)))
+    played = performance(*events, timing="cap:100")
+    hear(played, slow, 5.0)
+    hear(played, quick, 5.01)
+
+    assert [] == raws(played, 5.09)
+    assert [response(2), response(1)] == raws(played, 5.1)
+
+
+def test_a_cap_keeps_what_belongs_together() -> None:
+    """A call's own messages keep their order, whatever else is due."""
+    a, b = request(1, "a", token=1), request(2, "b")
+    events = (
+        c(a),
+        c(b),
+        (3, "s2c", progress(1)),
+        (9, "s2c", response(1)),
+        (9.01, "s2c", response(2)),
+    )
+    played = performance(*events, timing="cap:100")
+    hear(played, a, 0.0)
+    hear(played, b, 0.0)
+
+    assert [progress(1), response(2)] == raws(played, 0.1)
+    assert [response(1)] == raws(played, 0.2)
+
+
 def test_pauses_within_a_call_add_up() -> None:
     """Messages of one call follow each other as far apart as recorded."""
     events: list[Line] = [
