@@ -9,6 +9,7 @@ says when to come again.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -224,8 +225,17 @@ class Performance:
         is due now, and can go, goes before it all the same.
         """
         last = max((place for due, place in self._due if due <= now), default=-1)
-        self._due = [(now if place <= last else due, place) for due, place in self._due]
+        early = (max(now, self._after_progress(place)) for _, place in self._due)
+        pairs = zip(self._due, early, strict=True)
+        self._due = [(min(e, due) if place < last else due, place) for (due, place), e in pairs]
         heapq.heapify(self._due)
+
+    def _after_progress(self, place: int) -> float:
+        """When an answer may come at the earliest, for the progress of its call."""
+        cue = self.score.cues[place]
+        if not cue.answers or cue.chain not in self._progress_due:
+            return -math.inf
+        return self._progress_due[cue.chain] + self.pace.after_progress
 
     def _is_early(self, ending: int) -> bool:
         """Whether something recorded before an ending is still to be played: the ending comes
@@ -335,8 +345,7 @@ class Performance:
             cue = self.score.cues[place]
             pause = self.pace.timing.pause(cue.gap)
             due = max(now, max(since, self._chain_due.get(cue.chain, since)) + pause)
-            if cue.answers and cue.chain in self._progress_due:
-                due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
+            due = max(due, self._after_progress(place))
             if pause:
                 due = round(due, 6)  # recorded times are in us: what came together stays together
             elif self.pace.timing.kind == "none":

@@ -37,7 +37,7 @@ def test_initialize(asked: str | None) -> None:
     hello = result(
         session(everything()).heard(request(1, "initialize", {"protocolVersion": asked}))
     )
-    completions = {} if asked == LEGACY[0] else {"completions": {}}
+    completions: dict[str, Any] = {} if asked == LEGACY[0] else {"completions": {}}
 
     assert {
         "protocolVersion": asked if asked in LEGACY else LAST_LEGACY,
