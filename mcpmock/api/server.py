@@ -19,8 +19,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
 from mcpmock.pipeline.casting import Playing
-from mcpmock.pipeline.performance import Pace
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 
 from .log import Call, Log
 from .stub import Stub

@@ -132,9 +132,8 @@ def replay(
 
 
 def _playing(how: dict[str, Any], *, mute: bool) -> Any:
-    from mcpmock.pipeline.performance import Pace
     from mcpmock.pipeline.player import Playing
-    from mcpmock.pipeline.timing import Timing
+    from mcpmock.pipeline.timing import Pace, Timing
 
     try:
         timing = Timing.parse(how["timing"])

@@ -25,7 +25,8 @@ from mcpmock.cassette.steps import is_message, merged
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import HttpRequest
 
-from .performance import Pace, Performance
+from .performance import Performance
+from .timing import Pace
 
 Session = Callable[[], str]
 """Gives the id of a live session."""

@@ -31,25 +31,9 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.session import PROGRESS
 
 from .rendering import Identities
-from .timing import Timing
+from .timing import Pace
 
 _ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
-
-
-@attrs.frozen
-class Pace:
-    """When cues are played. All in seconds.
-
-    `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
-    overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
-    the least time between the last progress of a call and its answer; over stdio the TypeScript
-    SDKs lose progress that comes in one read with the answer.
-    """
-
-    timing: Timing = attrs.field(factory=Timing)
-    overlap_grace: float = 0.020
-    overlap_limit: float = 0.100
-    after_progress: float = 0.002
 
 
 @attrs.define

@@ -1,4 +1,5 @@
-"""How the pauses of a recording are played: `none`, `recorded`, `scale:X`, `fixed:MS`, `cap:MS`.
+"""How the pauses of a recording are played (`Timing`): `none`, `recorded`, `scale:X`, `fixed:MS`,
+`cap:MS`; and what else decides when a message goes (`Pace`).
 
 A pause is the time between a cause and what follows it, or between two messages of one call; never
 between messages that have nothing to do with each other. So one slow answer holds up no other.
@@ -58,3 +59,19 @@ class Timing:
         except ValueError:
             pass
         raise McpMockError(f"timing {text!r}: say none, recorded, scale:X, fixed:MS or cap:MS")
+
+
+@attrs.frozen
+class Pace:
+    """When cues are played. All in seconds.
+
+    `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
+    overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
+    the least time between the last progress of a call and its answer; over stdio the TypeScript
+    SDKs lose progress that comes in one read with the answer.
+    """
+
+    timing: Timing = attrs.field(factory=Timing)
+    overlap_grace: float = 0.020
+    overlap_limit: float = 0.100
+    after_progress: float = 0.002

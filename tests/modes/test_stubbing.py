@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mcpmock.modes.stubbing import with_stubs
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.strays import Understudy
 from mcpmock.pipeline.stubs.script import Script
 from mcpmock.pipeline.stubs.stage import Stubs
+from mcpmock.pipeline.timing import Pace
 from tests.helpers import OPENING, cassette
 
 

@@ -7,8 +7,8 @@ import pytest
 from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.casting import Casting, Playing
-from mcpmock.pipeline.performance import Pace, Performance
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.performance import Performance
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
 from tests.helpers import (
     INITIALIZE,

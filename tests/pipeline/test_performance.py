@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.match import Matcher
-from mcpmock.pipeline.performance import Pace, Performance
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.performance import Performance
+from mcpmock.pipeline.timing import Pace, Timing
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
@@ -214,7 +214,8 @@ def test_a_cap_and_progress() -> None:
     hear(played, b, 0.0)
 
     assert [progress(1), response(2)] == raws(played, 0.1)
-    assert [response(1)] == raws(played, 0.102)
+    assert played.next_due == 0.1 + 0.002
+    assert [response(1)] == raws(played, 0.1 + 0.002)
 
 
 def test_pauses_within_a_call_add_up() -> None:

@@ -17,8 +17,8 @@ from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, Name, Reaction, cells
 from mcpmock.pipeline.faults.receipts import FaultRun
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
+from mcpmock.pipeline.timing import Pace
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.helpers import (
     OPENING,
