@@ -18,11 +18,10 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS, Sender, met
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.spans import Span, elements, locate, splice
 
-from .results import dressed
+from .results import Speaker, dressed
 from .script import CALLED_BY, Arguments, Kind, Script
 
 HANDSHAKES = {"initialize", "server/discover"}
-SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _FLAGS = {"listChanged", "subscribe"}
 """The capabilities that are true or not; the others are objects."""
 
@@ -90,23 +89,28 @@ def handshake(script: Script, method: str, params: Mapping[str, Any]) -> Argumen
     not speak the era.
     """
     only = script.revision
-    info = {"name": script.name, "version": script.version}
     told = {"instructions": script.instructions} if script.instructions is not None else {}
     if method == "server/discover":
         if only is not None and not is_modern(only):
             return None
         result = {"supportedVersions": [only or LATEST], "capabilities": {}, **told}
-        return {**dressed(method, result, LATEST), "_meta": {SERVER_INFO: info}}
+        told = dressed(method, result, Speaker(LATEST, script.info))
+        return told
     if is_modern(only):
         return None
     asked = params.get("protocolVersion")
     spoken = asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
-    return {"protocolVersion": only or spoken, "capabilities": {}, "serverInfo": info, **told}
+    return {
+        "protocolVersion": only or spoken,
+        "capabilities": {},
+        "serverInfo": script.info,
+        **told,
+    }
 
 
-def empty_list(method: str, revision: str) -> Arguments:
+def empty_list(method: str, speaker: Speaker) -> Arguments:
     """The result of a list with nothing in it."""
-    result: Arguments = dressed(method, {LISTS[method].member: []}, revision)
+    result: Arguments = dressed(method, {LISTS[method].member: []}, speaker)
     return result
 
 

@@ -11,6 +11,8 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from mcpmock.protocol import altering
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.methods import LATEST
@@ -18,6 +20,7 @@ from mcpmock.protocol.revisions import CACHEABLE, is_modern
 
 from .script import CALLED_BY, Arguments, Entry, Kind
 
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 STRUCTURED = "2025-06-18"
 """The first revision with structured content."""
 _WHOLE = {
@@ -29,27 +32,40 @@ _WHOLE = {
 """The member that a whole result has."""
 
 
-def result_of(entry: Entry, listed: Mapping[str, Any], value: Any, uri: str, revision: str) -> Any:
+@attrs.frozen
+class Speaker:
+    """In which revision something is said, and by which server: None where a recording says that
+    already.
+    """
+
+    revision: str
+    info: Mapping[str, str] | None = None
+
+
+def result_of(
+    entry: Entry, listed: Mapping[str, Any], value: Any, uri: str, speaker: Speaker
+) -> Any:
     """The result of a call. `listed` is what the lists say of the entry, `uri` what was read."""
     if entry.kind is Kind.METHOD or _is_whole(entry.kind, value):
         result = value
     elif entry.kind is Kind.TOOL:
-        result = _tool_result(value, revision)
+        result = _tool_result(value, speaker.revision)
     elif entry.kind is Kind.PROMPT:
         result = _prompt_result(value, listed)
     else:
         result = {"contents": [_contents(value, uri, listed.get("mimeType"))]}
-    return dressed(CALLED_BY.get(entry.kind, entry.name), result, revision)
+    return dressed(CALLED_BY.get(entry.kind, entry.name), result, speaker)
 
 
-def dressed(method: str, result: Any, revision: str) -> Any:
-    """As the revision wants it: from 2026-07-28 on a result says that it is whole, and some for how
-    long they may be kept.
+def dressed(method: str, result: Any, speaker: Speaker) -> Any:
+    """As the revision wants it: from 2026-07-28 on a result says that it is whole and whose it is,
+    and some for how long they may be kept.
     """
-    if not isinstance(result, dict) or not is_modern(revision):
+    if not isinstance(result, dict) or not is_modern(speaker.revision):
         return result
     fresh = {"ttlMs": 0, "cacheScope": "public"} if method in CACHEABLE else {}
-    return altering.result({**fresh, **result}, revision)
+    whose = {} if speaker.info is None else {"_meta": {SERVER_INFO: speaker.info}}
+    return altering.result({**fresh, **whose, **result}, speaker.revision)
 
 
 def failed(text: str) -> Arguments:

@@ -192,6 +192,11 @@ class Script:
     announcements: list[Saying] = attrs.field(factory=list)
     """What the server says of its own accord, once the session is open."""
 
+    @property
+    def info(self) -> dict[str, str]:
+        """Who the server is, in the words of the protocol."""
+        return {"name": self.name, "version": self.version}
+
     def entries_for(self, method: str, params: Mapping[str, Any]) -> list[tuple[Entry, Arguments]]:
         """The entries that a call may be for, the first to be asked first, whatever their
         conditions say.

@@ -54,7 +54,7 @@ from .catalog import (
     with_capabilities,
     with_listed,
 )
-from .results import failed, result_of
+from .results import Speaker, failed, result_of
 from .script import CALLED_BY, Entry, Kind, Recorded, Refusal, Reply, Script, Silence, Step
 
 INTERNAL_ERROR = -32603
@@ -114,12 +114,12 @@ class Stubs(Stage, Understudy):
         request = frame.content
         if not isinstance(request, Request):
             return None
-        method, revision = request.method, version_of(request) or self._revision
+        method = request.method
         if method in LISTS and (self.alone or self.script.offers(LISTS[method].kind)):
             given = self._given.get((method, member(request.params, "cursor")))
             if given is not None:
                 return [Frame(S2C, altering.with_id(given, request.id))]
-            result: Any = empty_list(method, revision)
+            result: Any = empty_list(method, self._speaker(request))
         elif not self.alone:
             return None
         elif method in HANDSHAKES:
@@ -243,22 +243,26 @@ class Stubs(Stage, Understudy):
             return altering.error(request.id, answer.code, answer.message, answer.data)
         assert isinstance(answer, Reply)
         params = _params(request)
-        revision = version_of(request) or self._revision
+        speaker = self._speaker(request)
         listed = self.script.listed.get((entry.kind, entry.name), {})
         uri = str(params.get("uri"))
         try:
             value = answer.value
             if callable(value):
                 value = value(entry.arguments_of(request.method, params))
-            result = result_of(entry, listed, value, uri, revision)
+            result = result_of(entry, listed, value, uri, speaker)
             return altering.response(request.id, result)
         except Exception as error:  # noqa: BLE001 (the user's own function)
             text = f"mcpmock: the stub of {entry.name} raised {error!r}"
             self.report(Note(request.method, text))
             if entry.kind is not Kind.TOOL:
                 return altering.error(request.id, INTERNAL_ERROR, text)
-            told = result_of(entry, listed, failed(text), uri, revision)
+            told = result_of(entry, listed, failed(text), uri, speaker)
             return altering.response(request.id, told)
+
+    def _speaker(self, request: Request) -> Speaker:
+        revision = version_of(request) or self._revision
+        return Speaker(revision, self.script.info if self.alone else None)
 
     def _cancel(self, id_: bytes | None) -> bool:
         """Whether the call was ours: from here on nothing is said about it."""

@@ -103,7 +103,7 @@ def test_lists(method: str) -> None:
         assert {member} == told.keys()
         assert [name] == [entry["name"] for entry in told[member]]
     late = result(live.heard(modern(3, method)))
-    assert {member, "resultType", "ttlMs", "cacheScope"} == late.keys()
+    assert {member, "resultType", "ttlMs", "cacheScope", "_meta"} == late.keys()
     assert {member: []} == result(opened(Stub()).heard(request(1, method)))
 
 

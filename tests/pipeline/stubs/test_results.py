@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.pipeline.stubs.results import dressed, failed, result_of
+from mcpmock.pipeline.stubs.results import SERVER_INFO, Speaker, dressed, failed, result_of
 from mcpmock.pipeline.stubs.script import Entry, Kind
 from mcpmock.protocol.methods import LATEST
 
@@ -18,7 +18,7 @@ def text(value: str) -> dict[str, Any]:
 
 
 def made(kind: Kind, value: Any, revision: str = STRUCTURED, **listed: Any) -> Any:
-    return result_of(Entry(kind, "a", "last"), listed, value, "a:b", revision)
+    return result_of(Entry(kind, "a", "last"), listed, value, "a:b", Speaker(revision))
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,10 @@ def test_the_latest_revision() -> None:
     assert {"ttlMs", "cacheScope", "resultType", "contents"} == made(
         Kind.RESOURCE, "", LATEST
     ).keys()
-    assert {"ttlMs": 5} == dressed("tools/list", {"ttlMs": 5}, OLD)
-    assert 5 == dressed("tools/list", {"ttlMs": 5}, LATEST)["ttlMs"]
+    assert {"ttlMs": 5} == dressed("tools/list", {"ttlMs": 5}, Speaker(OLD))
+    assert 5 == dressed("tools/list", {"ttlMs": 5}, Speaker(LATEST))["ttlMs"]
+    info = {"name": "a", "version": "1"}
+    assert {SERVER_INFO: info} == dressed("x", {}, Speaker(LATEST, info))["_meta"]
 
 
 @pytest.mark.parametrize(

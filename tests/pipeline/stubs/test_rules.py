@@ -49,9 +49,13 @@ def test_the_rules(revision: str) -> None:
     """Nothing that it says breaks any."""
     live = session(everything())
     lines: list[Line] = []
-    extra = {**MODERN, "io.modelcontextprotocol/clientInfo": INFO} if revision == LATEST else {}
+    extra: dict[str, Any] = (
+        {**MODERN, "io.modelcontextprotocol/clientInfo": INFO} if revision == LATEST else {}
+    )
     for number, (method, params) in enumerate([*opening(revision), *CALLS], 1):
-        meta = {} if method == "initialize" else {"_meta": {**extra, "progressToken": number}}
+        meta: dict[str, Any] = (
+            {} if method == "initialize" else {"_meta": {**extra, "progressToken": number}}
+        )
         asked = request(number, method, {**params, **meta})
         heard = live.heard(asked)
         assert heard
