@@ -89,23 +89,19 @@ def handshake(script: Script, method: str, params: Mapping[str, Any]) -> Argumen
     not speak the era.
     """
     only = script.revision
-    told = {"instructions": script.instructions} if script.instructions is not None else {}
+    told: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
     if method == "server/discover":
         if only is not None and not is_modern(only):
             return None
-        result = {"supportedVersions": [only or LATEST], "capabilities": {}, **told}
-        told = dressed(method, result, Speaker(LATEST, script.info))
-        return told
+        told |= {"supportedVersions": [only or LATEST], "capabilities": {}}
+        result: Arguments = dressed(method, told, Speaker(LATEST, script.info))
+        return result
     if is_modern(only):
         return None
     asked = params.get("protocolVersion")
     spoken = asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
-    return {
-        "protocolVersion": only or spoken,
-        "capabilities": {},
-        "serverInfo": script.info,
-        **told,
-    }
+    hello = {"protocolVersion": only or spoken, "capabilities": {}, "serverInfo": script.info}
+    return {**hello, **told}
 
 
 def empty_list(method: str, speaker: Speaker) -> Arguments:

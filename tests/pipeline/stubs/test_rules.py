@@ -15,7 +15,7 @@ from tests.helpers import INITIALIZED, Line, c, cassette, request, s
 from .writing import MODERN, session
 
 INFO = {"name": "test", "version": "1"}
-CALLS = [
+CALLS: list[tuple[str, dict[str, Any]]] = [
     ("tools/list", {}),
     ("tools/call", {"name": "a", "arguments": {"city": "Oslo"}}),
     ("tools/call", {"name": "a", "arguments": {"city": "Oslo"}}),
@@ -49,13 +49,9 @@ def test_the_rules(revision: str) -> None:
     """Nothing that it says breaks any."""
     live = session(everything())
     lines: list[Line] = []
-    extra: dict[str, Any] = (
-        {**MODERN, "io.modelcontextprotocol/clientInfo": INFO} if revision == LATEST else {}
-    )
+    extra = {**MODERN, "io.modelcontextprotocol/clientInfo": INFO} if revision == LATEST else {}
     for number, (method, params) in enumerate([*opening(revision), *CALLS], 1):
-        meta: dict[str, Any] = (
-            {} if method == "initialize" else {"_meta": {**extra, "progressToken": number}}
-        )
+        meta = {} if method == "initialize" else {"_meta": {**extra, "progressToken": number}}
         asked = request(number, method, {**params, **meta})
         heard = live.heard(asked)
         assert heard

@@ -12,7 +12,7 @@ from mcpmock.protocol.methods import LATEST
 from tests.helpers import INITIALIZED, Line, Script, cassette, notification, request
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
-MODERN = {VERSION: LATEST, "io.modelcontextprotocol/clientCapabilities": {}}
+MODERN: dict[str, Any] = {VERSION: LATEST, "io.modelcontextprotocol/clientCapabilities": {}}
 
 
 def session(stub: Stub, *events: Line, report: Report = lambda _: None, **playing: Any) -> Script:
