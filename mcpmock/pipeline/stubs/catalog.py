@@ -48,7 +48,8 @@ def with_listed(raw: bytes, method: str, script: Script, *, first: bool) -> byte
     rest behind, on the `first` page only.
     """
     listing = LISTS[method]
-    ours = {name: entry for (kind, name), entry in script.listed.items() if kind is listing.kind}
+    listed = list(script.listed.items())
+    ours = {name: entry for (kind, name), entry in listed if kind is listing.kind}
     span = locate(raw, ("result", listing.member))
     spans = None if span is None else elements(raw[slice(*span)])
     if span is None or spans is None:

@@ -10,6 +10,7 @@ values are `script`'s, their words `results`' and `catalog`'s.
 from __future__ import annotations
 
 import heapq
+import traceback
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
@@ -253,7 +254,7 @@ class Stubs(Stage, Understudy):
             result = result_of(entry, listed, value, uri, speaker)
             return altering.response(request.id, result)
         except Exception as error:  # noqa: BLE001 (the user's own function)
-            text = f"mcpmock: the stub of {entry.name} raised {error!r}"
+            text = f"mcpmock: the stub of {entry.name} raised {error!r}{_where(error)}"
             self.report(Note(request.method, text))
             if entry.kind is not Kind.TOOL:
                 return altering.error(request.id, INTERNAL_ERROR, text)
@@ -318,6 +319,12 @@ def _progress(token: bytes, more: Any) -> bytes:
     """The token as it was spelled."""
     raw = altering.notification(PROGRESS, {"progressToken": None, **more})
     return altering.with_member(raw, ["params", "progressToken"], token)
+
+
+def _where(error: Exception) -> str:
+    """In which line of the user's."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f" ({place.filename.rpartition('/')[2]}:{place.lineno})"
 
 
 def _why(entry: Entry) -> str:
