@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
     from mcpmock.testing.leftovers import Leftovers
     from mcpmock.testing.servers import CassetteFile, Client, Using
     from mcpmock.testing.settings import Settings
 
 _MARKER = (
-    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, **replay): the "
-    "cassette of the test, the real server to record it from (a command line or a URL), the record "
-    "mode, what is done about requests that never came (ignore, warn, fail), and options of "
-    "`mcpmock replay`"
+    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
+    "seed=None, races=None, reactions=None, **replay): the cassette of the test, the real server to"
+    " record it from (a command line or a URL), the record mode, what is done about requests that "
+    "never came (ignore, warn, fail), what is to go wrong (a plan, a fault, a TOML file, a "
+    "shorthand, or several) and the seed of its chances, the call that `mcpmock_races` races with "
+    "cancels, and options of `mcpmock replay`"
 )
 _using: pytest.StashKey[Using] = pytest.StashKey()
 _leftovers: pytest.StashKey[Leftovers] = pytest.StashKey()
@@ -39,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["none", "once", "all"],
         help="Record mode of MCP cassettes: none replays only (the default), once records those "
         "that are missing, all records all anew. Also MCPMOCK_RECORD.",
+    )
+    group.addoption(
+        "--mcp-seed",
+        dest="mcpmock_seed",
+        type=int,
+        metavar="N",
+        help="What all chances of faults come from, whatever plans say. Also MCPMOCK_SEED.",
     )
     parser.addini("mcpmock_record", "Record mode of MCP cassettes: none, once, all.", default="")
     parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
@@ -119,6 +129,12 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
     from mcpmock.testing.servers import Client
 
     return Client(_mcpmock_settings)
+
+
+@pytest.fixture
+def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
+    """What goes wrong at the test's server: `add(fault)`, `remove`, `clear`, `fired`, `receipts`."""
+    return mcpmock_server.faults
 
 
 @pytest.fixture
