@@ -217,4 +217,5 @@ def connect(
 def _server_of(
     cassette: Source, faults: Faults | None, seed: int | None, how: dict[str, Any]
 ) -> ReplayServer:
-    return ReplayServer(cassette_of(cassette), playing_of(**how), run_of(faults, seed))
+    run = run_of(faults, seed)
+    return ReplayServer(cassette_of(cassette), playing_of(**how), run)

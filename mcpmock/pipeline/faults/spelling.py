@@ -21,7 +21,7 @@ from .values import Knob, knob_of
 def shorthand_of(fault: Fault) -> str | None:
     """`latency:latency=0.25s,match.tool="get_*"`; None where there is none that means the same."""
     parts = [
-        *(f"{name}={said}" for name, said in _said(fault) if name != "match"),
+        *(f"{name}={said}" for name, said in _said(fault)),
         *(f"match.{name}={said}" for name, said in _said(fault.match)),
     ]
     spelled = f"{fault.kind}:{','.join(parts)}" if parts else fault.kind
@@ -33,12 +33,11 @@ def shorthand_of(fault: Fault) -> str | None:
 
 def _said(values: Fault | Match) -> list[tuple[str, str]]:
     """What is not as it is by itself, spelled."""
-    cls = type(values)
-    hints, usual = get_type_hints(cls, include_extras=True), cls()
+    hints = get_type_hints(type(values), include_extras=True)
     return [
         (field.name, _spelled(value, knob_of(hints[field.name])))
-        for field in attrs.fields(cls)
-        if (value := getattr(values, field.name)) != getattr(usual, field.name)
+        for field in attrs.fields(type(values))
+        if (value := getattr(values, field.name)) != field.default and not isinstance(value, Match)
     ]
 
 
