@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
     from mcpmock.testing.leftovers import Leftovers
+    from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, Using
     from mcpmock.testing.settings import Settings
 
@@ -59,6 +60,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each cell of a race."""
+    if "mcpmock_races" not in metafunc.fixturenames:
+        return
+    from mcpmock.testing.races import races_of
+
+    races = races_of(metafunc.definition)
+    ids = [race.id for race in races]
+    metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -133,8 +145,24 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
 
 @pytest.fixture
 def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
-    """What goes wrong at the test's server: `add(fault)`, `remove`, `clear`, `fired`, `receipts`."""
+    """What goes wrong at the test's server: `add(fault)`, `remove`, `clear`, `fired`..."""
     return mcpmock_server.faults
+
+
+@pytest.fixture
+def mcpmock_races(
+    request: pytest.FixtureRequest, mcpmock_server: Reachable, _mcpmock_settings: Settings
+) -> Race:
+    """One cancellation race of the call that the marker names in `races=`: the test runs once for
+    every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
+    `.reaction` say which; `await .moment()` (or `.wait()`) is when to cancel, `.reached` where the
+    cancel met the answer.
+    """
+    from mcpmock.testing.races import Race
+
+    match = _mcpmock_settings.races
+    assert match is not None
+    return Race(request.param, match, mcpmock_server)
 
 
 @pytest.fixture

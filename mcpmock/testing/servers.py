@@ -21,6 +21,7 @@ from mcpmock.api.server import Reachable, ReplayServer, playing_of
 from mcpmock.api.thread import Thread
 from mcpmock.cassette.model import Cassette
 from mcpmock.cli.terminal import printable
+from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.faults.fault import PlanError
 from mcpmock.pipeline.faults.receipts import FaultRun
 
@@ -156,13 +157,21 @@ def _run_of(settings: Settings) -> FaultRun:
         pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
 
 
+def _playing_of(settings: Settings) -> Playing:
+    """In a race nothing of a call comes late: when the client cancels, all has been said."""
+    playing = playing_of(**settings.playing)
+    if settings.races is None:
+        return playing
+    return attrs.evolve(playing, pace=attrs.evolve(playing.pace, after_progress=0.0))
+
+
 @contextmanager
 def using(settings: Settings, test: str) -> Iterator[Using]:
     """The server of a test, fake or recorded; stopped at the end."""
     if not settings.records:
         require(settings)
         run = _run_of(settings)
-        fake = ReplayServer(load(settings.path), playing_of(**settings.playing), run)
+        fake = ReplayServer(load(settings.path), _playing_of(settings), run)
         try:
             yield Using(settings, fake, test)
         finally:

@@ -14,7 +14,7 @@ import pytest
 
 from mcpmock.api.faulting import Given, is_file, several
 from mcpmock.pipeline.faults.match import Match, to_match
-from mcpmock.pipeline.faults.races import REACTIONS
+from mcpmock.pipeline.faults.races import REACTIONS, Reaction
 
 from .record_mode import MODES, config_mode, one_of
 
@@ -58,11 +58,13 @@ class Settings:
     """What overrules the seeds of plans."""
     races: Match | None = None
     """The call whose cancellation races are wanted."""
-    reactions: tuple[str, ...] = REACTIONS
+    reactions: tuple[Reaction, ...] = REACTIONS
 
     @property
     def records(self) -> bool:
-        """Whether the real server is asked."""
+        """Whether the real server is asked. Never for a race, which breaks what it says."""
+        if self.races is not None:
+            return False
         return self.mode == "all" or (self.mode == "once" and not self.path.exists())
 
     @property
@@ -93,7 +95,7 @@ def settings_of(item: pytest.Item) -> Settings:
     server = said.get("server")
     unused = said.get("unused") or str(config.getini("mcpmock_unused")) or UNUSED[0]
     return Settings(
-        path=_path(item, said.get("cassette")),
+        path=_path(item, said.get("cassette"), races="races" in said),
         mode=config_mode(config, said.get("record")),
         unused=one_of(unused, UNUSED, "value of unused"),
         server=None if server is None else tuple(map(str, server)),
@@ -102,7 +104,10 @@ def settings_of(item: pytest.Item) -> Settings:
         faults=tuple(_found(item, given) for given in several(said.get("faults"))),
         seed=_seed(config, said.get("seed")),
         races=None if said.get("races") is None else to_match(said["races"]),
-        reactions=tuple(said.get("reactions") or REACTIONS),
+        reactions=tuple(
+            one_of(word, REACTIONS, "reaction")  # type: ignore[misc]
+            for word in said.get("reactions") or REACTIONS
+        ),
     )
 
 
@@ -120,13 +125,14 @@ def _found(item: pytest.Item, given: Given) -> Given:
     return _place(item, given) if is_file(given) else given
 
 
-def _path(item: pytest.Item, name: str | os.PathLike[str] | None) -> Path:
+def _path(item: pytest.Item, name: str | os.PathLike[str] | None, *, races: bool) -> Path:
     """A name is looked for in the folder of the ini, beside the test, and in `cassettes` there;
     where it is nowhere, that is where it will be (the first folder of the ini, or `cassettes`).
     """
     if name is not None:
         return _place(item, name)
     own = item.nodeid.partition("::")[2].replace("::", ".")
+    own = own.partition("[")[0] if races else own  # one recording for all cells
     return _home(item) / file_name(item.path.stem) / f"{file_name(own)}.jsonl"
 
 
