@@ -147,7 +147,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 def outcomes(run: pytest.Pytester, source: str, backend: str) -> tuple[set[str], set[str]]:
     """The ids of the tests that failed, and of those that passed."""
     run.makepyfile(test_a=MARKED.replace("BACKEND", repr(backend)) + source)
-    result = run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=no")
+    result = run.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=no")
     found = re.findall(
         r"^(PASSED|FAILED) test_a\.py::test_agent\[(\S+)\]", str(result.stdout), re.M
     )
@@ -166,7 +166,7 @@ def test_the_grid() -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_client_by_hand(run: pytest.Pytester, backend: str) -> None:
     """It fails where an answer crosses its cancel, and nowhere else; every cell is reached."""
-    pytest.importorskip("mcp_types")
+    pytest.importorskip("mcp.client")
     failed, passed = outcomes(run, BY_HAND, backend)
 
     assert {race.id for race in GRID if late_answer(race)} == failed
@@ -177,7 +177,7 @@ def test_a_client_by_hand(run: pytest.Pytester, backend: str) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_an_agent_with_the_sdk(run: pytest.Pytester, backend: str) -> None:
     """It fails where it is stopped before anything came, and nowhere else."""
-    pytest.importorskip("mcp_types")
+    pytest.importorskip("mcp.client")
     failed, passed = outcomes(run, WITH_THE_SDK, backend)
 
     assert {race.id for race in GRID if race.cell.i == 0} == failed
