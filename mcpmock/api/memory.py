@@ -18,8 +18,10 @@ from typing import Any
 import attrs
 
 from mcpmock.modes.ends import mint
+from mcpmock.modes.faulting import with_faults
 from mcpmock.modes.stubbing import with_stubs
 from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player
 from mcpmock.pipeline.stubs.script import Script
@@ -56,12 +58,12 @@ class Wording:
 
 
 def transport(
-    casting: Casting, log: Log, script: Script | None = None
+    casting: Casting, log: Log, faults: FaultRun, script: Script | None = None
 ) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
     """
-    session = _session(casting, log, script)
+    session = _session(casting, log, faults, script)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -93,7 +95,7 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 @asynccontextmanager
 async def _session(
-    casting: Casting, log: Log, script: Script | None
+    casting: Casting, log: Log, faults: FaultRun, script: Script | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
     from sniffio import current_async_library
@@ -106,8 +108,9 @@ async def _session(
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
     player = Player(casting, log.report, mint=mint)
-    watcher = log.watch(len(log.players) + 1, player)
-    pipeline = Pipeline([watcher, *with_stubs(script, player)])
+    number = len(log.players) + 1
+    ahead = with_faults([log.watch(number, player)], faults, session=number)
+    pipeline = Pipeline([*ahead, *with_stubs(script, player)])
     pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)

@@ -21,12 +21,15 @@ from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_
 from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.timing import Pace, Timing
 
+from .faulting import FaultControl, Faults, run_of
 from .log import Call, Log
 from .stub import Stub
 from .thread import Thread
 
 if TYPE_CHECKING:
     import trio
+
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
 """A cassette, or the file that it is in."""
@@ -51,10 +54,12 @@ def playing_of(**how: Any) -> Playing:
 
 
 class Reachable:
-    """A server of ours in a thread: where it is, and its log."""
+    """A server of ours in a thread: where it is, its log, and what goes wrong."""
 
-    def __init__(self, main: Callable[..., Any]) -> None:
+    def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
+        self._run = run
+        self._faults = FaultControl(run)
         self._thread: Thread[Place] = Thread(main)
         self._place: Place | None = None
 
@@ -64,6 +69,11 @@ class Reachable:
         if self._place is None:
             self._place = self._thread.start()
         return self._place
+
+    @property
+    def faults(self) -> FaultControl:
+        """What goes wrong here on purpose, to be changed at any time."""
+        return self._faults
 
     @property
     def url(self) -> str:
@@ -119,10 +129,12 @@ class ReplayServer(Reachable):
     Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
     """
 
-    def __init__(self, cassette: Cassette, playing: Playing, stub: Stub | None = None) -> None:
+    def __init__(
+        self, cassette: Cassette, playing: Playing, run: FaultRun, stub: Stub | None = None
+    ) -> None:
         self.cassette, self.script = cassette, None if stub is None else stub.script
         self.casting = bare_casting(cassette, playing)
-        super().__init__(self._main)
+        super().__init__(self._main, run)
         self._open: Callable[[], MessageChannel] | None = None
 
     @property
@@ -139,12 +151,20 @@ class ReplayServer(Reachable):
     def transport(self) -> AbstractAsyncContextManager[Any]:
         from .memory import transport
 
-        return transport(self.casting, self.log, self.script)
+        return transport(self.casting, self.log, self._run, self.script)
 
     async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
-        log, script = self.log, self.script
+        report, watch = self.log.report, self.log.watch
         await replay_embedded(
-            self.cassette, self.casting, log.report, log.watch, ready, stop, _say, script=script
+            self.cassette,
+            self.casting,
+            report,
+            watch,
+            ready,
+            stop,
+            _say,
+            faults=self._run,
+            script=self.script,
         )
 
 
@@ -154,7 +174,12 @@ def _say(line: str) -> None:
 
 @contextmanager
 def serve(
-    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
 ) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
 
@@ -163,11 +188,13 @@ def serve(
             server.assert_called("tools/call", times=1)
 
     What a `stub` knows it answers, all else the recording; a stub alone is a server as well
-    (`serve(stub)`). `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError
-    for what is no cassette, CannotListen, and at the end what went wrong inside; a miss is no
-    error, see `misses`.
+    (`serve(stub)`). `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML
+    file, a shorthand as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their
+    chances come from. `how` are the options of `mcpmock replay` (`playing_of`). Raises
+    CassetteError for what is no cassette, PlanError, CannotListen, and at the end what went wrong
+    inside; a miss is no error, see `misses`.
     """
-    server = _server(cassette, stub, how)
+    server = _server_of(cassette, stub, faults, seed, how)
     try:
         yield server
     finally:
@@ -176,15 +203,22 @@ def serve(
 
 @asynccontextmanager
 async def replay(
-    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
 ) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
     exact on a mock clock, which makes recorded waits (`timing="recorded"`) and timeouts free.
     Options and errors are those of `serve`.
     """
-    with serve(cassette, stub=stub, **how) as server:
-        log, script = server.log, server.script
-        async with replay_in_memory(server.casting, log.report, log.watch, script) as open_session:
+    with serve(cassette, stub=stub, faults=faults, seed=seed, **how) as server:
+        log, run, script = server.log, server._run, server.script
+        async with replay_in_memory(
+            server.casting, log.report, log.watch, run, script
+        ) as open_session:
             server._open = open_session
             try:
                 yield server
@@ -193,7 +227,12 @@ async def replay(
 
 
 def connect(
-    cassette: Source | Stub, *, stub: Stub | None = None, **how: Any
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
 ) -> AbstractAsyncContextManager[Any]:
     """One session with a fake server in memory, as the transport that the Client of the official
     SDK and of FastMCP take, under asyncio or trio:
@@ -206,13 +245,20 @@ def connect(
     them all. Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is
     installed.
     """
-    return _server(cassette, stub, how).transport()
+    return _server_of(cassette, stub, faults, seed, how).transport()
 
 
-def _server(source: Source | Stub, stub: Stub | None, how: dict[str, Any]) -> ReplayServer:
+def _server_of(
+    source: Source | Stub,
+    stub: Stub | None,
+    faults: Faults | None,
+    seed: int | None,
+    how: dict[str, Any],
+) -> ReplayServer:
     """Raises TypeError for two stubs: one takes any number of tools."""
+    playing, run = playing_of(**how), run_of(faults, seed)
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")
-        return ReplayServer(Cassette(name="stub", takes=[]), playing_of(**how), source)
-    return ReplayServer(cassette_of(source), playing_of(**how), stub)
+        return ReplayServer(Cassette(name="stub", takes=[]), playing, run, source)
+    return ReplayServer(cassette_of(source), playing, run, stub)
