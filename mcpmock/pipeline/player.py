@@ -51,6 +51,7 @@ from .strays import (
     answer_unasked,
     ends_session,
     ids_of,
+    name_of,
 )
 
 __all__ = ["Casting", "Note", "Player", "Playing", "Report"]
@@ -81,6 +82,8 @@ class Player(Stage):
     stateless: bool = attrs.field(default=False, kw_only=True)
     mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
     missed: int = 0
+    unanswered: list[Frame] = attrs.field(factory=list)
+    """What is left to a real server, where misses are: `live` takes it away."""
     _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: Encores = attrs.field(init=False)
@@ -230,7 +233,7 @@ class Player(Stage):
         if not any(self._all(act)):
             self._hear_other(heard, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.used:
-            self._miss(Asked(_method(heard.frame), None))
+            self._miss(Asked(name_of(heard.frame), None))
 
     def _hear_other(self, heard: Heard, now: float) -> None:
         """What wants no answer: it only lets things happen that waited for it. A candidate that
@@ -249,9 +252,9 @@ class Player(Stage):
         unknown = self._cast and all(match is None for _, match in matches)
         if unknown and not isinstance(frame.fact, StreamEnd):
             if self._strict and not alone:
-                self._miss(Asked(_method(frame), None))
+                self._miss(Asked(name_of(frame), None))
             else:
-                self.report(Note(_method(frame), "not in the recording; nothing waited for it"))
+                self.report(Note(name_of(frame), "not in the recording; nothing waited for it"))
 
     def _hear_request(self, heard: Heard, now: float) -> None:
         if self.stateless and self._deal(heard, now):
@@ -321,7 +324,7 @@ class Player(Stage):
                     performance.hear(match, frame, now)
                 elif self._strict or not self._encores.add(performance, heard, tier, now):
                     continue
-                self._tell_tier(_method(frame), tier)
+                self._tell_tier(name_of(frame), tier)
                 return True
         return False
 
@@ -348,6 +351,10 @@ class Player(Stage):
         answer = answer_lost(heard) if self._is_lost(heard) else answer_request(heard)
         if answer is not None:
             self._ready += answer
+            return
+        if self.casting.playing.on_miss == "live":
+            self.unanswered.append(heard.frame)
+            self.report(Note(live.method, "not in the recording; the real server is asked"))
             return
         miss = self._miss(live)
         if self.casting.playing.on_miss == "error":
@@ -388,12 +395,3 @@ class Player(Stage):
 
     def _performing(self) -> list[Performance]:
         return [*self._cast[:1], *self._encores.playing]
-
-
-def _method(frame: Frame) -> str:
-    content = frame.content
-    if isinstance(content, Notification | Request):
-        return content.method
-    if isinstance(content, HttpRequest):
-        return f"{content.method} {content.path}"
-    return "response" if isinstance(content, Response) else "noise"

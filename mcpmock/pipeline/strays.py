@@ -10,8 +10,10 @@ from mcpmock.protocol.messages import (
     Content,
     Frame,
     HttpRequest,
+    Notification,
     Opaque,
     Request,
+    Response,
     parse_items,
 )
 
@@ -35,6 +37,16 @@ def ids_of(frame: Frame) -> list[bytes]:
     content: Content = frame.content
     items = parse_items(frame.raw) if isinstance(content, Batch) else [content]
     return [item.id for item in items if isinstance(item, Request)]
+
+
+def name_of(frame: Frame) -> str:
+    """What to call it, to people."""
+    content = frame.content
+    if isinstance(content, Notification | Request):
+        return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
+    return "response" if isinstance(content, Response) else "noise"
 
 
 def answer_request(heard: Heard) -> list[Frame] | None:
