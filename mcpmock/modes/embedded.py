@@ -71,7 +71,7 @@ async def replay_embedded(
     async def receive(visit: Visit) -> None:
         player = Player(casting, report)
         stages = [*watching(watch, next(numbers), player), player]
-        await _run_visit(visit, stages, None, player)
+        await run_visit(visit, stages, None, player)
 
     with embedded(stop), open_door() as door:
         listening = Listening(
@@ -147,10 +147,10 @@ async def _record_visit(
     number = next(sessions)
     process = await server.open(reach)
     with taking.conversation(number) as recorder:
-        await _run_visit(visit, [*watching(watch, number), recorder], process)
+        await run_visit(visit, [*watching(watch, number), recorder], process)
 
 
-async def _run_visit(
+async def run_visit(
     visit: Visit,
     stages: list[Stage],
     server: MessageChannel | None,
