@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from mcpmock import faults
     from mcpmock.api.driving import Driven, drive
     from mcpmock.api.files import check, diff, load, redact
     from mcpmock.api.log import Call
@@ -33,6 +34,7 @@ __all__ = [
     "connect",
     "diff",
     "drive",
+    "faults",
     "load",
     "record",
     "redact",
@@ -51,6 +53,7 @@ _PLACES = {
     "connect": "api.server:connect",
     "diff": "api.files:diff",
     "drive": "api.driving:drive",
+    "faults": "faults:",
     "load": "api.files:load",
     "record": "api.recording:record",
     "redact": "api.files:redact",
@@ -60,10 +63,11 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    module, _, attribute = _PLACES.get(name, "").partition(":")
-    if not module:
+    place, _, attribute = _PLACES.get(name, "").partition(":")
+    if not place:
         raise AttributeError(f"module 'mcpmock' has no attribute {name!r}")
-    found = getattr(import_module(f"mcpmock.{module}"), attribute)
+    module = import_module(f"mcpmock.{place}")
+    found = getattr(module, attribute) if attribute else module
     globals()[name] = found
     return found
 

@@ -16,16 +16,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
     from mcpmock.testing.leftovers import Leftovers
+    from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, Using
     from mcpmock.testing.settings import Settings
 
 _MARKER = (
-    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, **replay): the "
-    "cassette of the test, the real server to record it from (a command line or a URL), the record "
-    "mode, what is done about requests that never came (ignore, warn, fail), and options of "
-    "`mcpmock replay`"
+    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
+    "seed=None, races=None, reactions=None, **replay): the cassette of the test, the real server to"
+    " record it from (a command line or a URL), the record mode, what is done about requests that "
+    "never came (ignore, warn, fail), what is to go wrong (a plan, a fault, a TOML file, a "
+    "shorthand, or several) and the seed of its chances, the call that `mcpmock_races` races with "
+    "cancels, and options of `mcpmock replay`"
 )
 _using: pytest.StashKey[Using] = pytest.StashKey()
 _leftovers: pytest.StashKey[Leftovers] = pytest.StashKey()
@@ -40,6 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Record mode of MCP cassettes: none replays only (the default), once records those "
         "that are missing, all records all anew. Also MCPMOCK_RECORD.",
     )
+    group.addoption(
+        "--mcp-seed",
+        dest="mcpmock_seed",
+        type=int,
+        metavar="N",
+        help="What all chances of faults come from, whatever plans say. Also MCPMOCK_SEED.",
+    )
     parser.addini("mcpmock_record", "Record mode of MCP cassettes: none, once, all.", default="")
     parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
     parser.addini(
@@ -49,6 +60,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each cell of a race."""
+    if "mcpmock_races" not in metafunc.fixturenames:
+        return
+    from mcpmock.testing.races import races_of
+
+    races = races_of(metafunc.definition)
+    ids = [race.id for race in races]
+    metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -119,6 +141,28 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
     from mcpmock.testing.servers import Client
 
     return Client(_mcpmock_settings)
+
+
+@pytest.fixture
+def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
+    """What goes wrong at the test's server: `add(fault)`, `remove`, `clear`, `fired`..."""
+    return mcpmock_server.faults
+
+
+@pytest.fixture
+def mcpmock_races(
+    request: pytest.FixtureRequest, mcpmock_server: Reachable, _mcpmock_settings: Settings
+) -> Race:
+    """One cancellation race of the call that the marker names in `races=`: the test runs once for
+    every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
+    `.reaction` say which; `await .moment()` (or `.wait()`) is when to cancel, `.reached` where the
+    cancel met the answer.
+    """
+    from mcpmock.testing.races import Race
+
+    match = _mcpmock_settings.races
+    assert match is not None
+    return Race(request.param, match, mcpmock_server)
 
 
 @pytest.fixture

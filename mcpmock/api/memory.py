@@ -17,7 +17,9 @@ from typing import Any
 import attrs
 
 from mcpmock.modes.ends import mint
+from mcpmock.modes.faulting import with_faults
 from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
@@ -52,11 +54,11 @@ class Wording:
         )
 
 
-def transport(casting: Casting, log: Log) -> AbstractAsyncContextManager[Any]:
+def transport(casting: Casting, log: Log, faults: FaultRun) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
     """
-    session = _session(casting, log)
+    session = _session(casting, log, faults)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -87,7 +89,7 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 
 @asynccontextmanager
-async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+async def _session(casting: Casting, log: Log, faults: FaultRun) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
 
     # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
@@ -95,7 +97,9 @@ async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
     player = Player(casting, log.report, mint=mint)
-    pipeline = Pipeline([log.watch(len(log.players) + 1, player), player])
+    number = len(log.players) + 1
+    ahead = with_faults([log.watch(number, player)], faults, session=number)
+    pipeline = Pipeline([*ahead, player])
     pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)

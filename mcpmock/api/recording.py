@@ -11,9 +11,12 @@ import trio
 
 from mcpmock.endpoints.channel import MessageChannel, memory_pair
 from mcpmock.modes.ends import Command, Reach, Server, Url, numbers
+from mcpmock.modes.faulting import with_faults
 from mcpmock.modes.taking import Recording, open_taking
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import Session, run
+
+from .faulting import Faults, run_of
 
 
 def server_of(server: Sequence[str] | None, url: str | None) -> Server:
@@ -34,6 +37,8 @@ async def record(
     *,
     server: Sequence[str] | None = None,
     url: str | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
     **how: bool,
 ) -> AsyncIterator[MessageChannel]:
     """Records a server under trio: gives the client's end of a session with it, a channel that
@@ -42,10 +47,11 @@ async def record(
         async with mcpmock.record("new.jsonl", server=["weather-server"]) as channel: ...
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
-    `overwrite`, `new`, `strict`, `redact`. Raises CassetteError and CannotStart before anything was
+    `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and what fired is
+    an event of the recording. Raises CassetteError, PlanError and CannotStart before anything was
     said, RecordingIncomplete at the end.
     """
-    target = server_of(server, url)
+    target, run_ = server_of(server, url), run_of(faults, seed)
     taking = await open_taking(Recording.to(str(output), **how), say)
     try:
         target.check()
@@ -55,7 +61,9 @@ async def record(
         raise
     async with taking.recorded("stdio", target.described), trio.open_nursery() as nursery:
         client, ours = memory_pair()
-        stages = [taking.recorder(), *target.rules(numbers())]
+        recorder = taking.recorder()
+        ahead = with_faults([recorder], run_ if run_.armed else None)
+        stages = [*ahead, *target.rules(numbers())]
         nursery.start_soon(run, Session(Pipeline(stages), ours, process))
         try:
             yield client

@@ -22,11 +22,14 @@ from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.timing import Timing
 
+from .faulting import FaultControl, Faults, run_of
 from .log import Call, Log
 from .thread import Thread
 
 if TYPE_CHECKING:
     import trio
+
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
 """A cassette, or the file that it is in."""
@@ -51,10 +54,12 @@ def playing_of(**how: Any) -> Playing:
 
 
 class Reachable:
-    """A server of ours in a thread: where it is, and its log."""
+    """A server of ours in a thread: where it is, its log, and what goes wrong."""
 
-    def __init__(self, main: Callable[..., Any]) -> None:
+    def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
+        self._run = run
+        self._faults = FaultControl(run)
         self._thread: Thread[Place] = Thread(main)
         self._place: Place | None = None
 
@@ -64,6 +69,11 @@ class Reachable:
         if self._place is None:
             self._place = self._thread.start()
         return self._place
+
+    @property
+    def faults(self) -> FaultControl:
+        """What goes wrong here on purpose, to be changed at any time."""
+        return self._faults
 
     @property
     def url(self) -> str:
@@ -118,10 +128,10 @@ class ReplayServer(Reachable):
     Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
     """
 
-    def __init__(self, cassette: Cassette, playing: Playing) -> None:
+    def __init__(self, cassette: Cassette, playing: Playing, run: FaultRun) -> None:
         self.cassette = cassette
         self.casting = bare_casting(cassette, playing)
-        super().__init__(self._main)
+        super().__init__(self._main, run)
         self._open: Callable[[], MessageChannel] | None = None
 
     @property
@@ -138,11 +148,13 @@ class ReplayServer(Reachable):
     def transport(self) -> AbstractAsyncContextManager[Any]:
         from .memory import transport
 
-        return transport(self.casting, self.log)
+        return transport(self.casting, self.log, self._run)
 
     async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
-        log = self.log
-        await replay_embedded(self.cassette, self.casting, log.report, log.watch, ready, stop, _say)
+        report, watch = self.log.report, self.log.watch
+        await replay_embedded(
+            self.cassette, self.casting, report, watch, ready, stop, _say, faults=self._run
+        )
 
 
 def _say(line: str) -> None:
@@ -150,17 +162,22 @@ def _say(line: str) -> None:
 
 
 @contextmanager
-def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
+def serve(
+    cassette: Source, *, faults: Faults | None = None, seed: int | None = None, **how: Any
+) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
 
         with mcpmock.serve("weather.jsonl") as server:
             ...                                # server.url, server.stdio, server.command
             server.assert_called("tools/call", times=1)
 
+    `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML file, a shorthand
+    as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their chances come from.
     `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
-    cassette, CannotListen, and at the end what went wrong inside; a miss is no error, see `misses`.
+    cassette, PlanError, CannotListen, and at the end what went wrong inside; a miss is no error,
+    see `misses`.
     """
-    server = ReplayServer(cassette_of(cassette), playing_of(**how))
+    server = _server_of(cassette, faults, seed, how)
     try:
         yield server
     finally:
@@ -168,13 +185,15 @@ def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
 
 
 @asynccontextmanager
-async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
+async def replay(
+    cassette: Source, *, faults: Faults | None = None, seed: int | None = None, **how: Any
+) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
     exact on a mock clock. Options and errors are those of `serve`.
     """
-    with serve(cassette, **how) as server:
-        log = server.log
-        async with replay_in_memory(server.casting, log.report, log.watch) as open_session:
+    with serve(cassette, faults=faults, seed=seed, **how) as server:
+        log, run = server.log, server._run
+        async with replay_in_memory(server.casting, log.report, log.watch, run) as open_session:
             server._open = open_session
             try:
                 yield server
@@ -182,7 +201,9 @@ async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
                 server._open = None
 
 
-def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
+def connect(
+    cassette: Source, *, faults: Faults | None = None, seed: int | None = None, **how: Any
+) -> AbstractAsyncContextManager[Any]:
     """One session with a fake server in memory, as the transport that the Client of the official
     SDK and of FastMCP take, under asyncio or trio:
 
@@ -190,4 +211,11 @@ def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
 
     Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
     """
-    return ReplayServer(cassette_of(cassette), playing_of(**how)).transport()
+    return _server_of(cassette, faults, seed, how).transport()
+
+
+def _server_of(
+    cassette: Source, faults: Faults | None, seed: int | None, how: dict[str, Any]
+) -> ReplayServer:
+    run = run_of(faults, seed)
+    return ReplayServer(cassette_of(cassette), playing_of(**how), run)

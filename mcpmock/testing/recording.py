@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import trio
 
+from mcpmock.api.faulting import run_of
 from mcpmock.api.recording import say, server_of
 from mcpmock.api.server import Reachable
 from mcpmock.cassette.match import Miss
@@ -35,7 +36,7 @@ class RecordingServer(Reachable):
             )
         self._settings = settings
         self._server = server_of(settings.server, settings.url)
-        super().__init__(self._main)
+        super().__init__(self._main, run_of(settings.faults, settings.seed))
 
     @property
     def misses(self) -> list[Miss]:
@@ -64,8 +65,8 @@ class RecordingServer(Reachable):
         rejected.parent.mkdir(parents=True, exist_ok=True)
         rejected.unlink(missing_ok=True)
         recording = Recording(output=rejected)
-        watch = self.log.watch
+        watch, run = self.log.watch, self._run
         if isinstance(self._server, Command):
-            await record_command_embedded(self._server, recording, watch, ready, stop, say)
+            await record_command_embedded(self._server, recording, watch, ready, stop, say, run)
         else:
-            await record_url_embedded(self._server, recording, watch, ready, stop, say)
+            await record_url_embedded(self._server, recording, watch, ready, stop, say, run)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 
 from .fault import Act, Dice, Fault, Halt, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -21,7 +21,7 @@ class Backpressure(Fault):
     usually: ClassVar[Toward] = "server"
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
-    time: Seconds = 1.0
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield seen.passed()

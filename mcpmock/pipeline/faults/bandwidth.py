@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Rate
+from .values import Rate, to_rate
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +23,7 @@ class Bandwidth(Fault):
     adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
-    rate: Rate = 1000
+    rate: Rate = attrs.field(default=1000, converter=to_rate)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         size = max(1, self.rate // 10)

@@ -23,7 +23,7 @@ from .fault import Act, Dice, Fault, Keep, Lost, On, Seen, Toward
 from .match import Subject
 from .pieces import dying
 from .races import Cell, Name, Reaction
-from .values import Count, Seconds
+from .values import Count, Seconds, to_seconds
 
 _NEVER = 1 << 30
 """More messages than ever pass: what is kept is taken out, or comes when `patience` is over."""
@@ -73,7 +73,7 @@ class CancelRace(Fault):
     i: Count | None = None
     j: Count | None = None
     reaction: Reaction = "silent"
-    patience: Seconds = 30.0
+    patience: Seconds = attrs.field(default=30.0, converter=to_seconds)
     """How long messages wait for a cancel."""
 
     def contradictions(self) -> Iterable[str]:

@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -21,7 +21,7 @@ class Coalesce(Fault):
     usually: ClassVar[Toward] = "client"
     blocks: ClassVar[bool] = True
 
-    time: Seconds = 0.1
+    time: Seconds = attrs.field(default=0.1, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         if seen.now < seen.memory.get("until", 0.0):

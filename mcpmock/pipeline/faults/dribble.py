@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Ordinal, Seconds
+from .values import Ordinal, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -26,7 +26,7 @@ class Dribble(Fault):
     blocks: ClassVar[bool] = True
 
     parts: Ordinal = 10
-    time: Seconds = 1.0
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         size = len(wire_of(seen))

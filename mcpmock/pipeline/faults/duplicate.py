@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Ordinal, Seconds
+from .values import Ordinal, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +22,7 @@ class Duplicate(Fault):
     adds: ClassVar[bool] = True
 
     copies: Ordinal = 1
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         raw = seen.frame.raw

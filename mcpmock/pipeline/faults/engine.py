@@ -100,6 +100,7 @@ class Faults(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if not self._worth_a_look(seen):
+            self._following.overhear(seen)
             return PASS
         actions: list[Action] = []
         self._whole = isinstance(seen[-1].fact, ExchangeEnd)

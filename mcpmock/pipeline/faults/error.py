@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Code, Seconds
+from .values import Code, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +24,7 @@ class Error(Fault):
     code: Code = -32603
     message: str = "Internal error"
     data: Any = attrs.field(default=None, hash=False)
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         assert seen.request is not None

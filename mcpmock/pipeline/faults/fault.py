@@ -30,9 +30,9 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import Action, Send
 
-from .match import Match, Subject
+from .match import Match, Subject, to_match
 from .spread import Distribution, draw
-from .values import knob_of
+from .values import knob_of, shown, words_of
 
 OWN = "mcpmock-"
 """What the ids of requests begin with that faults make up. The answers are for nobody."""
@@ -302,7 +302,7 @@ class Fault:
 
     name: str | None = None
     toward: Toward | None = None
-    match: Match = attrs.field(factory=Match)
+    match: Match = attrs.field(factory=Match, converter=to_match)
     must_fire: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -357,6 +357,8 @@ def _wrong(values: Any, path: str) -> Iterable[str]:
     hints = get_type_hints(type(values), include_extras=True)
     for field in attrs.fields(type(values)):
         value, knob = getattr(values, field.name), knob_of(hints[field.name])
+        if (words := words_of(hints[field.name])) and value is not None and value not in words:
+            yield f"{path}{field.name}: expected one of {', '.join(words)}, not {shown(value)}"
         if knob is None or value is None:
             continue
         for one in value if isinstance(value, tuple) else (value,):

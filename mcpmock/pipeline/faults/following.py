@@ -6,7 +6,7 @@ there is none, nothing has to be read (`engine`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -62,6 +62,17 @@ class Following:
         subject = self._followed(frame, message)
         self._settle_in(subject)
         return subject
+
+    def overhear(self, frames: Sequence[Frame]) -> None:
+        """Learns of what passes without a look how far the session is: a fault that is added later
+        may ask.
+        """
+        for frame in frames if self.place.phase == "handshake" else ():
+            message = None if frame.fact is not None else frame.content
+            if isinstance(message, Request | Notification):
+                self._settle_in(Subject(frame, message, message.method))
+            elif isinstance(message, Response):
+                self._settle_in(Subject(frame, message, "initialize"))
 
     def forget(self, direction: Direction, request: Request) -> None:
         """Nobody will answer it."""

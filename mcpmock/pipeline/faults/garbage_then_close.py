@@ -9,7 +9,7 @@ import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import broken_off
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
@@ -20,7 +20,7 @@ class GarbageThenClose(Fault):
     usually: ClassVar[Toward] = "client"
     adds: ClassVar[bool] = True
 
-    size: Size = 64
+    size: Size = attrs.field(default=64, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         yield from broken_off(seen, dice.bytes("noise", self.size))

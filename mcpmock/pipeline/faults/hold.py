@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -21,7 +21,7 @@ class Hold(Fault):
     usually: ClassVar[Toward] = "client"
     blocks: ClassVar[bool] = True
 
-    time: Seconds = 1.0
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(seen.unit, self.time)

@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +22,7 @@ class Huge(Fault):
     usually: ClassVar[Toward] = "client"
     acts_on: ClassVar[On] = On.REQUEST | On.NOTIFICATION | On.RESPONSE
 
-    size: Size = 8 << 20
+    size: Size = attrs.field(default=8 << 20, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         raw = altering.enlarged(seen.frame.raw, b'"%b"' % (b"x" * self.size))

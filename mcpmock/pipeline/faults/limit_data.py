@@ -9,7 +9,7 @@ import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import broken_off, wire_of
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +23,7 @@ class LimitData(Fault):
     usually: ClassVar[Toward] = "client"
     adds: ClassVar[bool] = True
 
-    bytes: Size | None = None
+    bytes: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
     inside: Literal["frame", "character", "line_end"] | None = None
 
     def contradictions(self) -> Iterable[str]:

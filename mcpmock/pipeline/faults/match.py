@@ -8,7 +8,7 @@ belongs to are held against the globs first, by `fits`; when it is the right one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from random import Random
@@ -31,7 +31,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import ROWS, Sender
 from mcpmock.protocol.session import Call
 
-from .values import Chance, Count, Ordinal, Seconds
+from .values import Chance, Count, Ordinal, Seconds, to_span
 
 _GLOB = frozenset("*?[")
 _WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
@@ -74,10 +74,15 @@ class Match:
     """Not the first so many."""
     times: Ordinal | None = None
     """At most so often."""
-    between: tuple[Seconds, Seconds] | None = None
+    between: tuple[Seconds, Seconds] | None = attrs.field(default=None, converter=to_span)
     """Only in this time, from the beginning of the session."""
     probability: Chance = 1.0
     """Drawn for each."""
+
+
+def to_match(value: Match | Mapping[str, Any]) -> Match:
+    """A table, as a plan has it, as a Match. Raises TypeError for a key that there is none of."""
+    return value if isinstance(value, Match) else Match(**value)
 
 
 @attrs.frozen(kw_only=True)

@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .pieces import refusal
-from .values import Seconds, Status
+from .values import Seconds, Status, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -26,7 +26,7 @@ class Outage(Fault):
     usually: ClassVar[Toward] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
-    time: Seconds = 5.0
+    time: Seconds = attrs.field(default=5.0, converter=to_seconds)
     status: Status = 503
     reset: bool = False
 

@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Send
 from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 from .match import Subject
-from .values import Code, Seconds
+from .values import Code, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +23,7 @@ class ProgressAfterResponse(Fault):
     acts_on: ClassVar[On] = On.RESPONSE
     adds: ClassVar[bool] = True
 
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
     progress: Code = 1000
 
     def fits(self, subject: Subject) -> bool:

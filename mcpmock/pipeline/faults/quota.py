@@ -13,7 +13,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .pieces import refusal
-from .values import Count, Seconds
+from .values import Count, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -28,7 +28,7 @@ class Quota(Fault):
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     requests: Count = 10
-    window: Seconds = 1.0
+    window: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def goes(self, direction: Direction) -> bool:
         return direction is C2S and super().goes(direction)

@@ -20,6 +20,9 @@ from .fault import Fault, On, Seen
 from .match import Match, Turn, needles, openers
 from .plan import Plan
 
+_KEPT = 1000
+"""How many receipts are kept."""
+
 
 @attrs.define(eq=False)
 class Armed:
@@ -27,12 +30,19 @@ class Armed:
 
     fault: Fault
     random: Random
+    number: int = 0
+    """How many were there before it."""
     match: Match = attrs.field(init=False)
     """The fault's, and what its kind is about."""
     turn: Turn = attrs.field(init=False)
     needles: list[bytes] | None = attrs.field(init=False)
     """Bytes that tell whether a batch may concern it; None where every batch may."""
     openers: Sequence[Direction] = attrs.field(init=False)
+
+    @property
+    def fired(self) -> int:
+        """How often it has."""
+        return self.turn.fired
 
     def __attrs_post_init__(self) -> None:
         match = self.fault.match
@@ -113,53 +123,64 @@ class FaultRun:
     """A plan at work."""
 
     seed: int = 0
+    interest: Interest = attrs.field(factory=lambda: Interest.of([]))
+    """What is worth a look. It is replaced as a whole, so that whoever lets faults happen may do so
+    in another thread than who adds them.
+    """
     armed: list[Armed] = attrs.field(factory=list)
     spent: list[Armed] = attrs.field(factory=list)
     """Those that were removed, for the summary."""
     mistakes: list[str] = attrs.field(factory=list)
     """What went wrong in a fault, and not on purpose. The message then passed as it came."""
+    receipts: list[dict[str, Any]] = attrs.field(factory=list)
+    """As a recording has them, with their `session`; the last ones."""
     _numbers: int = 0
-    _interest: Interest | None = None
 
     @classmethod
     def of(cls, plan: Plan) -> FaultRun:
         run = cls(plan.seed)
-        for fault in plan.faults:
-            run.add(fault)
+        run._arm([*map(run._armed, plan.faults)])
         return run
 
     def add(self, fault: Fault) -> Armed:
         """From now on."""
-        armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"))
-        self._numbers += 1
-        self.armed = [*self.armed, armed]
-        self._interest = None
+        armed = self._armed(fault)
+        self._arm([*self.armed, armed])
         return armed
 
     def remove(self, armed: Armed) -> None:
-        """It fires no more. What it holds back already comes at its time."""
-        self.armed = [one for one in self.armed if one is not armed]
-        self.spent.append(armed)
-        self._interest = None
+        """It fires no more. What it holds back already comes at its time. Nothing for one that is
+        gone.
+        """
+        left = [one for one in self.armed if one is not armed]
+        if len(left) < len(self.armed):
+            self.spent.append(armed)
+            self._arm(left)
 
     def clear(self) -> None:
         for armed in self.armed:
             self.remove(armed)
 
-    @property
-    def interest(self) -> Interest:
-        """What is worth a look."""
-        if self._interest is None:
-            self._interest = Interest.of(self.armed)
-        return self._interest
+    def note(self, receipt: Receipt, session: int) -> None:
+        """A fault has fired."""
+        self.receipts.append({**receipt.value, "session": session})
+        del self.receipts[:-_KEPT]
+
+    def _armed(self, fault: Fault) -> Armed:
+        armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
+        self._numbers += 1
+        return armed
+
+    def _arm(self, armed: list[Armed]) -> None:
+        self.armed, self.interest = armed, Interest.of(armed)
 
     def summary(self) -> list[str]:
         """A line for each fault: how often it fired."""
-        return [_line(armed) for armed in self._all()]
+        return [_line(armed) for armed in self.all()]
 
     def owing(self) -> list[Fault]:
         """Those that must have fired and have not."""
-        return [a.fault for a in self._all() if a.fault.must_fire and not a.turn.fired]
+        return [a.fault for a in self.all() if a.fault.must_fire and not a.turn.fired]
 
     def tallies(self) -> list[dict[str, Any]]:
         """The summary as JSON values."""
@@ -171,10 +192,11 @@ class FaultRun:
                 "matched": armed.turn.seen,
                 "must_fire": armed.fault.must_fire,
             }
-            for armed in self._all()
+            for armed in self.all()
         ]
 
-    def _all(self) -> Sequence[Armed]:
+    def all(self) -> Sequence[Armed]:
+        """Also those that were removed, first."""
         return [*self.spent, *self.armed]
 
 

@@ -9,7 +9,7 @@ import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import closing
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -20,7 +20,7 @@ class ResetPeer(Fault):
     usually: ClassVar[Toward] = "client"
     adds: ClassVar[bool] = True
 
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield from closing(seen, "reset", self.after)

@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Send
 
 from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +24,7 @@ class RespondTwice(Fault):
     adds: ClassVar[bool] = True
 
     second: Literal["same", "error"] = "same"
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         answer, second = seen.subject.message, seen.frame.raw

@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Seconds, Size
+from .values import Seconds, Size, to_bytes, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -25,9 +25,9 @@ class Slicer(Fault):
     adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
-    size: Size = 64
-    vary: Size = 0
-    delay: Seconds = 0.01
+    size: Size = attrs.field(default=64, converter=to_bytes)
+    vary: Size = attrs.field(default=0, converter=to_bytes)
+    delay: Seconds = attrs.field(default=0.01, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         cuts, at, end = list[int](), 0, len(wire_of(seen))

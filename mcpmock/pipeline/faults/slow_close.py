@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -21,7 +21,7 @@ class SlowClose(Fault):
     acts_on: ClassVar[On] = On.CLOSE
     usually: ClassVar[Toward] = "client"
 
-    delay: Seconds = 1.0
+    delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(seen.unit, self.delay)

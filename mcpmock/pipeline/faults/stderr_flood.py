@@ -11,7 +11,7 @@ from mcpmock.protocol.messages import S2C, Frame, Stderr
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +23,7 @@ class StderrFlood(Fault):
     adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
-    size: Size = 1 << 20
+    size: Size = attrs.field(default=1 << 20, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         line = b"mcpmock: " + b"x" * 70 + b"\n"

@@ -12,7 +12,7 @@ from mcpmock.protocol.stage import Send
 
 from . import altering
 from .fault import Act, Dice, Fault, Keep, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class SwapResponses(Fault):
     acts_on: ClassVar[On] = On.RESPONSE
     transports: ClassVar[Sequence[str]] = ("stdio", "sse")
 
-    at_most: Seconds = 1.0
+    at_most: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         answer, waiting = seen.subject.message, seen.memory.pop("waiting", None)

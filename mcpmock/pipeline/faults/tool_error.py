@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +23,7 @@ class ToolError(Fault):
     about: ClassVar[str | None] = "tools/call"
 
     text: str = "the tool failed"
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         assert seen.request is not None

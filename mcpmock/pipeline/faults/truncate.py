@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +22,7 @@ class Truncate(Fault):
     kind: ClassVar[str] = "truncate"
     usually: ClassVar[Toward] = "client"
 
-    keep: Size | None = None
+    keep: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         raw = seen.frame.raw
