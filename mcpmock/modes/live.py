@@ -109,13 +109,20 @@ async def standing_by(
 
 
 def rows(
-    by: StandBy, player: Player, session: int, *, ahead: list[Stage], rules: list[Stage]
+    by: StandBy,
+    player: Player,
+    session: int,
+    *,
+    ahead: list[Stage],
+    rules: list[Stage],
+    faults: FaultRun | None,
 ) -> tuple[list[Stage], LazyChannel]:
     """The stages of a session and its server's end. `ahead` is what stands next to the client,
     `rules` make bare messages of what a recorder sees.
     """
     late = Late()
-    stages = [*ahead, late, *rules, Live(player), *by.server.rules(numbers())]
+    noted = with_faults([late], faults, session=session, transport=by.transport)
+    stages = [*ahead, *noted, *rules, Live(player), *by.server.rules(numbers())]
     return stages, by.end(late, session)
 
 
@@ -135,7 +142,7 @@ async def live_on_stdio(
     player = Player(Casting(as_messages(cassette), playing), report, mint=mint)
     with taking_signals() as signals:
         async with standing_by(server, recording, "stdio", say) as by:
-            stages, end = rows(by, player, 1, ahead=[], rules=with_faults([], faults))
+            stages, end = rows(by, player, 1, ahead=[], rules=[], faults=faults)
             return await run_stdio(Pipeline(stages), signals, server=end), player
 
 
@@ -164,10 +171,9 @@ async def live_listening(
                 number = client.conversation
                 stateless = number == NO_SESSION
                 player = Player(casting, report, stateless=stateless, mint=mint)
-                rules = with_faults([], faults, session=number, transport=kind.value)
-                rules += server_rules(kind, PATHS[kind], stateless=stateless)
+                rules = server_rules(kind, PATHS[kind], stateless=stateless)
                 ahead = watching(watch, number, player)
-                stages, end = rows(by, player, number, ahead=ahead, rules=rules)
+                stages, end = rows(by, player, number, ahead=ahead, rules=rules, faults=faults)
                 await converse_with(Session(Pipeline(stages), client, end), say)
 
             return await serve(front, converse, signals, say)

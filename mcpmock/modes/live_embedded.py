@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
@@ -26,6 +27,9 @@ from .stopping import embedded, taking_signals
 from .taking import Recording, Say
 from .watching import Watch, watching
 
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
+
 _KIND = Kind.STREAMABLE_HTTP
 
 
@@ -39,6 +43,7 @@ async def live_embedded(
     ready: Ready,
     stop: trio.Event,
     say: Say,
+    faults: FaultRun | None = None,
 ) -> None:
     """Until `stop`. As when it is recorded, a server at a URL is had over HTTP only, and exchanges
     are recorded of it; one that is a process also over stdio, and its bare messages are.
@@ -48,7 +53,7 @@ async def live_embedded(
         with embedded(stop):
             await live_listening(
                 cassette, playing, report, server, listening,
-                recording=recording, say=say, watch=watch,
+                recording=recording, say=say, faults=faults, watch=watch,
             )  # fmt: skip
         return
     with embedded(stop), open_door() as door, taking_signals() as signals:
@@ -58,22 +63,23 @@ async def live_embedded(
             standing_by(server, recording, "stdio", say) as by,
             trio.open_nursery() as nursery,
         ):
-            stage = _Stage(by, report, watch, say)
+            clients = _Clients(by, report, watch, say, faults)
             over_http = casting_over(_KIND, cassette, playing)
             over_stdio = bare_casting(cassette, playing)
-            nursery.start_soon(door.serve, lambda visit: stage.visit(over_stdio, visit))
-            await serve(front, lambda client: stage.converse(over_http, client), signals, say)
+            nursery.start_soon(door.serve, lambda visit: clients.visit(over_stdio, visit))
+            await serve(front, lambda client: clients.converse(over_http, client), signals, say)
             nursery.cancel_scope.cancel()
 
 
 @attrs.define
-class _Stage:
+class _Clients:
     """What all clients of one process-like server have in common."""
 
     by: StandBy
     report: Report
     watch: Watch
     say: Say
+    faults: FaultRun | None
     _numbers: count[int] = attrs.field(factory=lambda: count(1))
 
     async def visit(self, casting: Casting, visit: Visit) -> None:
@@ -81,7 +87,7 @@ class _Stage:
         number = next(self._numbers)
         player = Player(casting, self.report, mint=mint)
         ahead = watching(self.watch, number, player)
-        stages, end = rows(self.by, player, number, ahead=ahead, rules=[])
+        stages, end = rows(self.by, player, number, ahead=ahead, rules=[], faults=self.faults)
         await run_visit(visit, stages, end, player)
 
     async def converse(self, casting: Casting, client: HttpServerChannel) -> None:
@@ -91,5 +97,5 @@ class _Stage:
         player = Player(casting, self.report, stateless=stateless, mint=mint)
         ahead = watching(self.watch, number, player)
         ahead += server_rules(_KIND, PATHS[_KIND], stateless=stateless)
-        stages, end = rows(self.by, player, number, ahead=ahead, rules=[])
+        stages, end = rows(self.by, player, number, ahead=ahead, rules=[], faults=self.faults)
         await converse_with(Session(Pipeline(stages), client, end), self.say)

@@ -9,6 +9,7 @@ is worth it, `modes.live` hands over the recorder.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import attrs
 
@@ -21,13 +22,22 @@ MOST = 64 << 20
 """How many bytes are held. Of a session that said more, what was first is not recorded."""
 
 
+@attrs.frozen
+class _Held:
+    """Frames that passed, or the receipt of a fault that fired on one."""
+
+    frames: Sequence[Frame]
+    now: float
+    receipt: Any = None
+
+
 @attrs.define
 class Late(Stage):
     """Holds one session until `release`."""
 
     most: int = MOST
     recorder: Recorder | None = None
-    _held: list[tuple[Sequence[Frame], float]] = attrs.field(factory=list)
+    _held: list[_Held] = attrs.field(factory=list)
     _size: int = 0
     _lost: int = 0
     _lost_size: int = 0
@@ -35,14 +45,15 @@ class Late(Stage):
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if self.recorder is not None:
             return self.recorder.feed(seen, now)
-        self._held.append((seen, now))
-        self._size += _size(seen)
-        while self._size > self.most and self._held:
-            frames, _ = self._held.pop(0)
-            self._size -= _size(frames)
-            self._lost += len(frames)
-            self._lost_size += _size(frames)
+        self._hold(_Held(seen, now))
         return PASS
+
+    def receipt(self, value: Any, frame: Frame, now: float) -> None:
+        """As `Recorder.receipt`."""
+        if self.recorder is not None:
+            self.recorder.receipt(value, frame, now)
+        else:
+            self._hold(_Held((frame,), now, value))
 
     def release(self, recorder: Recorder) -> None:
         """It is to be recorded. When this returns, all that passed was noted."""
@@ -51,8 +62,20 @@ class Late(Stage):
         if self._lost:
             reason = f"a session of more than {self.most} bytes before it was to be recorded"
             recorder.ledger.lose(recorder.session, self._lost, self._lost_size, reason)
-        for frames, now in held:
-            recorder.feed(frames, now)
+        for one in held:
+            if one.receipt is None:
+                recorder.feed(one.frames, one.now)
+            else:
+                recorder.receipt(one.receipt, one.frames[0], one.now)
+
+    def _hold(self, one: _Held) -> None:
+        self._held.append(one)
+        self._size += _size(one.frames)
+        while self._size > self.most and self._held:
+            lost = self._held.pop(0).frames
+            self._size -= _size(lost)
+            self._lost += len(lost)
+            self._lost_size += _size(lost)
 
 
 def _size(frames: Sequence[Frame]) -> int:
