@@ -10,11 +10,12 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .leftovers import WARN, Leftovers, Verdict
+if TYPE_CHECKING:
+    from .leftovers import Leftovers, Verdict
 
 EXPECTED = "mcpmock_expected"
 """What a worker tells at its end: which tests use which cassettes."""
@@ -28,10 +29,19 @@ class Controller:
     """A plugin of its own, for the hooks that are not told of which run they are."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.leftovers = Leftovers()
         self._config = config
+        self._leftovers: Leftovers | None = None
         self._folder: str | None = None
         self._places: dict[str, tuple[str, int | None, str]] = {}
+
+    @property
+    def leftovers(self) -> Leftovers:
+        """Those of the whole run."""
+        if self._leftovers is None:
+            from .leftovers import Leftovers
+
+            self._leftovers = Leftovers()
+        return self._leftovers
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         told = getattr(report, TOLD, None)
@@ -56,8 +66,9 @@ class Controller:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         result = yield
-        for verdict in self.leftovers.verdicts():
-            self._tell(verdict)
+        if self._leftovers is not None:
+            for verdict in self._leftovers.verdicts():
+                self._tell(verdict)
         return result
 
     def pytest_unconfigure(self) -> None:
@@ -72,7 +83,7 @@ class Controller:
     def _tell(self, verdict: Verdict) -> None:
         """The test that passed last with this cassette has an error at its teardown."""
         hook = self._config.hook
-        if verdict.unused == WARN:
+        if verdict.unused == "warn":
             with warnings.catch_warnings(record=True, action="always") as caught:
                 warnings.warn(pytest.PytestWarning(verdict.text), stacklevel=1)
             for message in caught:
