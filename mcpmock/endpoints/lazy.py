@@ -28,6 +28,11 @@ class LazyChannel(MessageChannel):
         self._held: list[Sequence[Frame]] = []
 
     @property
+    def needed(self) -> bool:
+        """Whether anything was sent."""
+        return self._wanted.is_set()
+
+    @property
     def receivers(self) -> Sequence[Receive]:
         """None from the start: see `another_receiver`."""
         return ()
@@ -55,7 +60,7 @@ class LazyChannel(MessageChannel):
         await (await self._inside()).room(like)
 
     async def flush(self) -> None:
-        if self._wanted.is_set():
+        if self.needed:
             await (await self._inside()).flush()
         else:
             await trio.lowlevel.checkpoint()

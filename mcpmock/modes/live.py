@@ -21,7 +21,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.endpoints.lazy import LazyChannel
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CannotReach, McpMockError
 from mcpmock.pipeline.casting import Casting, Playing
 from mcpmock.pipeline.late import Late
 from mcpmock.pipeline.live import Live
@@ -32,7 +32,18 @@ from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
-from .ends import BODY_LIMIT, PATHS, Listening, Reach, Server, mint, numbers, serve, server_rules
+from .ends import (
+    BODY_LIMIT,
+    PATHS,
+    Listening,
+    Reach,
+    Server,
+    Url,
+    mint,
+    numbers,
+    serve,
+    server_rules,
+)
 from .faulting import with_faults
 from .http import BREATHS, kind_of
 from .stdio import as_messages, run_stdio
@@ -143,7 +154,11 @@ async def live_on_stdio(
     with taking_signals() as signals:
         async with standing_by(server, recording, "stdio", say) as by:
             stages, end = rows(by, player, 1, ahead=[], rules=[], faults=faults)
-            return await run_stdio(Pipeline(stages), signals, server=end), player
+            pipeline = Pipeline(stages)
+            status = await run_stdio(pipeline, signals, server=end)
+            if isinstance(server, Url) and end.needed and pipeline.hung_up:
+                by.reach.lose(server.upstream, pipeline.hung_up.why)
+    return status or (CannotReach.exit_code if by.reach.failing else 0), player
 
 
 async def live_listening(
