@@ -10,15 +10,19 @@ The fixtures are plain ones, so a test may be plain, or run on asyncio, anyio or
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mcpmock.testing.controller import EXPECTED, FOLDER, TOLD, Controller
+from mcpmock.testing.record_mode import MODES, config_mode
+
 if TYPE_CHECKING:
     from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
-    from mcpmock.testing.leftovers import Leftovers
+    from mcpmock.testing.keeping import Keeping
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, Using
     from mcpmock.testing.settings import Settings
@@ -31,8 +35,9 @@ _MARKER = (
     "shorthand, or several) and the seed of its chances, the call that `mcpmock_races` races with "
     "cancels, and options of `mcpmock replay`"
 )
+_CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[Using] = pytest.StashKey()
-_leftovers: pytest.StashKey[Leftovers] = pytest.StashKey()
+_keeping: pytest.StashKey[Keeping] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,9 +45,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--mcp-record",
         dest="mcpmock_record",
-        choices=["none", "once", "all"],
+        choices=MODES,
         help="Record mode of MCP cassettes: none replays only (the default), once records those "
-        "that are missing, all records all anew. Also MCPMOCK_RECORD.",
+        "that are missing, new_episodes also what is missing in them, all records all anew, rewrite"
+        " drops what no test recorded. Also MCPMOCK_RECORD.",
+    )
+    group.addoption(
+        "--mcp-strict",
+        dest="mcpmock_strict",
+        action="store_true",
+        help="Only the recorded client's own requests match (match=exact), and recorded requests "
+        "that never came fail (unused=fail), whatever markers say.",
     )
     group.addoption(
         "--mcp-seed",
@@ -51,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="What all chances of faults come from, whatever plans say. Also MCPMOCK_SEED.",
     )
-    parser.addini("mcpmock_record", "Record mode of MCP cassettes: none, once, all.", default="")
+    parser.addini("mcpmock_record", "As --mcp-record.", default="")
     parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
     parser.addini(
         "mcpmock_unused", "Recorded requests that never came: ignore, warn, fail.", default=""
@@ -60,6 +73,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Controller(config), _CONTROLLER)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (keeping := config.stash.get(_keeping, None)) is not None:
+        keeping.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -74,28 +94,48 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    from mcpmock.testing.record_mode import config_mode
-
     return f"mcpmock: record mode {config_mode(config)}"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Who uses which cassette; deselected tests are gone by now."""
-    marked = [item for item in session.items if item.get_closest_marker("mcpmock")]
-    if not marked:
+    _expect(session.config, session.items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    if items:
+        _expect(items[0].config, items)
+
+
+def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Who uses which cassette, in this run or not: workers tell at their end."""
+    users = [
+        item
+        for item in items
+        if item.get_closest_marker("mcpmock")
+        and "mcpmock_server" in getattr(item, "fixturenames", ())
+    ]
+    if not users:
         return
     from mcpmock.testing.settings import settings_of
 
-    for item in marked:
-        if "mcpmock_server" in getattr(item, "fixturenames", ()):
-            leftovers_of(session.config).expect(settings_of(item).path, item.nodeid)
+    controller = config.pluginmanager.get_plugin(_CONTROLLER)
+    expected = {} if controller else config.workeroutput.setdefault(EXPECTED, {})  # type: ignore[attr-defined]
+    for item in users:
+        cassette = str(settings_of(item).path)
+        if controller:
+            controller.leftovers.expect(cassette, item.nodeid)
+        else:
+            expected.setdefault(cassette, []).append(item.nodeid)
 
 
-def leftovers_of(config: pytest.Config) -> Leftovers:
-    """Those of this run."""
-    from mcpmock.testing.leftovers import Leftovers
+def keeping_of(config: pytest.Config) -> Keeping:
+    """What becomes of what is recorded in this run."""
+    from mcpmock.testing.keeping import Keeping
 
-    return config.stash.setdefault(_leftovers, Leftovers())
+    if _keeping not in config.stash:
+        folder = getattr(config, "workerinput", {}).get(FOLDER)
+        config.stash[_keeping] = Keeping(folder and Path(folder))
+    return config.stash[_keeping]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -104,7 +144,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     result = yield
     use = item.stash.get(_using, None)
     if use is not None:
-        use.judge(leftovers_of(item.config))
+        use.judge()
     return result
 
 
@@ -112,11 +152,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure says what the fake server saw."""
+    """A failure says what the fake server saw; a test that passed, what it did not ask."""
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
         report.sections.append(("mcpmock", use.describe()))
+    if use is not None and call.when == "call" and report.passed:
+        setattr(report, TOLD, use.told())
     return report
 
 
@@ -124,7 +166,10 @@ def pytest_runtest_makereport(
 def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
     from mcpmock.testing.settings import settings_of
 
-    return settings_of(request.node)
+    settings = settings_of(request.node)
+    if settings.may_be_born:
+        settings = settings.as_born(keeping_of(request.config).is_born(settings.path))
+    return settings
 
 
 @pytest.fixture
@@ -177,6 +222,7 @@ def mcpmock_server(
     """
     from mcpmock.testing.servers import using
 
-    with using(_mcpmock_settings, request.node.nodeid) as use:
+    keeping = keeping_of(request.config)
+    with using(_mcpmock_settings, request.node.nodeid, keeping) as use:
         request.node.stash[_using] = use
         yield use.server

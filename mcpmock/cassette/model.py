@@ -35,6 +35,8 @@ class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     redaction: Any = None
     match: Any = None
     vars: dict[str, Any] | None = None
+    test: str | None = None
+    """The test whose run it is a recording of, by its node id."""
     converted: Any = None
     """Of a recording of another tool: which one, and what it did not record."""
 

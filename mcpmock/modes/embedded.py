@@ -80,7 +80,7 @@ async def replay_embedded(
         player, number = Player(casting, report), next(numbers)
         ahead = with_faults(watching(watch, number, player), faults, session=number)
         stages = [*ahead, *with_stubs(script, player)]
-        await _run_visit(visit, stages, None, player)
+        await run_visit(visit, stages, None, player)
 
     with embedded(stop), open_door() as door:
         listening = Listening(
@@ -171,10 +171,10 @@ class _Many:
         process = await self.server.open(self.reach)
         with self.taking.conversation(number) as recorder:
             ahead = with_faults([recorder], self.faults, session=number)
-            await _run_visit(visit, [*watching(self.watch, number), *ahead], process)
+            await run_visit(visit, [*watching(self.watch, number), *ahead], process)
 
 
-async def _run_visit(
+async def run_visit(
     visit: Visit,
     stages: list[Stage],
     server: MessageChannel | None,

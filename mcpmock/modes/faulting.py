@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpmock.pipeline.late import Late
 from mcpmock.pipeline.recorder import Recorder
 from mcpmock.protocol.stage import Stage
 
@@ -76,7 +77,7 @@ def faults_for(
     def note(receipt: Receipt, now: float) -> None:
         faults.note(receipt, session)
         for recorder in recorders:
-            if isinstance(recorder, Recorder):
+            if isinstance(recorder, Recorder | Late):
                 recorder.receipt(receipt.value, receipt.seen.frame, now)
 
     return [Faults(faults, session, transport, note)]

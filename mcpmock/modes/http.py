@@ -88,7 +88,7 @@ async def replay_listening(
     else, and beside a stub's `script`, the bare messages, by the transport's rules.
     """
     transports = {take.transport for take in cassette.takes}
-    kind = listening.kind or _kind_of(transports)
+    kind = listening.kind or kind_of(transports)
     path = (_path_of(cassette) if transports == {kind.value} else None) or PATHS[kind]
     as_recorded = transports == {kind.value} and script is None
     if not as_recorded:  # an event stream is one session, whatever its client says on it
@@ -143,7 +143,7 @@ def _path_of(cassette: Cassette) -> str | None:
     return None if opened is None else str(opened["target"]).partition("?")[0]
 
 
-def _kind_of(transports: set[str]) -> Kind:
+def kind_of(transports: set[str]) -> Kind:
     """What was recorded; Streamable HTTP for what was recorded over stdio or over several."""
     known = {kind.value: kind for kind in Kind}
     found = {known[transport] for transport in transports if transport in known}

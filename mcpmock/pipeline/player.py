@@ -52,7 +52,7 @@ from .strays import (
     answer_unasked,
     ends_session,
     ids_of,
-    named,
+    name_of,
 )
 
 __all__ = ["Casting", "Note", "Player", "Playing", "Report"]
@@ -85,6 +85,8 @@ class Player(Stage):
     mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
     understudy: Understudy = attrs.field(factory=Understudy, kw_only=True)
     missed: int = 0
+    unanswered: list[Frame] = attrs.field(factory=list)
+    """What is left to a real server, where misses are: `live` takes it away."""
     _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: Encores = attrs.field(init=False)
@@ -125,9 +127,7 @@ class Player(Stage):
         return self._cast[0] if self._cast else None
 
     def leftovers(self) -> list[str]:
-        """What the recording still had when the session was over, in words; empty if it was used
-        up.
-        """
+        """What the recording still had when all was over, in words; empty if it was used up."""
         return [] if self.leading is None else leftovers(self.leading)
 
     @property
@@ -234,7 +234,7 @@ class Player(Stage):
         if not any(self._all(act)):
             self._hear_other(heard, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.used:
-            self._miss(Asked(named(heard.frame), None))
+            self._miss(Asked(name_of(heard.frame), None))
 
     def _hear_other(self, heard: Heard, now: float) -> None:
         """What wants no answer: it only lets things happen that waited for it. A candidate that
@@ -253,9 +253,9 @@ class Player(Stage):
         unknown = self._cast and all(match is None for _, match in matches)
         if unknown and not isinstance(frame.fact, StreamEnd):
             if self._strict and not alone:
-                self._miss(Asked(named(frame), None))
+                self._miss(Asked(name_of(frame), None))
             else:
-                self.report(Note(named(frame), "not in the recording; nothing waited for it"))
+                self.report(Note(name_of(frame), "not in the recording; nothing waited for it"))
 
     def _hear_request(self, heard: Heard, now: float) -> None:
         if self.stateless and self._deal(heard, now):
@@ -325,7 +325,7 @@ class Player(Stage):
                     performance.hear(match, frame, now)
                 elif self._strict or not self._encores.add(performance, heard, tier, now):
                     continue
-                self._tell_tier(named(frame), tier)
+                self._tell_tier(name_of(frame), tier)
                 return True
         return False
 
@@ -353,6 +353,10 @@ class Player(Stage):
         answer = answer_request(heard) if answer is None else answer
         if answer is not None:
             self._ready += answer
+            return
+        if self.casting.playing.on_miss == "live":
+            self.unanswered.append(heard.frame)
+            self.report(Note(live.method, "not in the recording; the real server is asked"))
             return
         miss = self._miss(live)
         if self.casting.playing.on_miss == "error":

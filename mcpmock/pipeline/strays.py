@@ -53,6 +53,16 @@ def ids_of(frame: Frame) -> list[bytes]:
     return [item.id for item in items if isinstance(item, Request)]
 
 
+def name_of(frame: Frame) -> str:
+    """What to call it, to people."""
+    content = frame.content
+    if isinstance(content, Notification | Request):
+        return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
+    return "response" if isinstance(content, Response) else "noise"
+
+
 def answer_request(heard: Heard) -> list[Frame] | None:
     """The answer to a request that may be unknown; None for one that is a miss then."""
     content = heard.frame.content
@@ -88,16 +98,6 @@ def answer_lost(heard: Heard) -> list[Frame]:
 
 def answer_too_long(heard: Heard) -> list[Frame]:
     return exchange(heard.exchange, TOO_LARGE, too_long(heard.size))
-
-
-def named(frame: Frame) -> str:
-    """What a frame of the client's is called in notes and misses."""
-    content = frame.content
-    if isinstance(content, Notification | Request):
-        return content.method
-    if isinstance(content, HttpRequest):
-        return f"{content.method} {content.path}"
-    return "response" if isinstance(content, Response) else "noise"
 
 
 def ends_session(heard: Heard) -> bool:

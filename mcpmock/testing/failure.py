@@ -31,8 +31,10 @@ def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
 
 
 def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
-    done = f"recording {settings.rejected.name} for" if settings.records else "replaying"
-    yield f"{done} {settings.shown} (record mode {settings.mode})"
+    real = settings.records or settings.extends
+    done = "recording" if settings.records else "replaying"
+    kept = f", what was recorded is in {settings.rejected.name}" if real else ""
+    yield f"{done} {settings.shown} (record mode {settings.mode}){kept}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
     if log.last:
@@ -50,7 +52,7 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     if summary := faults.summary():
         yield f"faults (seed {faults.seed}):"
         yield from (f"  {printable(line)}" for line in summary)
-    if not settings.records:
+    if not real:
         yield "to reproduce:"
         yield f"  {reproduction(settings, log, faults)}"
 

@@ -4,7 +4,6 @@ cassette; and what is done when the test is over.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,15 +19,18 @@ from mcpmock.api.files import load
 from mcpmock.api.server import Reachable, ReplayServer, playing_of
 from mcpmock.api.thread import Thread
 from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.retake import own_first
 from mcpmock.cli.terminal import printable
 from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.faults.fault import PlanError
 from mcpmock.pipeline.faults.receipts import FaultRun
 
 from .failure import describe
-from .leftovers import Leftovers
-from .recording import RecordingServer
+from .keeping import Keeping
+from .leftovers import Told
+from .recording import ExtendingServer, RecordingServer
 from .settings import Settings
+from .unused import told_of
 
 
 @attrs.frozen
@@ -116,10 +118,8 @@ class Using:
     test: str
     passed: bool = False
 
-    def judge(self, leftovers: Leftovers) -> None:
-        """The test has passed so far. Fails it for what was missed, and for what was left over if
-        it wants that.
-        """
+    def judge(self) -> None:
+        """The test has passed so far. Fails it for what was missed."""
         settings, log = self.settings, self.server.log
         if log.misses:
             methods = ", ".join(sorted({printable(miss.method) for miss in log.misses}))
@@ -133,16 +133,11 @@ class Using:
         if owing := faults.owing():
             told = f"faults that must fire never did: {', '.join(owing)}"
             pytest.fail(f"mcpmock: {told}", pytrace=False)
-        left = leftovers.passed(settings.path, self.test, log)
-        if left and settings.unused != "ignore" and not settings.records:
-            methods = ", ".join(sorted(set(left)))
-            told = (
-                f"mcpmock: {len(left)} recorded requests of {settings.shown} never came: {methods}"
-            )
-            if settings.unused == "fail":
-                pytest.fail(told, pytrace=False)
-            warnings.warn(pytest.PytestWarning(told), stacklevel=1)
         self.passed = True
+
+    def told(self) -> Told:
+        """What a test that passed tells of its cassette."""
+        return told_of(self.settings, self.server.log)
 
     def describe(self) -> str:
         """For the report of a failure."""
@@ -166,18 +161,23 @@ def _playing_of(settings: Settings) -> Playing:
 
 
 @contextmanager
-def using(settings: Settings, test: str) -> Iterator[Using]:
-    """The server of a test, fake or recorded; stopped at the end."""
-    if not settings.records:
+def using(settings: Settings, test: str, keeping: Keeping) -> Iterator[Using]:
+    """The server of a test: fake, recorded, or both; stopped at the end."""
+    if settings.records:
+        server = RecordingServer(settings, test, keeping)
+    else:
         require(settings)
-        run = _run_of(settings)
-        fake = ReplayServer(load(settings.path), _playing_of(settings), run)
-        try:
-            yield Using(settings, fake, test)
-        finally:
-            fake.close()
-        return
-    use = Using(settings, server := RecordingServer(settings), test)
+        run, playing = _run_of(settings), _playing_of(settings)
+        cassette = own_first(load(settings.path), test)
+        if not settings.extends:
+            fake = ReplayServer(cassette, playing, run)
+            try:
+                yield Using(settings, fake, test)
+            finally:
+                fake.close()
+            return
+        server = ExtendingServer(settings, test, keeping, cassette, playing)
+    use = Using(settings, server, test)
     try:
         yield use
     finally:

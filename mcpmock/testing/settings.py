@@ -16,10 +16,9 @@ from mcpmock.api.faulting import Given, is_file, several
 from mcpmock.pipeline.faults.match import Match, to_match
 from mcpmock.pipeline.faults.races import REACTIONS, Reaction
 
+from .leftovers import FAIL, IGNORE, UNUSED
 from .record_mode import MODES, config_mode, one_of
 
-UNUSED = ("ignore", "warn", "fail")
-"""What is done about recorded requests that never came."""
 _LONGEST = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _OURS = ("cassette", "server", "url", "record", "unused", "faults", "seed", "races", "reactions")
@@ -46,7 +45,7 @@ class Settings:
     path: Path
     """The cassette, there or not."""
     mode: str = MODES[0]
-    unused: str = UNUSED[0]
+    unused: str = IGNORE
     server: tuple[str, ...] | None = None
     """The command line of the real server, where one is named."""
     url: str | None = None
@@ -59,17 +58,34 @@ class Settings:
     races: Match | None = None
     """The call whose cancellation races are wanted."""
     reactions: tuple[Reaction, ...] = REACTIONS
+    born: bool = False
+    """Whether this run began without the cassette."""
 
     @property
     def records(self) -> bool:
-        """Whether the real server is asked. Never for a race, which breaks what it says."""
-        if self.races is not None:
+        """Whether only the real server is asked. Never for a race, which breaks what it says."""
+        if self.races is not None or self.mode == "none":
             return False
-        return self.mode == "all" or (self.mode == "once" and not self.path.exists())
+        return self.mode in ("all", "rewrite") or self.born or not self.path.exists()
+
+    @property
+    def may_be_born(self) -> bool:
+        """Whether it matters if this run began without the cassette."""
+        return self.mode in ("once", "new_episodes")
+
+    def as_born(self, born: bool) -> Settings:
+        """With that known."""
+        return attrs.evolve(self, born=born)
+
+    @property
+    def extends(self) -> bool:
+        """Whether the real server is asked what the cassette does not have."""
+        named = self.server is not None or self.url is not None
+        return self.mode == "new_episodes" and named and not self.records and self.races is None
 
     @property
     def rejected(self) -> Path:
-        """Where a recording is until its test has passed."""
+        """Where the recording of a test that failed is kept."""
         suffix = "".join(self.path.suffixes[-2:]) if self.path.suffix == ".gz" else self.path.suffix
         return self.path.with_name(self.path.name.removesuffix(suffix) + f".rej{suffix}")
 
@@ -93,14 +109,17 @@ def settings_of(item: pytest.Item) -> Settings:
     if said.get("server") is not None and said.get("url") is not None:
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: server= and url= exclude each other")
     server = said.get("server")
-    unused = said.get("unused") or str(config.getini("mcpmock_unused")) or UNUSED[0]
+    unused = said.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
+    playing = {name: value for name, value in said.items() if name not in _OURS}
+    if config.getoption("mcpmock_strict"):
+        unused, playing["match"] = FAIL, "exact"
     return Settings(
         path=_path(item, said.get("cassette"), races="races" in said),
         mode=config_mode(config, said.get("record")),
         unused=one_of(unused, UNUSED, "value of unused"),
         server=None if server is None else tuple(map(str, server)),
         url=said.get("url"),
-        playing={name: value for name, value in said.items() if name not in _OURS},
+        playing=playing,
         faults=tuple(_found(item, given) for given in several(said.get("faults"))),
         seed=_seed(config, said.get("seed")),
         races=None if said.get("races") is None else to_match(said["races"]),

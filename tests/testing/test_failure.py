@@ -42,7 +42,7 @@ def test_while_recording() -> None:
     """It says where the recording is; there is nothing to replay."""
     text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log(), NONE)
 
-    assert "recording a.rej.jsonl for a.jsonl (record mode all)" == text
+    assert "recording a.jsonl (record mode all), what was recorded is in a.rej.jsonl" == text
 
 
 def test_a_long_conversation() -> None:

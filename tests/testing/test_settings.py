@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from mcpmock.testing.settings import Settings, file_name, settings_of
@@ -29,7 +30,8 @@ def test_file_names() -> None:
 @pytest.mark.parametrize(
     ("mode", "there", "records"),
     [("none", True, False), ("none", False, False), ("once", True, False), ("once", False, True),
-     ("all", True, True), ("all", False, True)],
+     ("new_episodes", True, False), ("new_episodes", False, True),
+     ("all", True, True), ("all", False, True), ("rewrite", True, True)],
 )  # fmt: skip
 def test_what_is_recorded(tmp_path: Path, mode: str, there: bool, records: bool) -> None:
     """By the mode, and by whether there is a cassette."""
@@ -38,6 +40,43 @@ def test_what_is_recorded(tmp_path: Path, mode: str, there: bool, records: bool)
         path.touch()
 
     assert records is Settings(path=path, mode=mode).records
+
+
+@pytest.mark.parametrize(
+    ("mode", "records"),
+    [("none", False), ("once", True), ("new_episodes", True), ("all", True)],
+)
+def test_a_cassette_of_this_run(tmp_path: Path, mode: str, records: bool) -> None:
+    """What the run began without is recorded by each test, also once it is there."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode=mode, url="http://x.test/")
+    settings.path.touch()
+
+    assert records is settings.as_born(True).records
+    assert (mode in ("once", "new_episodes")) is settings.may_be_born
+
+
+def test_what_is_extended(tmp_path: Path) -> None:
+    """A cassette that is there, where a server is named that can be asked."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode="new_episodes", server=("x",))
+    assert not settings.extends
+    settings.path.touch()
+
+    assert settings.extends
+    assert not attrs.evolve(settings, server=None).extends
+
+
+def test_strictly(pytester: pytest.Pytester) -> None:
+    """The command line comes before markers."""
+    source = """
+import pytest
+@pytest.mark.mcpmock("a", unused="ignore", match="relaxed")
+def test_it(): pass
+"""
+    args = (*PLUGIN, "--mcp-strict")
+    [item] = pytester.genitems([pytester.getmodulecol(source, configargs=args)])
+    settings = settings_of(item)
+
+    assert ("fail", {"match": "exact"}) == (settings.unused, settings.playing)
 
 
 def test_where_a_recording_waits(tmp_path: Path) -> None:
