@@ -133,6 +133,19 @@ async def test_its_waits_are_on_the_clock_of_the_caller(autojump_clock: MockCloc
         assert scope.cancelled_caught
 
 
+async def test_faults_see_its_answers(autojump_clock: MockClock) -> None:
+    """They stand in front of it."""
+    async with mcpmock.replay(
+        Stub().tool("now").reply("noon"), faults="delay:delay=1h,method=tools/call"
+    ) as server:
+        channel = server.open()
+        channel.send_nowait([c2s(CALL)])
+        began = trio.current_time()
+
+        assert b"noon" in (await channel.receive())[0].raw
+        assert 3600 == trio.current_time() - began
+
+
 @pytest.mark.e2e
 def test_over_stdio() -> None:
     """A stub alone is a server to whoever starts the command."""

@@ -65,6 +65,22 @@ def test_a_timeout_of_the_client(slow: Path) -> None:
     on_a_mock_clock(main)
 
 
+def test_a_fault_that_never_answers(slow: Path) -> None:
+    """A plan makes the same of a call that was answered; of the recorded waits nothing is lost."""
+
+    async def main() -> None:
+        transport = mcpmock.connect(
+            slow, timing="recorded", faults="never_respond:method=tools/call"
+        )
+        async with mcp.Client(transport, mode="legacy") as client:
+            began = trio.current_time()
+            with pytest.raises(Exception, match=r"(?i)timed out"):
+                await client.call_tool("get_weather", {"city": "Oslo"}, read_timeout_seconds=30)
+            assert 30 == trio.current_time() - began
+
+    on_a_mock_clock(main)
+
+
 def test_a_stub_that_hangs() -> None:
     """And where nobody answers on purpose; the session is good for more."""
     stub = Stub().tool("slow").hang().reply("late", after="29s")
