@@ -22,6 +22,7 @@ from mcpmock.testing.record_mode import MODES, config_mode
 if TYPE_CHECKING:
     from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
+    from mcpmock.api.stub import Stub
     from mcpmock.testing.keeping import Keeping
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, Using
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 _MARKER = (
     "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
-    "seed=None, races=None, reactions=None, **replay): the cassette of the test, the real server to"
-    " record it from (a command line or a URL), the record mode, what is done about requests that "
+    "seed=None, races=None, reactions=None, stub=None, **replay): the cassette of the test, the "
+    "real server to record it from (a command line or a URL), the record mode, what is done about requests that "
     "never came (ignore, warn, fail), what is to go wrong (a plan, a fault, a TOML file, a "
     "shorthand, or several) and the seed of its chances, the call that `mcpmock_races` races with "
-    "cancels, and options of `mcpmock replay`"
+    "cancels, a mcpmock.Stub to answer before the recording, and options of `mcpmock replay`"
 )
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[Using] = pytest.StashKey()
@@ -173,6 +174,20 @@ def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
 
 
 @pytest.fixture
+def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
+    """What answers before the recording in a test that asks for it: the stub of the marker, or an
+    empty one to write on, also while clients are there. Without a cassette it is a server alone.
+    Yours, where you write a fixture of this name.
+
+        def test_agent(mcpmock_server, mcpmock_stub):
+            mcpmock_stub.tool("get_weather").reply({"temp": 21})
+    """
+    from mcpmock.api.stub import Stub
+
+    return Stub() if _mcpmock_settings.stub is None else _mcpmock_settings.stub
+
+
+@pytest.fixture
 def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
     """The cassette of the test: `path`, `mode`, `records`, `load()`."""
     from mcpmock.testing.servers import CassetteFile
@@ -222,7 +237,9 @@ def mcpmock_server(
     """
     from mcpmock.testing.servers import using
 
-    keeping = keeping_of(request.config)
-    with using(_mcpmock_settings, request.node.nodeid, keeping) as use:
+    keeping, settings = keeping_of(request.config), _mcpmock_settings
+    if "mcpmock_stub" in request.fixturenames:
+        settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
+    with using(settings, request.node.nodeid, keeping) as use:
         request.node.stash[_using] = use
         yield use.server

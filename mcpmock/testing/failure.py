@@ -52,7 +52,7 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     if summary := faults.summary():
         yield f"faults (seed {faults.seed}):"
         yield from (f"  {printable(line)}" for line in summary)
-    if not real:
+    if not real and settings.stub is None:
         yield "to reproduce:"
         yield f"  {reproduction(settings, log, faults)}"
 

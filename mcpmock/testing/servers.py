@@ -160,17 +160,24 @@ def _playing_of(settings: Settings) -> Playing:
     return attrs.evolve(playing, pace=attrs.evolve(playing.pace, after_progress=0.0))
 
 
+def _cassette_of(settings: Settings, test: str) -> Cassette:
+    """The one of the test, which has to be there, but for a stub that is alone."""
+    if settings.alone:
+        return Cassette(name="stub", takes=[])
+    require(settings)
+    return own_first(load(settings.path), test)
+
+
 @contextmanager
 def using(settings: Settings, test: str, keeping: Keeping) -> Iterator[Using]:
     """The server of a test: fake, recorded, or both; stopped at the end."""
     if settings.records:
         server = RecordingServer(settings, test, keeping)
     else:
-        require(settings)
         run, playing = _run_of(settings), _playing_of(settings)
-        cassette = own_first(load(settings.path), test)
+        cassette = _cassette_of(settings, test)
         if not settings.extends:
-            fake = ReplayServer(cassette, playing, run)
+            fake = ReplayServer(cassette, playing, run, settings.stub)
             try:
                 yield Using(settings, fake, test)
             finally:

@@ -13,6 +13,7 @@ import attrs
 import pytest
 
 from mcpmock.api.faulting import Given, is_file, several
+from mcpmock.api.stub import Stub
 from mcpmock.pipeline.faults.match import Match, to_match
 from mcpmock.pipeline.faults.races import REACTIONS, Reaction
 
@@ -21,7 +22,18 @@ from .record_mode import MODES, config_mode, one_of
 
 _LONGEST = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_OURS = ("cassette", "server", "url", "record", "unused", "faults", "seed", "races", "reactions")
+_OURS = (
+    "cassette",
+    "server",
+    "url",
+    "record",
+    "unused",
+    "faults",
+    "seed",
+    "races",
+    "reactions",
+    "stub",
+)
 _SEED = "MCPMOCK_SEED"
 
 
@@ -60,11 +72,21 @@ class Settings:
     reactions: tuple[Reaction, ...] = REACTIONS
     born: bool = False
     """Whether this run began without the cassette."""
+    stub: Stub | None = None
+    """What answers before the recording. It takes no part while a real server is recorded."""
+    named: bool = True
+    """Whether the marker names a cassette."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is only a stub: no cassette is named, none is there, and no server."""
+        real = self.named or self.server is not None or self.url is not None
+        return self.stub is not None and not real and not self.path.exists()
 
     @property
     def records(self) -> bool:
         """Whether only the real server is asked. Never for a race, which breaks what it says."""
-        if self.races is not None or self.mode == "none":
+        if self.races is not None or self.mode == "none" or self.alone:
             return False
         return self.mode in ("all", "rewrite") or self.born or not self.path.exists()
 
@@ -76,6 +98,10 @@ class Settings:
     def as_born(self, born: bool) -> Settings:
         """With that known."""
         return attrs.evolve(self, born=born)
+
+    def with_stub(self, stub: Stub) -> Settings:
+        """With the stub of a fixture."""
+        return attrs.evolve(self, stub=stub)
 
     @property
     def extends(self) -> bool:
@@ -113,12 +139,17 @@ def settings_of(item: pytest.Item) -> Settings:
     playing = {name: value for name, value in said.items() if name not in _OURS}
     if config.getoption("mcpmock_strict"):
         unused, playing["match"] = FAIL, "exact"
+    stub = said.get("stub")
+    if stub is not None and not isinstance(stub, Stub):
+        raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
     return Settings(
         path=_path(item, said.get("cassette"), races="races" in said),
         mode=config_mode(config, said.get("record")),
         unused=one_of(unused, UNUSED, "value of unused"),
         server=None if server is None else tuple(map(str, server)),
         url=said.get("url"),
+        stub=stub,
+        named=said.get("cassette") is not None,
         playing=playing,
         faults=tuple(_found(item, given) for given in several(said.get("faults"))),
         seed=_seed(config, said.get("seed")),

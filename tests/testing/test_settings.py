@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from mcpmock.api.stub import Stub
 from mcpmock.testing.settings import Settings, file_name, settings_of
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
@@ -53,6 +54,28 @@ def test_a_cassette_of_this_run(tmp_path: Path, mode: str, records: bool) -> Non
 
     assert records is settings.as_born(True).records
     assert (mode in ("once", "new_episodes")) is settings.may_be_born
+
+
+def test_a_stub_alone(tmp_path: Path) -> None:
+    """Where no cassette is named or there, and no server: then nothing is recorded either."""
+    alone = Settings(path=tmp_path / "a.jsonl", mode="once", named=False).with_stub(Stub())
+
+    assert (True, False) == (alone.alone, alone.records)
+    assert not attrs.evolve(alone, named=True).alone
+    assert not attrs.evolve(alone, url="http://x.test/").alone
+    alone.path.touch()
+    assert not alone.alone
+
+
+def test_the_stub_of_a_marker(pytester: pytest.Pytester) -> None:
+    """It answers before the recording."""
+    assert Stub is type(settings_of(item_of(pytester, "stub=__import__('mcpmock').Stub()")).stub)
+
+
+def test_what_is_no_stub(pytester: pytest.Pytester) -> None:
+    """It is said before the test runs."""
+    with pytest.raises(pytest.UsageError, match=r"stub= takes a mcpmock.Stub"):
+        settings_of(item_of(pytester, "stub='weather'"))
 
 
 def test_what_is_extended(tmp_path: Path) -> None:
