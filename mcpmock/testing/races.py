@@ -198,7 +198,7 @@ class Race:
         >>> race.reached is None
         True
         """
-        for receipt in self._server.faults.receipts:
+        for receipt in reversed(self._server.faults.receipts):
             drawn = receipt.get("drawn", {})
             if receipt.get("name") == self._raced.id and "cell" in drawn:
                 return Cell(drawn["i"], drawn["j"], drawn["k"])
