@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import mcpmock
 from tests.api.conftest import write_weather
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin", "-p", "no:pytester", "-W", "default",

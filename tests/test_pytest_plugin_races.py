@@ -107,7 +107,9 @@ def outcomes(run: pytest.Pytester, source: str, backend: str) -> tuple[set[str],
     """The ids of the tests that failed, and of those that passed."""
     run.makepyfile(test_a=MARKED.replace("BACKEND", repr(backend)) + source)
     result = run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=short")
-    found = re.findall(r"^(PASSED|FAILED) test_a\.py::test_agent\[(\S+)\]", str(result.stdout), re.M)
+    found = re.findall(
+        r"^(PASSED|FAILED) test_a\.py::test_agent\[(\S+)\]", str(result.stdout), re.M
+    )
     told = {word: {id_ for said, id_ in found if said == word} for word in ("FAILED", "PASSED")}
     return told["FAILED"], told["PASSED"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import mcpmock
 from mcpmock.cassette.model import Cassette
-from tests.test_pytest_plugin import TALK, run, suite
+from tests.test_pytest_plugin import run, suite
 
 __all__ = ["run"]
 pytestmark = pytest.mark.e2e

@@ -1,4 +1,4 @@
-"""Runs with real workers of xdist: what tests on different workers leave over and record adds up."""
+"""Real workers of xdist: what tests on different workers leave over and record adds up."""
 
 from __future__ import annotations
 

@@ -117,7 +117,11 @@ async def test_a_miss(
     assert [INITIALIZE, WELCOME, INITIALIZED, call(1, "a"), response(1), MISSED, ANSWERED] == (
         messages(told)
     )
-    assert ("stdio", "t", True) == (told.takes[0].transport, told.takes[0].header.test, bool(told.takes[0].sealed))
+    assert ("stdio", "t", True) == (
+        told.takes[0].transport,
+        told.takes[0].header.test,
+        bool(told.takes[0].sealed),
+    )
     times = [event.t for event in told.takes[0].events]
     assert times == sorted(times)
 
@@ -168,7 +172,7 @@ def mcp_server() -> Served:
             await reply.whole(status=405)
         elif asked.message.get("method") == "initialize":
             result = {"protocolVersion": "2025-11-25", "capabilities": {}}
-            await reply.whole(response(asked.message["id"], result), **{"Mcp-Session-Id": "live"})
+            await reply.whole(response(asked.message["id"], result), Mcp_Session_Id="live")
         elif "id" not in asked.message:
             await reply.whole(status=202)
         else:
@@ -234,7 +238,7 @@ HTTP_RECORDED = over_http(
     in_session(
         2,
         post(1, INITIALIZE),
-        answers(1, WELCOME, **{"Mcp-Session-Id": "s"}),
+        answers(1, WELCOME, Mcp_Session_Id="s"),
         post(2, INITIALIZED, session="s"),
         accepts(2),
         post(3, call(1, "a"), session="s"),
@@ -261,9 +265,7 @@ async def test_clients_over_http(
         )  # fmt: skip
 
     async with running(web, mode) as statuses:
-        first, second = [
-            (await web.posts(INITIALIZE)).header("mcp-session-id") for _ in range(2)
-        ]
+        first, second = [(await web.posts(INITIALIZE)).header("mcp-session-id") for _ in range(2)]
         for session in (first, second):
             await web.posts(INITIALIZED, session)
         answer = await web.posts(MISSED, second)

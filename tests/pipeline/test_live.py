@@ -121,7 +121,9 @@ def test_questions_of_both_servers() -> None:
     played.at(3, client=call(1, "a"), to_client=ASK).at(4, server=ASK, to_client=OURS)
     played.at(5, client=response("mcpmock:1", {"x": 1}), to_server=response(1, {"x": 1}))
     played.at(6, client=response(1), to_client=response(1, {"a": 1}))
-    played.at(7, server=request('a"b', "roots/list"), to_client=request('mcpmock:"a\\"b"', "roots/list"))
+    played.at(
+        7, server=request('a"b', "roots/list"), to_client=request('mcpmock:"a\\"b"', "roots/list")
+    )
     played.at(8, server=cancelled('a"b'), to_client=cancelled('mcpmock:"a\\"b"'))
     played.at(9, server=cancelled("unknown"), to_client=cancelled("unknown")).nothing_more()
 

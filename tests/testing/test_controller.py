@@ -16,9 +16,7 @@ PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
 def report(test: str, *left: str) -> pytest.TestReport:
     """That of a test that passed, and did not ask these."""
     told = Told(cassette="/a", shown="a", unused="fail", left=[("1", dict.fromkeys(left, "m"))])
-    return pytest.TestReport(
-        test, ("a.py", 1, test), {}, "passed", None, "call", mcpmock=told
-    )
+    return pytest.TestReport(test, ("a.py", 1, test), {}, "passed", None, "call", mcpmock=told)
 
 
 def test_what_workers_tell(pytester: pytest.Pytester) -> None:

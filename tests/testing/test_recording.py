@@ -33,7 +33,11 @@ def test_nothing_to_record_from(tmp_path: Path) -> None:
 
 def test_a_real_server_misses_nothing(tmp_path: Path) -> None:
     """Nor is it started for nobody."""
-    server = RecordingServer(Settings(path=tmp_path / "a.jsonl", mode="all", url="http://x.test/"), "t", Keeping(tmp_path))
+    server = RecordingServer(
+        Settings(path=tmp_path / "a.jsonl", mode="all", url="http://x.test/"),
+        "t",
+        Keeping(tmp_path),
+    )
 
     assert [] == server.misses
     server.close()
