@@ -45,7 +45,7 @@ class Stub:
     takes the answers, and which is the same stub, so that all of it may be one chain:
 
     >>> stub = (
-    ...     Stub("weather")
+    ...     mcpmock.Stub("weather")
     ...     .tool("get_weather", {"properties": {"city": {"type": "string"}}})
     ...     .progress(0.5).reply({"temp": 21}, after="250ms")
     ...     .when(city="Atlantis").error(-32602, "no such city")
@@ -53,6 +53,13 @@ class Stub:
     ... )
     >>> stub
     <Stub weather: tool get_weather, tool get_weather (if city), tool now>
+
+    >>> from mcp import Client
+    >>> async def main():
+    ...     async with Client(mcpmock.connect(stub)) as client:
+    ...         return (await client.call_tool("get_weather", {"city": "Oslo"})).structured_content
+    >>> trio.run(main)
+    {'temp': 21}
 
     A stub may be changed while clients are there: the next call gets the new answer.
 
@@ -178,6 +185,10 @@ class StubRoute(Stub):
 
     What is said before a reply (`progress`, `notify`) belongs to that reply. `after` is how long
     each thing waits behind the one before it, the first behind the call: seconds, or `"250ms"`.
+
+    >>> route = mcpmock.Stub().tool("now").reply("noon")
+    >>> isinstance(route, mcpmock.StubRoute) and isinstance(route, mcpmock.Stub)
+    True
     """
 
     def __init__(self, stub: Stub, entry: Entry) -> None:

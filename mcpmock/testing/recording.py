@@ -59,7 +59,7 @@ class RecordingServer(Reachable):
         return stdio_client(self.stdio)
 
     def finish(self, *, passed: bool) -> None:
-        """Stops it. What was recorded gets into the cassette, if the test passed, else beside it."""
+        """Stops it. What was recorded gets into the cassette if the test passed, else beside it."""
         try:
             self.close()
         except BaseException:

@@ -21,7 +21,10 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     """What the mode is called with; it ends with 7."""
     found: Given = []
 
-    async def proxy(server: Server, listening: Listening | None, say: Any, faults: Any) -> int:
+    async def proxy(
+        server: Server, listening: Listening | None, say: Any, faults: Any, recording: Any
+    ) -> int:
+        assert recording is None
         found.append((server, listening))
         return 7
 

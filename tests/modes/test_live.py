@@ -172,7 +172,7 @@ def mcp_server() -> Served:
             await reply.whole(status=405)
         elif asked.message.get("method") == "initialize":
             result = {"protocolVersion": "2025-11-25", "capabilities": {}}
-            await reply.whole(response(asked.message["id"], result), **{"Mcp-Session-Id": "live"})
+            await reply.whole(response(asked.message["id"], result), Mcp_Session_Id="live")
         elif "id" not in asked.message:
             await reply.whole(status=202)
         else:
@@ -238,7 +238,7 @@ HTTP_RECORDED = over_http(
     in_session(
         2,
         post(1, INITIALIZE),
-        answers(1, WELCOME, **{"Mcp-Session-Id": "s"}),
+        answers(1, WELCOME, Mcp_Session_Id="s"),
         post(2, INITIALIZED, session="s"),
         accepts(2),
         post(3, call(1, "a"), session="s"),

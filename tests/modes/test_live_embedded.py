@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -15,23 +16,24 @@ from mcpmock.modes.ends import Command, Server, Url
 from mcpmock.modes.live_embedded import live_embedded
 from mcpmock.modes.taking import Recording
 from mcpmock.pipeline.player import Playing
-from tests.helpers import INITIALIZE, INITIALIZED, call, request
+from tests.helpers import INITIALIZE, INITIALIZED, call
 from tests.modes.test_embedded import post
 
 pytestmark = pytest.mark.e2e
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 DEMO = Command([sys.executable, "-m", "mcpmock.demo.server"])
-WEATHER = request(1, "tools/list")
+
 OPENING = b"".join(line + b"\n" for line in (INITIALIZE, INITIALIZED))
 NEW = call(9, "no such tool")
+Talk = Callable[[Place], Awaitable[None]]
 
 
-async def with_a_server(cassette: Path, server: Server, output: Path, talk: object) -> Log:
+async def with_a_server(cassette: Path, server: Server, output: Path, talk: Talk) -> Log:
     """What clients said and heard that `talk` with it, at the place that it is given."""
     stop, log = trio.Event(), Log()
 
     async def visit(place: Place) -> None:
-        await talk(place)  # type: ignore[operator]
+        await talk(place)
         stop.set()
 
     async with trio.open_nursery() as nursery:
@@ -55,7 +57,7 @@ async def test_a_process_behind_it(tmp_path: Path) -> None:
             assert (b'"id":9' in done.stdout) is (NEW in says)
         assert b"protocolVersion" in await trio.to_thread.run_sync(post, place.url)
 
-    log = await with_a_server(CASSETTES / "demo.jsonl", DEMO, output, talk)
+    log = await with_a_server(CASSETTES / "everything.jsonl", DEMO, output, talk)
     [take] = mcpmock.load(output).takes
 
     assert take.sealed

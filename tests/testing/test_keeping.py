@@ -98,7 +98,6 @@ def test_nothing_was_recorded(tmp_path: Path, file: Path) -> None:
 def test_a_folder_of_its_own(tmp_path: Path) -> None:
     """It is made when it is needed, and removed."""
     keeping = Keeping()
-    assert keeping.folder is None
     assert keeping.is_born(tmp_path / "a.jsonl")
     folder = keeping.folder
     assert folder is not None
