@@ -63,11 +63,14 @@ class Stub:
 
     A stub may be changed while clients are there: the next call gets the new answer.
 
-    The first call of a session gets the first reply of its route, the second the second, and so on.
-    When they run out, `repeats` says what comes: the `last` one again (the default, for most stubs
-    have but one), all of them in a `cycle`, or none (`error`): then the call goes on, to the
-    recording, and is a miss if that has no answer either. Alone, a stub speaks all revisions of the
-    protocol, or only `revision`; it answers handshakes, pings and lists by itself.
+    The first call of a session gets the first reply of its route, the second the second, and so on;
+    from 2026-07-28 on all callers over HTTP are one session. When the replies run out, `repeats`
+    says what comes: the `last` one again (the default, for most stubs have but one), all of them in
+    a `cycle`, or none (`error`): then the call goes on, to the recording, and is a miss if that has
+    no answer either.
+
+    Alone, a stub speaks all revisions of the protocol, or only `revision`; it answers handshakes,
+    pings and lists by itself. In front of a recording its offers are put into the recorded lists.
 
     `name`, `version` and `instructions` are what the server says of itself where there is no
     recording. Raises ValueError for a word that is none.
@@ -223,8 +226,9 @@ class StubRoute(Stub):
         a dict with `contents`; a prompt a text, a list of messages (each a text, or a dict with
         `role` and `content`), or a dict with `messages`; a method its whole result.
 
-        Where the function raises, a tool answers that it failed, anything else with error -32603.
-        Raises TypeError for an `async` function and for what JSON does not have.
+        The function is called where the server runs (in memory: in the event loop of the test) and
+        should return at once. Where it raises, a tool answers that it failed, anything else with
+        error -32603. Raises TypeError for an `async` function and for what JSON does not have.
         """
         if iscoroutinefunction(value):
             raise TypeError(f"{value!r} is async: a stub calls plain functions")

@@ -105,6 +105,13 @@ def test_a_method() -> None:
     assert [1] == made(Kind.METHOD, [1])
 
 
+def test_an_unfinished_result() -> None:
+    """A tool that asks its client something says so itself."""
+    asks = {"resultType": "input_required", "inputRequests": {}}
+
+    assert asks == made(Kind.TOOL, asks, LATEST)
+
+
 def test_a_failure() -> None:
     """What a tool says that failed."""
     assert {"content": [text("no")], "isError": True} == made(Kind.TOOL, failed("no"))

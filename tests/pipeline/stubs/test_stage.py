@@ -108,6 +108,18 @@ def test_a_cancelled_call() -> None:
     assert [] == notes
 
 
+def test_an_id_that_is_used_again() -> None:
+    """A cancel is for the last call of that id."""
+    notes: list[Any] = []
+    live = opened(Stub().tool("b").reply("1"), *RECORDED, report=notes.append)
+    live.heard(asks(5, "b"))
+    live.heard(asks(5, "a", city="Oslo"))
+    live.heard(cancelled(5))
+
+    assert not any(isinstance(note, Note) and note.method == "tools/call" for note in notes)
+    assert [] == live.heard(cancelled(99))
+
+
 def test_errors_and_failures() -> None:
     """A JSON-RPC error, a tool that failed, silence."""
     live = opened(Stub().tool("a").error(-32602, "no").fail("broken").hang())
