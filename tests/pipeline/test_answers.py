@@ -71,6 +71,7 @@ def test_a_miss_explains_itself() -> None:
             "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
         },
         {"event": 3, "why": "already used", "differences": []},
+        {"event": None, "why": "stubbed", "differences": []},
     ] == error["data"]["near"]
 
 
