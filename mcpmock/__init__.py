@@ -1,7 +1,8 @@
 """mcpmock: see, keep, replay and break the traffic between MCP clients and servers.
 
-    with mcpmock.serve("weather.jsonl") as server:  # a fake server, from any program
-        ...  # server.url, server.stdio, server.transport()
+    >>> with mcpmock.serve("weather.jsonl") as server:  # a fake server, from any program
+    ...     server.url  # and server.stdio, server.transport()
+    'http://127.0.0.1:.../mcp'
 
 Every name of `__all__` is imported when it is first asked for: `import mcpmock` costs nothing.
 """

@@ -1,8 +1,10 @@
 """The faults of a plan, as classes: what `mcpmock.serve(..., faults=...)` and the rest take.
 
-    from mcpmock.faults import Latency, ToolError
-
-    with mcpmock.serve("weather.jsonl", faults=Latency(latency="250ms")) as server: ...
+    >>> from mcpmock.faults import Latency, Match, ToolError
+    >>> slow, broken = Latency(latency="250ms"), ToolError(match=Match(tool="get_*", nth=2))
+    >>> with mcpmock.serve("weather.jsonl", faults=[slow, broken], seed=7) as server:
+    ...     [fault.kind for fault in server.faults.faults]
+    ['latency', 'tool_error']
 
 There is a class for each kind; its fields are the knobs of a plan, by the same names. A duration is
 in seconds or `"250ms"`, a size in bytes or `"64KiB"`, and `match` a `Match` or a table of its keys.

@@ -174,7 +174,13 @@ def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
 
 @pytest.fixture
 def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
-    """The cassette of the test: `path`, `mode`, `records`, `load()`."""
+    """The cassette of the test: `path`, `mode`, `records`, `load()`.
+
+    @pytest.mark.mcpmock("weather.jsonl")
+    def test_it(mcpmock_cassette):
+        assert "none" == mcpmock_cassette.mode
+        assert 1 == len(mcpmock_cassette.load().takes)
+    """
     from mcpmock.testing.servers import CassetteFile
 
     return CassetteFile(_mcpmock_settings)
@@ -182,7 +188,13 @@ def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
 
 @pytest.fixture
 def mcpmock_client(_mcpmock_settings: Settings) -> Client:
-    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`."""
+    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`.
+
+    @pytest.mark.mcpmock("weather.jsonl")
+    def test_my_server(mcpmock_client):
+        driven = mcpmock_client.drive(["mcpmock", "replay", "snow.jsonl"])
+        assert "risky" == driven.diff().worst.word  # it says something else
+    """
     from mcpmock.testing.servers import Client
 
     return Client(_mcpmock_settings)
@@ -190,7 +202,17 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
 
 @pytest.fixture
 def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
-    """What goes wrong at the test's server: `add(fault)`, `remove`, `clear`, `fired`..."""
+    """What goes wrong at the test's server, to be changed while the test runs: `add(fault)`,
+    `remove`, `clear`; `fired` and `receipts` say what has.
+
+        @pytest.mark.mcpmock("weather.jsonl", faults="latency:latency=10ms")
+        def test_it(mcpmock_server, mcpmock_faults):
+            mcpmock_faults.add("error:message=no luck,method=initialize")
+            hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+            done = subprocess.run(mcpmock_server.command, input=hello, capture_output=True)
+            assert b"no luck" in done.stdout
+            assert 1 == mcpmock_faults.fired("error")
+    """
     return mcpmock_server.faults
 
 
@@ -198,10 +220,27 @@ def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
 def mcpmock_races(
     request: pytest.FixtureRequest, mcpmock_server: Reachable, _mcpmock_settings: Settings
 ) -> Race:
-    """One cancellation race of the call that the marker names in `races=`: the test runs once for
+    r"""One cancellation race of the call that the marker names in `races=`: the test runs once for
     every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
     `.reaction` say which; `await .moment()` (or `.wait()`) is when to cancel, `.reached` where the
     cancel met the answer.
+
+        @pytest.mark.mcpmock("slow.jsonl", races={"tool": "slow"}, reactions=["late_result"])
+        def test_agent(mcpmock_server, mcpmock_races):
+            call = (
+                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow",'
+                b'"arguments":{},"_meta":{"progressToken":1}}}\n'
+            )
+            cancel = (
+                b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+            )
+            with subprocess.Popen(mcpmock_server.command, stdin=-1, stdout=-1) as agent:
+                agent.stdin.write(call)
+                agent.stdin.flush()
+                mcpmock_races.wait()
+                told, _ = agent.communicate(cancel, timeout=20)
+            assert mcpmock_races.cell == mcpmock_races.reached
+            assert (b"done" in told) == (b"result" in told)
     """
     from mcpmock.testing.races import Race
 
@@ -219,6 +258,15 @@ def mcpmock_server(
     `.stdio` (parameters of the official SDK), `.command`, `.url`, `.transport()` say how to reach
     it; `.requests()`, `.assert_called()`, `.assert_order()`, `.misses` what it was asked. A request
     that nothing recorded fits fails the test.
+
+        from mcp import Client
+
+        @pytest.mark.anyio
+        @pytest.mark.mcpmock("weather.jsonl")
+        async def test_agent(mcpmock_server):
+            async with Client(mcpmock_server.transport(), mode="legacy") as client:
+                await client.call_tool("get_weather", {"city": "Oslo"})
+            mcpmock_server.assert_called("tools/call", times=1, tool="get_weather")
     """
     from mcpmock.testing.servers import using
 

@@ -182,3 +182,87 @@ def test_it_costs_nothing() -> None:
     times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(3)]
 
     assert min(times) < 0.010
+
+
+@pytest.mark.e2e
+def test_faults(run: pytest.Pytester) -> None:
+    """From the marker, by a file beside the test or at hand, and changed meanwhile."""
+    (run.path / "slow.toml").write_text(
+        'seed = 3\n[[fault]]\nkind = "error"\nmessage = "no luck"\n'
+    )
+    source = """
+from mcpmock.faults import Error
+
+@pytest.mark.mcpmock("weather.jsonl", faults=["slow.toml", Error(message="b")], seed=4)
+def test_it(mcpmock_server, mcpmock_faults):
+    assert 4 == mcpmock_faults.seed
+    assert b"no luck" in ask(mcpmock_server, INITIALIZE, LIST)
+    assert 2 == mcpmock_faults.fired("error") == len(mcpmock_faults.receipts)
+    mcpmock_faults.clear()
+    mcpmock_faults.add("error:message=away,method=tools/list")
+    assert b"away" in ask(mcpmock_server, INITIALIZE, LIST)
+
+@pytest.mark.mcpmock("weather.jsonl", faults="drop:tol=x")
+def test_wrong(mcpmock_server):
+    pass
+"""
+    result = suite(run, source)
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["mcpmock: --fault 'drop:tol=x': tol: unknown key; *"])
+
+
+@pytest.mark.e2e
+def test_a_fault_that_must_fire(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails a test that passed; the report has the summary, the seed, and a command with both.
+    The command line overrules the environment, and that the plan.
+    """
+    (run.path / "slow.toml").write_text(
+        'seed = 3\n[[fault]]\nkind = "drop"\nmust_fire = true\nmatch = { tool = "rare" }\n'
+    )
+    source = """
+pytestmark = pytest.mark.mcpmock("weather.jsonl", faults=["slow.toml", "corrupt:tool=other"])
+
+def test_passes(mcpmock_server):
+    pass
+
+def test_fails(mcpmock_faults):
+    assert 2 == len(mcpmock_faults.summary()) + mcpmock_faults.seed
+"""
+    monkeypatch.setenv("MCPMOCK_SEED", "8")
+    suite(run, source).assert_outcomes(failed=2)
+    result = suite(run, source, "--mcp-seed=9")
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "mcpmock: faults that must fire never did: drop",
+            "faults (seed 9):",
+            "  fault drop: never fired, and it must: nothing matched",
+            "  fault corrupt: never fired: nothing matched",
+            "to reproduce:",
+            "  mcpmock replay cassettes/weather.jsonl --faults slow.toml"
+            " --fault 'corrupt:match.tool=\"other\"' --seed 9",
+        ]
+    )
+    monkeypatch.setenv("MCPMOCK_SEED", "many")
+    suite(run, source).stderr.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
+
+
+def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
+    """The marker has to name a recorded call, and a cassette that is there."""
+    marked = '@pytest.mark.mcpmock("{}"{})\ndef test_it(mcpmock_races): pass\n'
+    for file, more, told in (
+        ("weather.jsonl", "", '*races={"tool": NAME}*'),
+        (
+            "weather.jsonl",
+            ", races=dict(tool='x')",
+            "*has no answered call for races=*'x'*",
+        ),
+        ("weather.jsonl", ", races=dict(tool='x'), reactions=['odd']", "*no reaction 'odd'*"),
+        ("none.jsonl", ", races=dict(tool='x')", "*there is no cassette*none.jsonl*"),
+    ):
+        result = suite(run, marked.format(file, more))
+
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([told])

@@ -9,19 +9,23 @@ import pytest
 
 from mcpmock.pipeline.faults.races import REACTIONS, cells
 from mcpmock.testing.races import Raced, raced
-from tests.helpers import INITIALIZED, OPENING, cassette_bytes, notification, request, response
+from tests.api.conftest import HELLO, TOOLS
+from tests.helpers import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response
 from tests.test_pytest_plugin import PLUGIN
 
 TOKEN = {"progressToken": "t"}
 CASSETTE = cassette_bytes(
-    *OPENING,
+    ("c2s", INITIALIZE),
+    ("s2c", HELLO),
     ("c2s", INITIALIZED),
-    ("c2s", request(1, "tools/call", {"name": "slow", "arguments": {}, "_meta": TOKEN})),
+    ("c2s", TOOLS),
+    ("s2c", response(1, {"tools": [{"name": "slow", "inputSchema": {"type": "object"}}]})),
+    ("c2s", request(2, "tools/call", {"name": "slow", "arguments": {}, "_meta": TOKEN})),
     *(
         ("s2c", notification("notifications/progress", {"progressToken": "t", "progress": n}))
         for n in (1, 2)
     ),
-    ("s2c", response(1, {"content": [{"type": "text", "text": "done"}]})),
+    ("s2c", response(2, {"content": [{"type": "text", "text": "done"}]})),
 )
 GRID = list(raced(3, REACTIONS))
 MARKED = """
@@ -88,6 +92,43 @@ async def test_agent(mcpmock_server, mcpmock_races):
         group.cancel_scope.cancel()
 """
 
+WITH_THE_SDK = """
+import anyio
+from mcp import Client
+
+class Agent:
+    '''Calls a slow tool, and may be stopped. The bug: it says where, though it may know none.'''
+
+    def __init__(self, client):
+        self.client, self.scope, self.seen = client, anyio.CancelScope(), []
+
+    async def progress(self, progress, total, message):
+        self.seen.append(int(progress))
+
+    async def work(self):
+        with self.scope:
+            await self.client.call_tool("slow", {}, progress_callback=self.progress)
+        self.told = f"stopped at {self.seen[-1]}" if self.scope.cancelled_caught else "done"
+
+async def test_agent(mcpmock_server, mcpmock_races):
+    race = mcpmock_races
+    async with Client(mcpmock_server.transport(), mode="legacy") as client:
+        agent = Agent(client)
+        async with anyio.create_task_group() as group:
+            group.start_soon(agent.work)
+            await race.moment()
+            agent.scope.cancel()
+        if race.i < race.k:
+            assert [1, 2][:race.i] == agent.seen
+            assert f"stopped at {race.i}" == agent.told
+            if not race.ends:
+                await client.send_ping()
+                assert race.cell == race.reached
+        else:
+            assert "done" == agent.told
+            assert race.reached is None
+"""
+
 
 def late_answer(race: Raced) -> bool:
     """Where an answer comes behind the cancel."""
@@ -106,7 +147,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 def outcomes(run: pytest.Pytester, source: str, backend: str) -> tuple[set[str], set[str]]:
     """The ids of the tests that failed, and of those that passed."""
     run.makepyfile(test_a=MARKED.replace("BACKEND", repr(backend)) + source)
-    result = run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=short")
+    result = run.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=no")
     found = re.findall(
         r"^(PASSED|FAILED) test_a\.py::test_agent\[(\S+)\]", str(result.stdout), re.M
     )
@@ -125,8 +166,19 @@ def test_the_grid() -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_client_by_hand(run: pytest.Pytester, backend: str) -> None:
     """It fails where an answer crosses its cancel, and nowhere else; every cell is reached."""
-    pytest.importorskip("mcp_types")
+    pytest.importorskip("mcp.client")
     failed, passed = outcomes(run, BY_HAND, backend)
 
     assert {race.id for race in GRID if late_answer(race)} == failed
     assert {race.id for race in GRID if not late_answer(race)} == passed
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_agent_with_the_sdk(run: pytest.Pytester, backend: str) -> None:
+    """It fails where it is stopped before anything came, and nowhere else."""
+    pytest.importorskip("mcp.client")
+    failed, passed = outcomes(run, WITH_THE_SDK, backend)
+
+    assert {race.id for race in GRID if race.cell.i == 0} == failed
+    assert {race.id for race in GRID if race.cell.i > 0} == passed

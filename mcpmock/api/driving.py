@@ -22,7 +22,15 @@ from .server import Source, cassette_of
 
 @attrs.frozen
 class Driven:
-    """What came of driving a server."""
+    """What came of driving a server.
+
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "snow.jsonl"]
+    ...     async with mcpmock.drive("weather.jsonl", server=server) as driven:
+    ...         return driven.status, driven.diff().worst.word
+    >>> trio.run(main)
+    (0, 'risky')
+    """
 
     cassette: Cassette
     """Whose client was played."""
@@ -68,8 +76,11 @@ async def drive(
 ) -> AsyncIterator[Driven]:
     """A fake client under trio: plays the recorded clients to a real server, and gives what came.
 
-        async with mcpmock.drive("weather.jsonl", server=["weather-server"]) as driven:
-            assert driven.diff().worst is None
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "weather.jsonl"]
+    ...     async with mcpmock.drive("weather.jsonl", server=server) as driven:
+    ...         assert driven.diff().worst is None
+    >>> trio.run(main)
 
     `server` is a command line, `url` an address, `timing` as in `mcpmock drive`, `faults` and
     `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.

@@ -39,6 +39,10 @@ class Call:
 
     `session` numbers the conversations of the fake server from 1, `id` is None for a notification,
     `params` are the decoded parameters ({} where there are none).
+
+    >>> call = mcpmock.Call("tools/call", {"name": "get_weather", "arguments": {}}, id=2)
+    >>> call.tool, str(call)
+    ('get_weather', 'tools/call get_weather')
     """
 
     method: str

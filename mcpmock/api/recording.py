@@ -44,7 +44,16 @@ async def record(
     """Records a server under trio: gives the client's end of a session with it, a channel that
     `send`s and `receive`s lists of frames.
 
-        async with mcpmock.record("new.jsonl", server=["weather-server"]) as channel: ...
+    >>> from mcpmock.protocol.messages import C2S, Frame
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "weather.jsonl"]
+    ...     async with mcpmock.record("new.jsonl", server=server) as channel:
+    ...         channel.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         return [frame.raw for frame in await channel.receive()]
+    >>> trio.run(main)
+    [b'{"jsonrpc":"2.0","id":1,"result":{}}']
+    >>> [event.payload for event in mcpmock.load("new.jsonl").takes[0].events if event.payload]
+    [b'{"jsonrpc":"2.0","id":1,"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"result":{}}']
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
     `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and what fired is

@@ -65,25 +65,46 @@ class Reachable:
 
     @property
     def place(self) -> Place:
-        """Where it can be reached; starts it."""
+        """Where it can be reached; starts it. Raises CannotListen.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.place.url == server.url
+        True
+        """
         if self._place is None:
             self._place = self._thread.start()
         return self._place
 
     @property
     def faults(self) -> FaultControl:
-        """What goes wrong here on purpose, to be changed at any time."""
+        """What goes wrong here on purpose, to be changed at any time.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     slow = server.faults.add(mcpmock.faults.Latency(latency="200ms"))
+        ...     server.faults.remove(slow)
+        """
         return self._faults
 
     @property
     def url(self) -> str:
-        """Where clients over HTTP reach it, from any process of this machine."""
+        """Where clients over HTTP reach it, from any process of this machine. Starts it, and raises
+        CannotListen.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.url
+        'http://127.0.0.1:.../mcp'
+        """
         return self.place.url
 
     @property
     def command(self) -> list[str]:
         """What clients over stdio start to reach it, program and arguments. It needs no variable of
         the environment. Raises RuntimeError where the server is only to be had over HTTP.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        >>> b'"serverInfo"' in done.stdout
+        True
         """
         if self.place.command is None:
             raise RuntimeError("a server at a URL is recorded over HTTP: use .url")
@@ -91,7 +112,12 @@ class Reachable:
 
     @property
     def stdio(self) -> Any:
-        """`command` as the StdioServerParameters of the official SDK, which has to be installed."""
+        """`command` as the StdioServerParameters of the official SDK, which has to be installed.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     [server.stdio.command, *server.stdio.args] == server.command
+        True
+        """
         from mcp import StdioServerParameters
 
         program, *arguments = self.command
@@ -102,21 +128,44 @@ class Reachable:
         raise NotImplementedError
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """What clients sent, in order: see `log.Log.requests`."""
+        """What clients sent, in order: all of it, or of one method, or for one tool.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     [call.params["protocolVersion"] for call in server.requests("initialize")]
+        ['2025-11-25']
+        """
         return self.log.requests(method, tool=tool)
 
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raises AssertionError unless it was sent at least once, or exactly `times` times."""
+        """Raises AssertionError unless it was sent at least once, or exactly `times` times.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.assert_called("tools/call", tool="get_weather")
+        Traceback (most recent call last):
+        AssertionError: tools/call get_weather was to be called at least once, and was 0 ...
+        """
         self.log.assert_called(method, times=times, tool=tool)
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`."""
+        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     server.assert_order("initialize", "tools/call get_weather")
+        Traceback (most recent call last):
+        AssertionError: tools/call get_weather did not come in its turn; what came: initialize
+        """
         self.log.assert_order(*names)
 
     def close(self) -> None:
-        """Stops it, and raises what went wrong in it."""
+        """Stops it, and raises what went wrong in it. `serve` does it at its end.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.close()
+        """
         if self._place is not None:
             self._place = None
             self._thread.stop()
@@ -126,6 +175,10 @@ class ReplayServer(Reachable):
     """A fake server that plays a cassette. `misses` are the requests that nothing recorded fitted.
 
     Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
+
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     isinstance(server, mcpmock.ReplayServer)
+    True
     """
 
     def __init__(self, cassette: Cassette, playing: Playing, run: FaultRun) -> None:
@@ -136,16 +189,43 @@ class ReplayServer(Reachable):
 
     @property
     def misses(self) -> list[Miss]:
-        """The requests that nothing recorded fitted, with the nearest recorded ones."""
+        """The requests that nothing recorded fitted, with the nearest recorded ones.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
+        ...     done = subprocess.run(server.command, input=HELLO + asked, capture_output=True)
+        ...     [miss.method for miss in server.misses]
+        ['prompts/list']
+        """
         return self.log.misses
 
     def open(self) -> MessageChannel:
-        """Inside `replay` only: a new session, as the client's end of a channel of frames."""
+        """Inside `replay` only: a new session, as the client's end of a channel of frames. Raises
+        RuntimeError elsewhere.
+
+        >>> async def main():
+        ...     async with mcpmock.replay("weather.jsonl") as server:
+        ...         async with server.open() as session, server.open() as another:
+        ...             return session is another
+        >>> trio.run(main)
+        False
+        """
         if self._open is None:
             raise RuntimeError("only inside `async with mcpmock.replay(...)`; use .url or .stdio")
         return self._open()
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
+        """A new session in memory, as the transport that the Client of the official SDK and of
+        FastMCP take, under asyncio or trio. Raises ImportError where no SDK is installed.
+
+        >>> from mcp import Client
+        >>> async def main():
+        ...     with mcpmock.serve("weather.jsonl") as server:
+        ...         async with Client(server.transport(), mode="legacy") as client:
+        ...             return [tool.name for tool in (await client.list_tools()).tools]
+        >>> trio.run(main)
+        ['get_weather']
+        """
         from .memory import transport
 
         return transport(self.casting, self.log, self._run)
@@ -167,9 +247,11 @@ def serve(
 ) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
 
-        with mcpmock.serve("weather.jsonl") as server:
-            ...                                # server.url, server.stdio, server.command
-            server.assert_called("tools/call", times=1)
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+    ...     server.assert_called("initialize", times=1)
+    >>> b'"serverInfo"' in done.stdout
+    True
 
     `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML file, a shorthand
     as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their chances come from.
@@ -190,6 +272,15 @@ async def replay(
 ) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
     exact on a mock clock. Options and errors are those of `serve`.
+
+    >>> from mcpmock.protocol.messages import C2S, Frame
+    >>> async def main():
+    ...     async with mcpmock.replay("weather.jsonl", faults="delay:delay=1h") as server:
+    ...         session = server.open()
+    ...         session.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         return [frame.raw for frame in await session.receive()], trio.current_time()
+    >>> trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    ([b'{"jsonrpc":"2.0","id":1,"result":{}}'], 3600.0)
     """
     with serve(cassette, faults=faults, seed=seed, **how) as server:
         log, run = server.log, server._run
@@ -207,7 +298,13 @@ def connect(
     """One session with a fake server in memory, as the transport that the Client of the official
     SDK and of FastMCP take, under asyncio or trio:
 
-        async with Client(mcpmock.connect("weather.jsonl")) as client: ...
+    >>> from mcp import Client
+    >>> async def main():
+    ...     async with Client(mcpmock.connect("weather.jsonl"), mode="legacy") as client:
+    ...         result = await client.call_tool("get_weather", {"city": "Oslo"})
+    ...         return result.content[0].text
+    >>> trio.run(main)
+    'rain'
 
     Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
     """

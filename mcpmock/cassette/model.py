@@ -190,7 +190,12 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Cassette(msgspec.Struct, kw_only=True):
-    """Takes in the order of the file; `name` is the file as the user wrote it."""
+    """Takes in the order of the file; `name` is the file as the user wrote it.
+
+    >>> cassette = mcpmock.load("weather.jsonl")
+    >>> cassette.name, len(cassette.takes), len(cassette.episodes())
+    ('weather.jsonl', 1, 1)
+    """
 
     name: str
     takes: list[Take]

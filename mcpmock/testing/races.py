@@ -89,11 +89,24 @@ class Race:
     for a call. The client is to cancel when it has been given `i` of them, and is given `j` in all;
     of the rest it gets what the server's `reaction` makes of it.
 
+        import anyio
+        from mcp import Client
+
+        @pytest.mark.anyio
+        @pytest.mark.mcpmock("slow.jsonl", races={"tool": "slow"}, repeats="last")
         async def test_agent(mcpmock_server, mcpmock_races):
-            ...                              # start the agent's work in a task
-            await mcpmock_races.moment()     # now it is to cancel
-            ...
-            assert mcpmock_races.reached == mcpmock_races.cell
+            async with Client(mcpmock_server.transport(), mode="legacy") as client:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(work, client)  # the agent's work
+                    await mcpmock_races.moment()
+                    group.cancel_scope.cancel()
+                if not mcpmock_races.ends:
+                    await client.list_tools()  # the session is as good as before
+
+        async def work(client):
+            await client.call_tool("slow", {}, progress_callback=shown)
+
+        async def shown(progress, total, message): ...
     """
 
     def __init__(self, raced: Raced, match: Match, server: Reachable) -> None:
@@ -124,32 +137,56 @@ class Race:
 
     @property
     def i(self) -> int:
-        """How many messages the client has been given when it is to cancel."""
+        """How many messages the client has been given when it is to cancel.
+
+        >>> race.i
+        1
+        """
         return self.cell.i
 
     @property
     def j(self) -> int:
-        """How many the server has sent when it hears of that."""
+        """How many the server has sent when it hears of that.
+
+        >>> race.j
+        2
+        """
         return self.cell.j
 
     @property
     def k(self) -> int:
-        """How many there are: progress, and the answer."""
+        """How many there are: progress, and the answer.
+
+        >>> race.k
+        3
+        """
         return self.cell.k
 
     @property
     def name(self) -> Name:
-        """What such a race is called: `cancel_crosses_response`, ..."""
+        """What such a race is called: `cancel_crosses_response`, ...
+
+        >>> race.name
+        'cancel_crosses_progress'
+        """
         return self.cell.name
 
     @property
     def ends(self) -> bool:
-        """Whether the server is gone afterwards, so that nothing more can be asked."""
+        """Whether the server is gone afterwards, so that nothing more can be asked.
+
+        >>> race.ends, race.reaction
+        (False, 'silent')
+        """
         return self.reaction in _ENDINGS
 
     @property
     def request_id(self) -> str | int | float | None:
-        """The id of the call, once it was made: what a cancel has to name."""
+        """The id of the call, once it was made: what a cancel has to name.
+
+        >>> race.request_id is None
+        True
+        """
         id_: Any = None if self._call is None else decode(self._call.request.id)
         return id_  # type: ignore[no-any-return]
 
@@ -157,8 +194,11 @@ class Race:
     def reached(self) -> Cell | None:
         """Where the cancel really met the answer; None while there was no cancel. A client that
         cancels earlier, or got its messages later, reaches another cell than it was to.
+
+        >>> race.reached is None
+        True
         """
-        for receipt in self._server.faults.receipts:
+        for receipt in reversed(self._server.faults.receipts):
             drawn = receipt.get("drawn", {})
             if receipt.get("name") == self._raced.id and "cell" in drawn:
                 return Cell(drawn["i"], drawn["j"], drawn["k"])
@@ -167,12 +207,21 @@ class Race:
     async def moment(self, patience: float = PATIENCE) -> None:
         """Waits, under asyncio or trio, until the client has been given what it is to see before it
         cancels. In memory it has taken that in as well. Raises TimeoutError after so many seconds.
+
+        >>> trio.run(race.moment, 0.0)
+        Traceback (most recent call last):
+        TimeoutError: the call that is to be raced was not made
         """
         if not await self._moment.waited(patience):
             raise TimeoutError(self._late())
 
     def wait(self, patience: float = PATIENCE) -> None:
-        """The same for a test without an event loop: blocks the thread."""
+        """The same for a test without an event loop: blocks the thread.
+
+        >>> race.wait(0.0)
+        Traceback (most recent call last):
+        TimeoutError: the call that is to be raced was not made
+        """
         if not self._moment.wait(patience):
             raise TimeoutError(self._late())
 

@@ -15,6 +15,8 @@ from .values import Seconds, to_seconds
 class Backpressure(Fault):
     """Behind the message nothing more of its direction is read for `time`: whoever sends it has to
     wait, once the pipe is full.
+
+    >>> fault = mcpmock.faults.Backpressure(time="2s", match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "backpressure"

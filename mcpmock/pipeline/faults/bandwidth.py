@@ -16,7 +16,10 @@ from .values import Rate, to_rate
 
 @attrs.frozen(kw_only=True)
 class Bandwidth(Fault):
-    """The message comes at `rate`, in a piece every tenth of a second; all behind it waits."""
+    """The message comes at `rate`, in a piece every tenth of a second; all behind it waits.
+
+    >>> fault = mcpmock.faults.Bandwidth(rate="1KiB/s", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "bandwidth"
     usually: ClassVar[Toward] = "client"

@@ -24,6 +24,8 @@ Target = Literal["call", "twice", "unknown", "other_type", "no_id", "initialize"
 class Cancel(Fault):
     """Behind the i-th message that comes back for a request, a cancel of it goes out; with i = 0
     right behind the request itself. `target` names something else than the call.
+
+    >>> fault = mcpmock.faults.Cancel(i=1, target="twice", match={"tool": "slow"})
     """
 
     kind: ClassVar[str] = "cancel"

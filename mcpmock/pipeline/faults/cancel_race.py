@@ -62,6 +62,8 @@ class CancelRace(Fault):
     that had crossed its cancel, up to the j-th, and of the rest what the `reaction` of the server
     makes of it. The server does not hear of the cancel: it is this that reacts. Which cell was
     reached is in the receipt: a client may cancel earlier.
+
+    >>> fault = mcpmock.faults.CancelRace(cell="cancel_crosses_response", match={"tool": "slow"})
     """
 
     kind: ClassVar[str] = "cancel_race"

@@ -19,6 +19,8 @@ from .match import Subject
 class CapabilityLie(Fault):
     """The answer to `initialize` or `server/discover` claims these capabilities too, and says
     nothing of the others.
+
+    >>> fault = mcpmock.faults.CapabilityLie(hides=("tools",))
     """
 
     kind: ClassVar[str] = "capability_lie"

@@ -15,7 +15,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class Coalesce(Fault):
-    """Messages are gathered for `time` from the first on, and come in one piece."""
+    """Messages are gathered for `time` from the first on, and come in one piece.
+
+    >>> fault = mcpmock.faults.Coalesce(time="50ms")
+    """
 
     kind: ClassVar[str] = "coalesce"
     usually: ClassVar[Toward] = "client"

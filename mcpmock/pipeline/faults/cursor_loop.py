@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class CursorLoop(Fault):
-    """Every page of a list names the same next one."""
+    """Every page of a list names the same next one.
+
+    >>> fault = mcpmock.faults.CursorLoop(cursor="again")
+    """
 
     kind: ClassVar[str] = "cursor_loop"
     acts_on: ClassVar[On] = On.RESPONSE

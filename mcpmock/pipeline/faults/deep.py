@@ -18,6 +18,8 @@ from .values import Ordinal
 class Deep(Fault):
     """The message has one more member, an array in an array `depth` times, in its result or
     params.
+
+    >>> fault = mcpmock.faults.Deep(depth=1000, match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "deep"

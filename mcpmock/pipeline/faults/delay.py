@@ -15,7 +15,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class Delay(Fault):
-    """Each message comes later by `delay`; what belongs to the same call waits with it."""
+    """Each message comes later by `delay`; what belongs to the same call waits with it.
+
+    >>> fault = mcpmock.faults.Delay(delay="2s", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "delay"
     usually: ClassVar[Toward] = "client"

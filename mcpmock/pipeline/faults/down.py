@@ -14,7 +14,10 @@ from .values import ExitCode
 
 @attrs.frozen(kw_only=True)
 class Down(Fault):
-    """The server ends before it has said anything."""
+    """The server ends before it has said anything.
+
+    >>> fault = mcpmock.faults.Down(code=1, stderr="no such module")
+    """
 
     kind: ClassVar[str] = "down"
     acts_on: ClassVar[On] = On.BEGIN

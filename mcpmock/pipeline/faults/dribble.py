@@ -18,6 +18,8 @@ from .values import Ordinal, Seconds, to_seconds
 class Dribble(Fault):
     """The message comes in `parts` pieces of one length, the last of them after `time`; all behind
     it waits.
+
+    >>> fault = mcpmock.faults.Dribble(parts=5, time="1s", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "dribble"

@@ -16,6 +16,8 @@ from .fault import Act, Dice, Fault, On, Seen, Toward
 class Drop(Fault):
     """The message never arrives. Whoever sent it hears nothing of that: a POST of what wants no
     answer is accepted.
+
+    >>> fault = mcpmock.faults.Drop(match={"method": "tools/call", "nth": 2})
     """
 
     kind: ClassVar[str] = "drop"

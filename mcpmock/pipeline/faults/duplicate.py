@@ -15,7 +15,10 @@ from .values import Ordinal, Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class Duplicate(Fault):
-    """The message comes `copies` times more, all at once or each `after` the one before."""
+    """The message comes `copies` times more, all at once or each `after` the one before.
+
+    >>> fault = mcpmock.faults.Duplicate(copies=2, after="10ms", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "duplicate"
     usually: ClassVar[Toward] = "client"

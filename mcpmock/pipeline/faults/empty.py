@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class Empty(Fault):
-    """The answer has an empty result, whatever it was to have."""
+    """The answer has an empty result, whatever it was to have.
+
+    >>> fault = mcpmock.faults.Empty(match={"method": "tools/list"})
+    """
 
     kind: ClassVar[str] = "empty"
     acts_on: ClassVar[On] = On.RESPONSE

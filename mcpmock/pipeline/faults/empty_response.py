@@ -16,7 +16,10 @@ from .pieces import refusal
 
 @attrs.frozen(kw_only=True)
 class EmptyResponse(Fault):
-    """The request never arrives, and is answered with 200, the usual type and no byte."""
+    """The request never arrives, and is answered with 200, the usual type and no byte.
+
+    >>> fault = mcpmock.faults.EmptyResponse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "empty_response"
     acts_on: ClassVar[On] = On.REQUEST

@@ -16,7 +16,10 @@ from .values import Code, Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class Error(Fault):
-    """The request never arrives, and is answered with this error."""
+    """The request never arrives, and is answered with this error.
+
+    >>> fault = mcpmock.faults.Error(code=-32002, message="gone", match={"uri": "file:*"})
+    """
 
     kind: ClassVar[str] = "error"
     acts_on: ClassVar[On] = On.REQUEST

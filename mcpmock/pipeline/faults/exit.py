@@ -16,6 +16,8 @@ from .values import ExitCode, Ordinal
 class Exit(Fault):
     """In place of reading the message (or of saying it, toward the client) the server ends, with an
     exit `code` or by a `signal`.
+
+    >>> fault = mcpmock.faults.Exit(code=7, stderr="panic", match={"tool": "get_*", "nth": 3})
     """
 
     kind: ClassVar[str] = "exit"

@@ -64,6 +64,14 @@ class On(Flag):
 class PlanError(McpMockError):
     """A plan has mistakes; all of them are in `mistakes`, each with its path. `keyed` are those of
     one fault, which begin with the knob's name; `mistakes` then name the fault.
+
+    >>> try:
+    ...     mcpmock.faults.Delay(delay="2 moons", match={"nth": 0})
+    ... except mcpmock.faults.PlanError as error:
+    ...     for mistake in error.mistakes:
+    ...         print(mistake)
+    delay: delay: expected a duration as "250ms" or "2s", not '2 moons'
+    delay: match.nth: expected a whole number from 1, not 0
     """
 
     exit_code = 3
@@ -271,7 +279,13 @@ def uncounted(frame: Frame) -> Frame:
 
 @attrs.frozen(kw_only=True)
 class Fault:
-    """One line of a plan. Raises PlanError where a knob is out of its bounds."""
+    """One line of a plan: what all kinds have in common. Raises PlanError where a knob is out of
+    its bounds.
+
+    >>> fault = mcpmock.faults.Drop(name="lost", toward="client", must_fire=True)
+    >>> isinstance(fault, mcpmock.faults.Fault), fault.title, fault.kind
+    (True, 'lost', 'drop')
+    """
 
     kind: ClassVar[str] = ""
     acts_on: ClassVar[On] = On.MESSAGE

@@ -14,7 +14,10 @@ from .values import Size, to_bytes
 
 @attrs.frozen(kw_only=True)
 class GarbageThenClose(Fault):
-    """In place of the message come `size` bytes of noise, and the stream ends."""
+    """In place of the message come `size` bytes of noise, and the stream ends.
+
+    >>> fault = mcpmock.faults.GarbageThenClose(size="1KiB", match={"nth": 4})
+    """
 
     kind: ClassVar[str] = "garbage_then_close"
     usually: ClassVar[Toward] = "client"

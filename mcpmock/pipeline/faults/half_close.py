@@ -15,7 +15,10 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class HalfClose(Fault):
-    """Behind the message the server's output ends; its input does not."""
+    """Behind the message the server's output ends; its input does not.
+
+    >>> fault = mcpmock.faults.HalfClose(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "half_close"
     usually: ClassVar[Toward] = "client"

@@ -15,7 +15,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class Hold(Fault):
-    """The message is held for `time`, and all that goes its way waits behind it."""
+    """The message is held for `time`, and all that goes its way waits behind it.
+
+    >>> fault = mcpmock.faults.Hold(time="500ms", match={"method": "notifications/*"})
+    """
 
     kind: ClassVar[str] = "hold"
     usually: ClassVar[Toward] = "client"

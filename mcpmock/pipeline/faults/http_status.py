@@ -19,6 +19,8 @@ from .values import Count, Status
 class HttpStatus(Fault):
     """The request never arrives, and is answered with this `status`; where that is said, with a
     `Retry-After`, and with a `body` of plain text.
+
+    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after=2, match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "http_status"

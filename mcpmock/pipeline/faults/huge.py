@@ -16,7 +16,10 @@ from .values import Size, to_bytes
 
 @attrs.frozen(kw_only=True)
 class Huge(Fault):
-    """The message has `size` more bytes: one more member, a long text, in its result or params."""
+    """The message has `size` more bytes: one more member, a long text, in its result or params.
+
+    >>> fault = mcpmock.faults.Huge(size="8MiB", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "huge"
     usually: ClassVar[Toward] = "client"

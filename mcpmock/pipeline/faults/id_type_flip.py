@@ -18,6 +18,8 @@ from .fault import Act, Dice, Fault, On, Seen
 class IdTypeFlip(Fault):
     """The answer to `1` says `"1"`, and the other way round; of an id that is no number in any
     spelling it says 0.
+
+    >>> fault = mcpmock.faults.IdTypeFlip(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "id_type_flip"

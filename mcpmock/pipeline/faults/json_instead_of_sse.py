@@ -18,7 +18,10 @@ from .pieces import with_type
 
 @attrs.frozen(kw_only=True)
 class JsonInsteadOfSse(Fault):
-    """The answer comes alone, as JSON; progress and whatever else its stream had is lost."""
+    """The answer comes alone, as JSON; progress and whatever else its stream had is lost.
+
+    >>> fault = mcpmock.faults.JsonInsteadOfSse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "json_instead_of_sse"
     usually: ClassVar[Toward] = "client"

@@ -18,6 +18,8 @@ from .values import Seconds, to_seconds
 class Latency(Fault):
     """Each message comes later by `latency`, as its `distribution` has it. Nothing else waits but
     what belongs to the same call, or is held back as well.
+
+    >>> fault = mcpmock.faults.Latency(latency="250ms", jitter="50ms", distribution="lognormal")
     """
 
     kind: ClassVar[str] = "latency"

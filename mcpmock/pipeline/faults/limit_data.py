@@ -17,6 +17,8 @@ class LimitData(Fault):
     """After so many `bytes` of what matches, the stream ends: in the middle of a message mostly,
     and without the end of its line. Or `inside` something of the first that matches: the frame, one
     of its characters (of several bytes), or the line end, between CR and LF.
+
+    >>> fault = mcpmock.faults.LimitData(inside="character", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "limit_data"

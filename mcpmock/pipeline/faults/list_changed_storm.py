@@ -16,7 +16,10 @@ from .values import Ordinal
 
 @attrs.frozen(kw_only=True)
 class ListChangedStorm(Fault):
-    """In front of the answer come `count` notifications that the list of `what` has changed."""
+    """In front of the answer come `count` notifications that the list of `what` has changed.
+
+    >>> fault = mcpmock.faults.ListChangedStorm(count=100, what="tools")
+    """
 
     kind: ClassVar[str] = "list_changed_storm"
     acts_on: ClassVar[On] = On.RESPONSE

@@ -25,6 +25,8 @@ from .fault import Act, Dice, Fault, On, Seen, Toward
 class MalformedChunk(Fault):
     """The request never arrives. The answer begins well, and then comes a chunk whose length is
     none; or its length breaks off (`cut`) and the connection closes.
+
+    >>> fault = mcpmock.faults.MalformedChunk(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "malformed_chunk"

@@ -44,7 +44,10 @@ for _row in ROWS:
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The conditions; one that is left out holds always."""
+    """The conditions; one that is left out holds always.
+
+    >>> match = mcpmock.faults.Match(method="tools/call", tool="get_*", nth=2, between=("1s", "5s"))
+    """
 
     method: str | None = None
     """A glob. Of a response it is the method that it answers, of an HTTP request without a message

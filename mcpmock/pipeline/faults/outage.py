@@ -19,6 +19,8 @@ from .values import Seconds, Status, to_seconds
 class Outage(Fault):
     """For `time` from the first request that matches, every one that does is refused, or (`reset`)
     its connection is.
+
+    >>> fault = mcpmock.faults.Outage(time="5s", status=503, match={"nth": 3})
     """
 
     kind: ClassVar[str] = "outage"

@@ -17,6 +17,8 @@ from .values import Seconds, to_seconds
 class Pause(Fault):
     """From the message on nothing goes either way for `time`, as if the server were stopped and
     continued.
+
+    >>> fault = mcpmock.faults.Pause(time="5s", match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "pause"

@@ -17,7 +17,10 @@ from .values import Code, Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class ProgressAfterResponse(Fault):
-    """Behind the answer to a call with a progress token comes more progress."""
+    """Behind the answer to a call with a progress token comes more progress.
+
+    >>> fault = mcpmock.faults.ProgressAfterResponse(after="10ms", match={"tool": "slow"})
+    """
 
     kind: ClassVar[str] = "progress_after_response"
     acts_on: ClassVar[On] = On.RESPONSE

@@ -17,7 +17,10 @@ from .values import Code
 
 @attrs.frozen(kw_only=True)
 class ProgressDecreasing(Fault):
-    """The more progress a call has made, the less it reports: `most` minus what it was."""
+    """The more progress a call has made, the less it reports: `most` minus what it was.
+
+    >>> fault = mcpmock.faults.ProgressDecreasing(match={"tool": "slow"})
+    """
 
     kind: ClassVar[str] = "progress_decreasing"
     acts_on: ClassVar[On] = On.NOTIFICATION

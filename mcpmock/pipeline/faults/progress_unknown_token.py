@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class ProgressUnknownToken(Fault):
-    """Progress is reported under another token."""
+    """Progress is reported under another token.
+
+    >>> fault = mcpmock.faults.ProgressUnknownToken(token="nobody's")
+    """
 
     kind: ClassVar[str] = "progress_unknown_token"
     acts_on: ClassVar[On] = On.NOTIFICATION

@@ -20,6 +20,8 @@ from .values import Count, Seconds, to_seconds
 class Quota(Fault):
     """Of the requests that match, `requests` are let through in each `window`; others get 429 and
     are told when to try again.
+
+    >>> fault = mcpmock.faults.Quota(requests=10, window="1s")
     """
 
     kind: ClassVar[str] = "quota"

@@ -26,7 +26,13 @@ _KEPT = 1000
 
 @attrs.define(eq=False)
 class Armed:
-    """A fault that may fire."""
+    """A fault that may fire: what `FaultControl.add` gives.
+
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     slow = server.faults.add("delay:delay=1s")
+    ...     slow.fault.kind, slow.fired
+    ('delay', 0)
+    """
 
     fault: Fault
     random: Random

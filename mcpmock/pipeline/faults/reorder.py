@@ -15,6 +15,8 @@ from .values import Ordinal, Seconds, to_seconds
 class Reorder(Fault):
     """The message comes behind the next `behind` that go its way, and after `at_most` in any
     case.
+
+    >>> fault = mcpmock.faults.Reorder(behind=1, match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "reorder"

@@ -19,6 +19,8 @@ from .match import Subject
 class Replace(Fault):
     """`text` comes in place of the message, byte for byte; or the same answer with another
     `result`.
+
+    >>> fault = mcpmock.faults.Replace(result={"content": []}, match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "replace"

@@ -29,6 +29,8 @@ _PARAMS: dict[str, dict[str, Any]] = {
 class RequestWithoutCapability(Fault):
     """In front of the answer comes a request of the server, whether the client has declared to
     take such or not. What the client answers does not reach the server.
+
+    >>> fault = mcpmock.faults.RequestWithoutCapability(asks="sampling/createMessage")
     """
 
     kind: ClassVar[str] = "request_without_capability"

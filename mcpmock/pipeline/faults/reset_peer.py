@@ -14,7 +14,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class ResetPeer(Fault):
-    """In place of the message comes a reset, `after` so long; on stdio the session ends."""
+    """In place of the message comes a reset, `after` so long; on stdio the session ends.
+
+    >>> fault = mcpmock.faults.ResetPeer(after="100ms", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "reset_peer"
     usually: ClassVar[Toward] = "client"

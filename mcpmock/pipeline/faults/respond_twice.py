@@ -17,7 +17,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class RespondTwice(Fault):
-    """The answer comes, and `after` it a second one: the `same`, or an `error`."""
+    """The answer comes, and `after` it a second one: the `same`, or an `error`.
+
+    >>> fault = mcpmock.faults.RespondTwice(second="error", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "respond_twice"
     acts_on: ClassVar[On] = On.RESPONSE

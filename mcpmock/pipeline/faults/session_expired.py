@@ -19,6 +19,8 @@ from .pieces import refusal
 class SessionExpired(Fault):
     """The request never arrives, and is answered with 404: initialize again. With `match.after` it
     is so from some request on.
+
+    >>> fault = mcpmock.faults.SessionExpired(match={"method": "tools/call", "nth": 2})
     """
 
     kind: ClassVar[str] = "session_expired"

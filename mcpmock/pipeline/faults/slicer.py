@@ -18,6 +18,8 @@ from .values import Seconds, Size, to_bytes, to_seconds
 class Slicer(Fault):
     """The message comes in pieces of `size` bytes, give or take `vary`, each `delay` after the one
     before; all behind it waits.
+
+    >>> fault = mcpmock.faults.Slicer(size="16B", delay="5ms", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "slicer"

@@ -15,7 +15,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class SlowClose(Fault):
-    """The end of the server's output, or of an exchange, comes `delay` later."""
+    """The end of the server's output, or of an exchange, comes `delay` later.
+
+    >>> fault = mcpmock.faults.SlowClose(delay="2s")
+    """
 
     kind: ClassVar[str] = "slow_close"
     acts_on: ClassVar[On] = On.CLOSE

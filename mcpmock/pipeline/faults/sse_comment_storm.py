@@ -17,7 +17,10 @@ from .values import Ordinal
 
 @attrs.frozen(kw_only=True)
 class SseCommentStorm(Fault):
-    """In front of the message come `count` comments."""
+    """In front of the message come `count` comments.
+
+    >>> fault = mcpmock.faults.SseCommentStorm(count=1000, match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "sse_comment_storm"
     usually: ClassVar[Toward] = "client"

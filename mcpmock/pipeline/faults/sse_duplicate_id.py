@@ -15,7 +15,10 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class SseDuplicateId(Fault):
-    """The event of the message has this `id`, whatever others have."""
+    """The event of the message has this `id`, whatever others have.
+
+    >>> fault = mcpmock.faults.SseDuplicateId(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "sse_duplicate_id"
     usually: ClassVar[Toward] = "client"

@@ -16,7 +16,10 @@ from .values import Size, to_bytes
 
 @attrs.frozen(kw_only=True)
 class StderrFlood(Fault):
-    """In front of the message come `size` bytes on standard error."""
+    """In front of the message come `size` bytes on standard error.
+
+    >>> fault = mcpmock.faults.StderrFlood(size="1MiB")
+    """
 
     kind: ClassVar[str] = "stderr_flood"
     usually: ClassVar[Toward] = "client"

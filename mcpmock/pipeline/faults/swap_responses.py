@@ -29,6 +29,8 @@ class _Waiting:
 class SwapResponses(Fault):
     """An answer waits for the next one that matches (no longer than `at_most`), and each comes with
     the other's id.
+
+    >>> fault = mcpmock.faults.SwapResponses(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "swap_responses"

@@ -16,7 +16,10 @@ from .values import Seconds, to_seconds
 
 @attrs.frozen(kw_only=True)
 class ToolError(Fault):
-    """The call never arrives, and is answered with a result that has `isError` and this text."""
+    """The call never arrives, and is answered with a result that has `isError` and this text.
+
+    >>> fault = mcpmock.faults.ToolError(text="no luck", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "tool_error"
     acts_on: ClassVar[On] = On.REQUEST

@@ -20,6 +20,8 @@ from .match import Subject
 class ToolVanishes(Fault):
     """The call never arrives: there is no such tool any more, and in the list there is none
     either. Which one, `match.tool` says; of the list it takes those that it is for.
+
+    >>> fault = mcpmock.faults.ToolVanishes(match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "tool_vanishes"

@@ -17,6 +17,8 @@ from .values import Size, to_bytes
 class Truncate(Fault):
     """Only the first `keep` bytes of the message come, or as many as are drawn; then the end of
     the line, as if that were all.
+
+    >>> fault = mcpmock.faults.Truncate(keep="10B", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "truncate"

@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class UnsolicitedResponse(Fault):
-    """In front of the message comes an empty result with `id`."""
+    """In front of the message comes an empty result with `id`.
+
+    >>> fault = mcpmock.faults.UnsolicitedResponse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "unsolicited_response"
     usually: ClassVar[Toward] = "client"

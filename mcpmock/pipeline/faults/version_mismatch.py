@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class VersionMismatch(Fault):
-    """The answer to `initialize` names this revision."""
+    """The answer to `initialize` names this revision.
+
+    >>> fault = mcpmock.faults.VersionMismatch(version="1999-01-01")
+    """
 
     kind: ClassVar[str] = "version_mismatch"
     acts_on: ClassVar[On] = On.RESPONSE

@@ -17,7 +17,10 @@ from .pieces import with_type
 
 @attrs.frozen(kw_only=True)
 class WrongContentType(Fault):
-    """The answer in JSON says that it is of another type."""
+    """The answer in JSON says that it is of another type.
+
+    >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "wrong_content_type"
     acts_on: ClassVar[On] = On.RESPONSE

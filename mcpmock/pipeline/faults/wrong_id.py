@@ -16,7 +16,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class WrongId(Fault):
-    """The answer comes with `id`, or with the next number."""
+    """The answer comes with `id`, or with the next number.
+
+    >>> fault = mcpmock.faults.WrongId(match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "wrong_id"
     acts_on: ClassVar[On] = On.RESPONSE
