@@ -1,5 +1,5 @@
-"""`mcpmock replay`: the face of `modes.stdio.replay`, `modes.http.replay_listening` and, with a server
-behind it, `modes.live`; and the words for what it missed.
+"""`mcpmock replay`: the face of `modes.stdio.replay`, of `modes.http.replay_listening`, and of
+`modes.live` where a server is behind it; and the words for what it missed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`proxy`: clients on our stdio or over HTTP, a server that is a process or at a URL; recorded where
-that is wanted. Two ends of one kind see each other's exchanges as they are; between others the
-rules of their transports translate.
+"""`proxy`: clients on our stdio or over HTTP, a server that is a process or at a URL, and a
+recording where one is wanted. Two ends of one kind see each other's exchanges as they are; between
+others the rules of their transports translate.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class Live(Stage):
                 self._session.note(C2S, message, 0)
         if self.opened:
             return self._pass_on(missed)
-        self.opened = True
+        self.opened = self.player.backed = True
         greeting = [frame for frame in self._greeting if frame not in missed]
         if not greeting or not isinstance(greeting[0].content, Request):
             return self._pass_on([*greeting, *missed])

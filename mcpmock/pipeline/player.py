@@ -60,9 +60,7 @@ __all__ = ["Casting", "Note", "Player", "Playing", "Report"]
 
 @attrs.frozen
 class Note:
-    """Something worth telling about a match that was not the strictest, or a message that changed
-    nothing.
-    """
+    """Something worth telling of a match that was not the strictest, or of what changed nothing."""
 
     method: str
     text: str
@@ -87,6 +85,8 @@ class Player(Stage):
     missed: int = 0
     unanswered: list[Frame] = attrs.field(factory=list)
     """What is left to a real server, where misses are: `live` takes it away."""
+    backed: bool = False
+    """That server is up: it answers what we would in its name."""
     _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: Encores = attrs.field(init=False)
@@ -351,7 +351,7 @@ class Player(Stage):
     def _answer_unknown(self, heard: Heard, live: Asked) -> None:
         answer = answer_lost(heard) if self._is_lost(heard) else self.understudy.answer(heard.frame)
         answer = answer_request(heard) if answer is None else answer
-        if answer is not None:
+        if answer is not None and not self.backed:
             self._ready += answer
             return
         if self.casting.playing.on_miss == "live":

@@ -114,6 +114,13 @@ def test_what_belongs_to_a_call() -> None:
     played.at(6, server=response(6), to_client=response(6)).nothing_more()
 
 
+def test_pings() -> None:
+    """They go to the real server, once it is there."""
+    played = live().at(0, client=request(1, "ping"), to_client=response(1))
+    played.at(1, client=call(5, "x"), to_server=call(5, "x"))
+    played.at(2, client=request(2, "ping"), to_server=request(2, "ping"))
+
+
 def test_questions_of_both_servers() -> None:
     """The real one's have ids of our own; each answer reaches the one that asked."""
     played = greeted(c(call(1, "a")), s(ASK), c(response(1)), s(response(1, {"a": 1})))
