@@ -9,11 +9,16 @@ import pytest
 from mcpmock.api.stub import Stub
 from mcpmock.cassette.match import Miss
 from mcpmock.pipeline.player import Note
+from mcpmock.pipeline.stubs import stage
+from mcpmock.pipeline.stubs.stage import Stubs
+from mcpmock.pipeline.whole import LIMIT
 from mcpmock.protocol.messages import C2S, Fragment, Frame, decode
+from mcpmock.protocol.stage import PASS, Send
 from tests.helpers import (
     OPENING,
     batch,
     c,
+    c2s,
     cancelled,
     error,
     errors,
@@ -23,6 +28,7 @@ from tests.helpers import (
     request,
     response,
     s,
+    s2c,
 )
 
 from .writing import asks, log, opened, result, session, texts
@@ -301,3 +307,33 @@ def test_the_end_waits_for_answers() -> None:
     live.at(1, client=asks(1, "a"))
     live.at(1.5, client=hangs_up(C2S)).still_there()
     live.at(3, to_client=response(1, said("late"))).nothing_more().hung_up()
+
+
+def test_a_call_too_long_to_be_looked_at() -> None:
+    """It is refused, as a player refuses it."""
+    live = opened(Stub().tool("a").reply("1"))
+    piece = b"x" * (LIMIT // 4)
+    for number in range(5):
+        heard = live.heard(Frame(C2S, piece, fact=Fragment(last=number == 4)))
+
+    assert [(None, -32600)] == errors(heard)
+
+
+def test_what_the_player_says_besides() -> None:
+    """Answers without an id, notifications and noise pass, also while a list is waited for."""
+    stubs = Stubs(Stub().tool("a").script)
+    list(stubs.feed([c2s(request(1, "tools/list"))], 0.0))
+    frames = [s2c(error(b"null")), s2c(log("x")), s2c(b"noise"), s2c(error(1))]
+
+    assert [Send(frames)] == list(stubs.feed(frames, 0.0))
+    assert PASS is stubs.feed(frames, 0.0)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many calls the oldest are forgotten: a cancel of one is none of ours."""
+    monkeypatch.setattr(stage, "MOST", 1)
+    live = opened(Stub().tool("a").reply("late", after=1))
+    live.at(1, client=[asks(1, "a"), asks(2, "a")])
+    live.at(1.5, client=[cancelled(1), cancelled(2)])
+
+    live.at(2, to_client=response(1, said("late"))).nothing_more()
