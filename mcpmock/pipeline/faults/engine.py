@@ -12,7 +12,8 @@ for them, `holding` what waits for what, and `silence` what is not to be heard o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -26,7 +27,6 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpRequest,
     HttpResponse,
-    ProcessExit,
     Request,
     Response,
     StreamEnd,
@@ -34,18 +34,19 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import PASS, Action, Send, Stage
 
-from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse, uncounted
+from .batches import accepting, add, lines_of, way_of, without_length
+from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall
 from .following import Following
 from .holding import Holding
 from .match import Place, Subject, concerns, fits
 from .outcome import Outcome
+from .postings import Postings
 from .receipts import Armed, FaultRun, Note, Receipt
 from .silence import Silence
 from .traffic import Unit, Units
 
 _OWN = encode(OWN)[:-1]
 _ENDINGS = On.END | On.CLOSE | On.LEFT
-_ENDS = StreamEnd | ProcessExit | ExchangeEnd
 
 
 @attrs.define
@@ -61,6 +62,7 @@ class Faults(Stage):
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _postings: Postings = attrs.field(factory=Postings)
     _altered: set[int] = attrs.field(factory=set)
     """The exchanges on which something has happened just now: no length given before is right."""
     _whole: bool = False
@@ -99,21 +101,32 @@ class Faults(Stage):
         return actions
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].exchange is not None:
+            self._postings.learn(seen[0])
+        if not self._postings:
+            actions = self._fed(seen, now)
+            return PASS if actions is None else actions
+        seen = self._postings.unanswered(seen)
+        actions = self._fed(seen, now) if seen else ()
+        return (Send(seen),) if actions is None else actions
+
+    def _fed(self, seen: Sequence[Frame], now: float) -> Sequence[Action] | None:
+        """What becomes of these; None where nobody has to look."""
         if not self._worth_a_look(seen):
-            return PASS
+            return None
         actions: list[Action] = []
         self._whole = isinstance(seen[-1].fact, ExchangeEnd)
         for unit in self._units[seen[0].direction].feed(seen):
             self._take(unit, now, actions)
         self._busy = self._is_busy()
         if self._altered:
-            actions = [_uncounted(action, self._altered) for action in actions]
+            actions = [without_length(action, self._altered) for action in actions]
             self._altered = set()
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:
         actions: list[Action] = []
-        _add(actions, self._holding.release(now))
+        add(actions, self._holding.release(now))
         self._busy = self._is_busy()
         return actions
 
@@ -166,9 +179,9 @@ class Faults(Stage):
         if number is not None and self._silence.covers(first.direction, number, ended=ended):
             return
         if self._is_for_us(unit):
-            _add(actions, _accepting(number))
+            add(actions, accepting(number))
             return
-        if _way(unit.frames) in self._holes:
+        if way_of(unit.frames) in self._holes:
             return
         subject = self._following.subject(unit)
         if number is not None:
@@ -182,7 +195,7 @@ class Faults(Stage):
             self._units[S2C].forget(number)
         passed = outcome is None or outcome.carried is not None
         if self._holding and passed and unit.on is not None:
-            _add(actions, self._holding.passed(first.direction, unit.on))
+            add(actions, self._holding.passed(first.direction, unit.on))
 
     def _watch(self, number: int, unit: Unit, subject: Subject) -> None:
         """An exchange that may be meant: its response is to come in one unit, or, an event stream
@@ -237,7 +250,6 @@ class Faults(Stage):
             and unit.on in fault.acts_on
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
             and self.transport in fault.transports
-            and not (fault.adds and first.exchange is not None and first.direction is C2S)
             and (not fault.needs_head or isinstance(first.fact, HttpResponse))
             and fits(armed.match, about, self._following.place)
             and fault.fits(about)
@@ -285,9 +297,10 @@ class Faults(Stage):
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
         if first.exchange is not None:
             self._altered.add(first.exchange)
+        outcome.posted(partial(self._postings.posted, unit=unit.frames))
         sent = list(outcome.frames())
         if any(fault.swallows for fault in outcome.fired):
-            self._holes.add(_way(unit.frames))
+            self._holes.add(way_of(unit.frames))
         lost = any(isinstance(act, Lost) for _, act in (*outcome.first, *outcome.then))
         if not lost:
             self._silence.after(unit, sent, mute=mute)
@@ -295,11 +308,11 @@ class Faults(Stage):
         if outcome.carried is None and isinstance(message, Request):
             self._following.forget(first.direction, message)
         for fault, action in outcome.first:
-            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+            add(actions, self._placed(action, subject, now, [fault], besides=True))
         if outcome.carried is not None:
-            _add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
+            add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
         for fault, action in outcome.then:
-            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+            add(actions, self._placed(action, subject, now, [fault], besides=True))
 
     def _placed(
         self,
@@ -335,9 +348,9 @@ class Faults(Stage):
         if not blocks and (besides or any(fault.reorders for fault in faults)):
             yield from self._holding.send_freely(action.frames, due, now)
             return
-        lines = [*_lines(action.frames, subject, self._stream)]
+        lines = [*lines_of(action.frames, subject, self._stream)]
         if due > now:
-            lines.append(_way(action.frames))
+            lines.append(way_of(action.frames))
         yield from self._holding.send(action.frames, due, now, lines, barrier=blocks)
 
     def _pass(self, unit: Unit, subject: Subject, now: float, actions: list[Action]) -> None:
@@ -345,51 +358,9 @@ class Faults(Stage):
         parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
         for part in parts:
             if self._holding:
-                _add(
-                    actions, self._holding.send(part, now, now, _lines(part, subject, self._stream))
-                )
+                lines = lines_of(part, subject, self._stream)
+                add(actions, self._holding.send(part, now, now, lines))
             elif unit.late:
                 actions.append(Send(part))
             else:
-                _add(actions, [Send(part)])
-
-
-def _lines(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
-    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
-    end nothing at all that goes its way.
-    """
-    frame = frames[-1]
-    if subject.call is not None:
-        yield (frame.direction, subject.call.direction, subject.call.request.id)
-    in_exchange = frame.exchange is not None and frame.exchange != stream
-    if in_exchange or isinstance(frame.fact, _ENDS):
-        yield _way(frames)
-
-
-def _way(frames: Sequence[Frame]) -> Hashable:
-    return (frames[-1].direction, frames[-1].exchange)
-
-
-def _accepting(number: int | None) -> Iterable[Action]:
-    return () if number is None else (Send(refuse(number, 202, "Accepted")),)
-
-
-def _uncounted(action: Action, exchanges: set[int]) -> Action:
-    if not isinstance(action, Send):
-        return action
-    frames = [uncounted(f) if f.exchange in exchanges else f for f in action.frames]
-    return Send(frames, action.after)
-
-
-def _add(actions: list[Action], more: Iterable[Action]) -> None:
-    """Adds to what is done; what goes the same way at once stays in one batch."""
-    for action in more:
-        last = actions[-1] if actions else None
-        if (
-            isinstance(action, Send)
-            and isinstance(last, Send)
-            and last.frames[0].direction is action.frames[0].direction
-        ):
-            actions[-1] = Send([*last.frames, *action.frames])
-        else:
-            actions.append(action)
+                add(actions, [Send(part)])

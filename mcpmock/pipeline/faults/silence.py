@@ -52,5 +52,6 @@ class Silence:
         if isinstance(first.fact, HttpRequest) and HttpRequest not in kinds:
             self.consumed.add(number)
         headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
-        if mute or headless or (first.direction is S2C and ExchangeEnd in kinds):
+        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is S2C}
+        if mute or headless or ExchangeEnd in back:
             self.muted.add(number)
