@@ -86,6 +86,7 @@ class ServesStreams(Serves):
         super().__init__(self._script)
         self._heard = heard
         self._streams: list[Reply] = []
+        self._telling = trio.Lock()
 
     async def _script(self, asked: Asked, reply: Reply) -> None:
         now = trio.current_time()
@@ -108,6 +109,7 @@ class ServesStreams(Serves):
     async def _tell(self, stream: Reply, at: float, raw: bytes) -> None:
         await trio.sleep_until(at)
         try:
-            await stream.event(raw)
+            async with self._telling:
+                await stream.event(raw)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # nobody listens any more

@@ -123,9 +123,7 @@ ROWS = [
     Row(fault=WrongId(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":2')]}),
     Row(fault=IdTypeFlip(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":"1"')]}),
     Row(fault=UnsolicitedResponse(match=SECOND), client={ANSWER: [NOBODY_ASKED, ANSWER]}),
-    Row(
-        fault=UnsolicitedResponse(match=CALL, toward="server"), server={ODD: [NOBODY_ASKED, ODD]}
-    ),
+    Row(fault=UnsolicitedResponse(match=CALL, toward="server"), server={ODD: [NOBODY_ASKED, ODD]}),
     Row(
         fault=Huge(match=SECOND, size=9),
         client={ANSWER: [ANSWER[:-2] + b',"mcpmock":"xxxxxxxxx"}}']},

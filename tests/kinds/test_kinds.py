@@ -45,9 +45,7 @@ def recorded(transport: str) -> Cassette:
 def running(transport: str, mode: str, faults: FaultRun | None) -> Run:
     if transport == "stdio":
         replayed: Callable[..., Run] = over_stdio.replayed
-        return (
-            over_stdio.live(faults) if mode == "live" else replayed(recorded(transport), faults)
-        )
+        return over_stdio.live(faults) if mode == "live" else replayed(recorded(transport), faults)
     kind = Kind(transport)
     if mode == "live":
         return over_http.live(kind, faults)

@@ -20,7 +20,6 @@ class Bandwidth(Fault):
 
     kind: ClassVar[str] = "bandwidth"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     rate: Rate = 1000

@@ -19,7 +19,6 @@ class Duplicate(Fault):
 
     kind: ClassVar[str] = "duplicate"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     copies: Ordinal = 1
     after: Seconds = 0.0

@@ -295,8 +295,8 @@ class Fault:
     """Whether it `continues`, as long as its memory holds anything."""
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
-    adds: ClassVar[bool] = False
-    """Whether it adds messages. Over HTTP it cannot to the server: whose exchange would it be?"""
+    only: ClassVar[Toward | None] = None
+    """The one direction in which there is such a thing."""
     transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
     """Where there is such a thing."""
 
@@ -307,6 +307,8 @@ class Fault:
 
     def __attrs_post_init__(self) -> None:
         mistakes = [*_wrong(self, ""), *_wrong(self.match, "match."), *self.contradictions()]
+        if self.only is not None and self.toward not in (self.only, "both", None):
+            mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
             raise PlanError(mistakes, self.title)
 
@@ -321,7 +323,7 @@ class Fault:
 
     def goes(self, direction: Direction) -> bool:
         """Whether it is for what travels this way."""
-        toward = self.toward or self.usually
+        toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002

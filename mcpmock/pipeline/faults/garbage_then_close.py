@@ -18,7 +18,6 @@ class GarbageThenClose(Fault):
 
     kind: ClassVar[str] = "garbage_then_close"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     size: Size = 64
 

@@ -21,7 +21,7 @@ class JsonInsteadOfSse(Fault):
     """The answer comes alone, as JSON; progress and whatever else its stream had is lost."""
 
     kind: ClassVar[str] = "json_instead_of_sse"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     needs_head: ClassVar[bool] = True
     by_exchange: ClassVar[bool] = True
     holds_streams: ClassVar[bool] = True

@@ -21,7 +21,6 @@ class ProgressAfterResponse(Fault):
 
     kind: ClassVar[str] = "progress_after_response"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
     after: Seconds = 0.0
     progress: Code = 1000

@@ -21,7 +21,6 @@ class RespondTwice(Fault):
 
     kind: ClassVar[str] = "respond_twice"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
     second: Literal["same", "error"] = "same"
     after: Seconds = 0.0

@@ -22,7 +22,6 @@ class Slicer(Fault):
 
     kind: ClassVar[str] = "slicer"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     size: Size = 64

@@ -20,8 +20,7 @@ class SseCommentStorm(Fault):
     """In front of the message come `count` comments."""
 
     kind: ClassVar[str] = "sse_comment_storm"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     count: Ordinal = 1000

@@ -18,8 +18,7 @@ class SseDuplicateId(Fault):
     """The event of the message has this `id`, whatever others have."""
 
     kind: ClassVar[str] = "sse_duplicate_id"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     id: str = "1"

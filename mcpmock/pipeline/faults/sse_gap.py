@@ -19,7 +19,7 @@ class SseGap(Drop):
     """The event of the message is lost, and with it its id; the stream goes on."""
 
     kind: ClassVar[str] = "sse_gap"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002

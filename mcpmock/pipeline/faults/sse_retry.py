@@ -20,8 +20,7 @@ class SseRetry(Fault):
     """In front of the message comes a `retry` of so many milliseconds."""
 
     kind: ClassVar[str] = "sse_retry"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     retry: Count = 60_000

@@ -20,7 +20,6 @@ class StderrFlood(Fault):
 
     kind: ClassVar[str] = "stderr_flood"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
     size: Size = 1 << 20
