@@ -20,6 +20,8 @@ from .hearing import Run, Timed, Way
 
 END = b"\0end"
 """Behind this nothing comes on its way."""
+MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32099'
+"""What a replay says to a call that it does not know; the rest of it is an explanation."""
 Becomes = Mapping[bytes, Sequence[bytes]]
 Check = Callable[[Run, Run], None]
 
@@ -46,8 +48,15 @@ class Row:
     """Ways of the first client that only `check` looks at."""
     check: Check | None = None
     """What else has to be: it is given the run, and the one without a plan."""
+    elsewhere: Sequence[str] = ()
+    """Transports over which it is shown in a test of its own."""
     on: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     """What is otherwise: the keys are words of `transport` and `mode`, all of which have to fit."""
+
+    def is_shown(self, transport: str) -> bool:
+        """Whether it is to be judged there."""
+        here = {transport, "http" if transport != "stdio" else transport}
+        return transport in self.fault.transports and not here & set(self.elsewhere)
 
     def at(self, transport: str, mode: str) -> Row:
         """As it is there."""
@@ -122,4 +131,9 @@ def _due(row: Row, base: Sequence[Timed], becomes: Becomes) -> list[Timed]:
 
 
 def _before(row: Row, timed: Sequence[Timed]) -> list[Timed]:
-    return [one for one in timed if one[0] < row.until]
+    return [(at, _plain(unit)) for at, unit in timed if at < row.until]
+
+
+def _plain(unit: bytes) -> bytes:
+    before, missed, _ = unit.partition(MISSED)
+    return before + missed

@@ -37,17 +37,21 @@ from .conversation import (
     PROGRESS,
     REPLY,
 )
-from .row import Row
+from .row import MISSED, Row
 
 CALL = Match(tool="odd")
 SECOND = Match(tool="odd", nth=2)
 """Of what comes back, the answer."""
 BOTH = Match(tool="[eo]*")
 SAMPLING = Match(method="sampling/*")
+POSTED = {"sse": {"free": ["odd"]}}
+"""Where the POST is answered by us."""
 UNANSWERED = {PROGRESS: [], ANSWER: []}
 NOBODY_ASKED = response(999_999)
 REFUSED = error(1, -32603, "Internal error")
 FAILED = response(1, {"content": [{"type": "text", "text": "the tool failed"}], "isError": True})
+MISSES = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
+"""What comes of a call that the recording does not have."""
 OTHER_CALL = ODD.replace(b'"arguments":{}', b'"arguments":{"x":1}')
 
 ROWS = [
@@ -55,15 +59,19 @@ ROWS = [
     Row(
         fault=Delay(delay=1.0, match=CALL, toward="server"),
         late={ODD: 1.0, PROGRESS: 1.0, ANSWER: 1.0},
+        on={"sse": {"free": ["odd"]}},
     ),
     Row(fault=Drop(match=CALL), client=UNANSWERED),
-    Row(fault=Drop(match=CALL, toward="server"), client=UNANSWERED, server={ODD: []}),
+    Row(fault=Drop(match=CALL, toward="server"), client=UNANSWERED, server={ODD: []}, on=POSTED),
     Row(fault=Duplicate(match=CALL), client={PROGRESS: [PROGRESS] * 2, ANSWER: [ANSWER] * 2}),
     Row(
         fault=Duplicate(match=CALL, toward="server"),
         client={PROGRESS: [PROGRESS] * 2, ANSWER: [ANSWER] * 2},
         server={ODD: [ODD, ODD]},
-        on={"streamable-http": {"client": {}}},
+        on={
+            "replay": {"client": {ANSWER: [MISSED, ANSWER]}, "late": {MISSED: -0.5}},
+            "streamable-http": {"client": {}, "late": {}},
+        },
     ),
     Row(
         fault=Reorder(match=SECOND), client={ANSWER: [ANSWER]}, late={ANSWER: 0.125}, last=[ANSWER]
@@ -71,11 +79,13 @@ ROWS = [
     Row(
         fault=Hold(match=Match(tool="odd", nth=1), time=1.0),
         late={PROGRESS: 1.0, EVEN_PROGRESS: 0.875, ANSWER: 0.75, EVEN_ANSWER: 0.625, LISTED: 0.25},
+        on={"sse": {"free": ["tools/list"]}},
     ),
     Row(fault=Replace(match=CALL, result={"x": 1}), client={ANSWER: [response(1, {"x": 1})]}),
     Row(
         fault=Replace(match=CALL, toward="server", text=OTHER_CALL.decode()),
         server={ODD: [OTHER_CALL]},
+        on={"replay": MISSES},
     ),
     Row(fault=Inject(match=SECOND, text=LOG.decode()), client={ANSWER: [LOG, ANSWER]}),
     Row(
@@ -87,6 +97,7 @@ ROWS = [
         client={PROGRESS: [], ANSWER: [REFUSED]},
         server={ODD: []},
         late={REFUSED: -0.5},
+        on=POSTED,
     ),
     Row(
         fault=Error(match=SAMPLING, toward="client"),
@@ -99,6 +110,7 @@ ROWS = [
         client={PROGRESS: [], ANSWER: [FAILED]},
         server={ODD: []},
         late={FAILED: -0.5},
+        on=POSTED,
     ),
     Row(fault=Empty(match=CALL), client={ANSWER: [response(1)]}),
     Row(fault=NeverRespond(match=CALL), client={ANSWER: []}),
@@ -131,6 +143,7 @@ ROWS = [
     Row(
         fault=Huge(match=CALL, size=9, toward="server"),
         server={ODD: [ODD[:-2] + b',"mcpmock":"xxxxxxxxx"}}']},
+        on={"replay": MISSES},
     ),
     Row(fault=Deep(match=SECOND, depth=3), client={ANSWER: [ANSWER[:-2] + b',"mcpmock":[[[]]]}}']}),
     Row(fault=Truncate(match=SECOND, keep=10), client={ANSWER: [ANSWER[:10]]}),

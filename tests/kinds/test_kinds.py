@@ -62,7 +62,7 @@ def cases() -> Iterator[object]:
     for row in ROWS:
         for transport in TRANSPORTS:
             for mode in MODES:
-                if transport in row.fault.transports:
+                if row.is_shown(transport):
                     yield pytest.param(row, transport, mode, id=f"{row.id}-{transport}-{mode}")
 
 
