@@ -72,7 +72,7 @@ def said(raw: bytes) -> list[tuple[float, bytes]] | None:
         case ("tools/call", "odd"):
             return [(0.25, PROGRESS), (0.5, _with_id(ANSWER, value))]
         case ("tools/call", "even"):
-            return [(0.25, EVEN_PROGRESS), (0.5, _with_id(EVEN_ANSWER, value))]
+            return [(0.3125, EVEN_PROGRESS), (0.5625, _with_id(EVEN_ANSWER, value))]
         case ("tools/call", "asking"):
             return [(0.25, ASK), (1.0, ASKED)]
         case ("tools/list", _):

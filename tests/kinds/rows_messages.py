@@ -71,21 +71,28 @@ ROWS = [
         on={
             "replay": {"client": {ANSWER: [MISSED, ANSWER]}, "late": {MISSED: -0.5}},
             "streamable-http": {"client": {}, "late": {}},
+            "sse replay": {"client": {}, "late": {}},
         },
     ),
     Row(
-        fault=Reorder(match=SECOND), client={ANSWER: [ANSWER]}, late={ANSWER: 0.125}, last=[ANSWER]
+        fault=Reorder(match=SECOND), client={ANSWER: [ANSWER]}, late={ANSWER: 0.1875}, last=[ANSWER]
     ),
     Row(
         fault=Hold(match=Match(tool="odd", nth=1), time=1.0),
-        late={PROGRESS: 1.0, EVEN_PROGRESS: 0.875, ANSWER: 0.75, EVEN_ANSWER: 0.625, LISTED: 0.25},
+        late={
+            PROGRESS: 1.0,
+            EVEN_PROGRESS: 0.8125,
+            ANSWER: 0.75,
+            EVEN_ANSWER: 0.5625,
+            LISTED: 0.25,
+        },
         on={"sse": {"free": ["tools/list"]}},
     ),
     Row(fault=Replace(match=CALL, result={"x": 1}), client={ANSWER: [response(1, {"x": 1})]}),
     Row(
         fault=Replace(match=CALL, toward="server", text=OTHER_CALL.decode()),
         server={ODD: [OTHER_CALL]},
-        on={"replay": MISSES},
+        on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
     ),
     Row(fault=Inject(match=SECOND, text=LOG.decode()), client={ANSWER: [LOG, ANSWER]}),
     Row(
@@ -143,7 +150,7 @@ ROWS = [
     Row(
         fault=Huge(match=CALL, size=9, toward="server"),
         server={ODD: [ODD[:-2] + b',"mcpmock":"xxxxxxxxx"}}']},
-        on={"replay": MISSES},
+        on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
     ),
     Row(fault=Deep(match=SECOND, depth=3), client={ANSWER: [ANSWER[:-2] + b',"mcpmock":[[[]]]}}']}),
     Row(fault=Truncate(match=SECOND, keep=10), client={ANSWER: [ANSWER[:10]]}),

@@ -62,7 +62,7 @@ def cases() -> Iterator[object]:
     for row in ROWS:
         for transport in TRANSPORTS:
             for mode in MODES:
-                if row.is_shown(transport):
+                if row.is_shown(transport, mode):
                     yield pytest.param(row, transport, mode, id=f"{row.id}-{transport}-{mode}")
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from mcpmock.protocol.messages import ExchangeEnd, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, ProcessExit, StreamEnd
 from mcpmock.protocol.stage import Action, Send
 
 from .fault import refuse, uncounted
@@ -20,7 +20,8 @@ def lines_of(frames: Sequence[Frame], subject: Subject, stream: int | None) -> I
     end nothing at all that goes its way.
     """
     frame = frames[-1]
-    if subject.call is not None:
+    is_beside = stream is not None and frame.direction is S2C and frame.exchange != stream
+    if subject.call is not None and not is_beside:  # beside the event stream is no answer
         yield (frame.direction, subject.call.direction, subject.call.request.id)
     in_exchange = frame.exchange is not None and frame.exchange != stream
     if in_exchange or isinstance(frame.fact, _ENDS):

@@ -41,7 +41,7 @@ from .holding import Holding
 from .match import Place, Subject, concerns, fits
 from .outcome import Outcome
 from .postings import Postings
-from .receipts import Armed, FaultRun, Note, Receipt
+from .receipts import Armed, FaultRun, Interest, Note, Receipt
 from .silence import Silence
 from .traffic import Unit, Units
 
@@ -58,6 +58,8 @@ class Faults(Stage):
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
     _following: Following = attrs.field(init=False)
+    _whole_interest: Interest | None = None
+    _own_interest: Interest = attrs.field(init=False)
     _began: float | None = None
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
@@ -82,6 +84,16 @@ class Faults(Stage):
     def __attrs_post_init__(self) -> None:
         place = Place(session=self.session, transport=self.transport)
         self._following = Following(place, self._concerns)
+        self.run.spoken.add(self.transport)
+
+    @property
+    def _interest(self) -> Interest:
+        """What is worth a look in this session."""
+        whole = self.run.interest
+        if self._whole_interest is not whole:
+            self._whole_interest = whole
+            self._own_interest = whole.here(self.session, self.transport)
+        return self._own_interest
 
     @property
     def held_until(self) -> float | None:
@@ -90,7 +102,7 @@ class Faults(Stage):
     def begin(self, now: float) -> Iterable[Action]:
         self._began = now if self._began is None else self._began
         actions: list[Action] = []
-        if On.BEGIN in self.run.interest.acts_on:
+        if On.BEGIN in self._interest.acts_on:
             nothing = Frame(C2S)
             outcome = self._fire(Unit([nothing], On.BEGIN), Subject(nothing, None, None), now)
             if outcome is not None:
@@ -150,7 +162,7 @@ class Faults(Stage):
             self._learn_stream(seen)
         if self._busy:
             return True
-        interest = self.run.interest
+        interest = self._interest
         if not interest.faults:
             return False
         first, last = seen[0].fact, seen[-1].fact
@@ -171,7 +183,7 @@ class Faults(Stage):
                 self._stream = frame.exchange
 
     def _concerns(self, request: Request) -> bool:
-        return any(concerns(armed.match, request) for armed in self.run.interest.faults)
+        return any(concerns(armed.match, request) for armed in self._interest.faults)
 
     def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
         first = unit.frames[0]
@@ -204,8 +216,11 @@ class Faults(Stage):
         units, first = self._units[S2C], unit.frames[0]
         if first.direction is C2S:
             if subject.call is not None:
-                units.watched.add(number)
-                units.streams = self.run.interest.streams
+                request = subject.call.request
+                units.watched[number] = any(
+                    armed.fault.holds_streams and concerns(armed.match, request)
+                    for armed in self._interest.faults
+                )
         elif number in units.watched and unit.on is None and not self._whole:
             self._altered |= {number} if isinstance(first.fact, HttpResponse) else set()
 
@@ -219,7 +234,7 @@ class Faults(Stage):
         message. None if there is none.
         """
         outcome = Outcome(Send(unit.frames))
-        for armed in self.run.interest.faults:
+        for armed in self._interest.faults:
             if outcome.carried is None:
                 break
             drawn: dict[str, object] = {}
@@ -245,15 +260,17 @@ class Faults(Stage):
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         fault, first = armed.fault, unit.frames[0]
         about = subject.carried if fault.by_exchange else subject
-        return (
+        if not (
             unit.on is not None
             and unit.on in fault.acts_on
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
-            and self.transport in fault.transports
-            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
             and fits(armed.match, about, self._following.place)
             and fault.fits(about)
-        )
+        ):
+            return False
+        headless = fault.needs_head and not isinstance(first.fact, HttpResponse)
+        armed.headless += headless
+        return not headless
 
     def _memory(self, armed: Armed) -> dict[Any, Any]:
         memory = self._memories.get(id(armed))
@@ -293,7 +310,7 @@ class Faults(Stage):
         self, unit: Unit, outcome: Outcome, subject: Subject, now: float, actions: list[Action]
     ) -> None:
         """What became of the message, and what came of it besides."""
-        first, message = unit.frames[0], subject.message
+        first = unit.frames[0]
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
         if first.exchange is not None:
             self._altered.add(first.exchange)
@@ -305,8 +322,9 @@ class Faults(Stage):
         if not lost:
             self._silence.after(unit, sent, mute=mute)
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
-        if outcome.carried is None and isinstance(message, Request):
-            self._following.forget(first.direction, message)
+        for item in (subject.message, *(one.message for one in subject.items)):
+            if outcome.carried is None and isinstance(item, Request):
+                self._following.forget(first.direction, item)
         for fault, action in outcome.first:
             add(actions, self._placed(action, subject, now, [fault], besides=True))
         if outcome.carried is not None:

@@ -12,6 +12,7 @@ import attrs
 
 from mcpmock.protocol.messages import (
     S2C,
+    Batch,
     Direction,
     ExchangeEnd,
     Frame,
@@ -57,11 +58,20 @@ class Following:
         if isinstance(frame.fact, HttpRequest):
             return Subject(frame, None, frame.fact.method)
         message = frame.content
+        if isinstance(message, Batch):
+            return self._batch(frame, message)
         if not isinstance(message, Request | Notification | Response):
             return Subject(frame, None, None, None, self._carrier(frame))
         subject = self._followed(frame, message)
         self._settle_in(subject)
         return subject
+
+    def _batch(self, frame: Frame, batch: Batch) -> Subject:
+        kinds = Request | Notification | Response
+        items = [self._followed(frame, item) for item in batch.items if isinstance(item, kinds)]
+        for item in items:
+            self._settle_in(item)
+        return Subject(frame, None, None, None, self._carrier(frame), items)
 
     def forget(self, direction: Direction, request: Request) -> None:
         """Nobody will answer it."""
