@@ -4,6 +4,8 @@ transport has for it, and keeps what it gets.
 
 from __future__ import annotations
 
+from typing import Any
+
 import trio
 
 from tests.e2e.http_upstream import Asked, Reply, Upstream
@@ -69,7 +71,7 @@ class ServesStreamable(Serves):
         elif not answers:
             await reply.whole(status=202)
         elif len(answers) == 1:
-            fields = {"mcp_session_id": name or ""} if opens else {}
+            fields: dict[str, Any] = {"mcp_session_id": name} if opens else {}
             await reply.whole(answers[0][1], **fields)
         else:
             await reply.open()

@@ -89,7 +89,7 @@ class _Room:
 
     async def _start(self, _command: list[str]) -> MemoryChannel:
         process, self.server = memory_pair()
-        process.interrupt = lambda _signum: self._exit()  # type: ignore[method-assign]
+        process.interrupt = lambda _signum: self._exit()  # type: ignore[method-assign, assignment]
         self.nursery.start_soon(self._serve)
         return process
 

@@ -23,6 +23,7 @@ END = b"\0end"
 MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32099'
 """What a replay says to a call that it does not know; the rest of it is an explanation."""
 Becomes = Mapping[bytes, Sequence[bytes]]
+Changes = Mapping[str, Mapping[str, Any]]
 Check = Callable[[Run, Run], None]
 
 
@@ -50,7 +51,7 @@ class Row:
     """What else has to be: it is given the run, and the one without a plan."""
     elsewhere: Sequence[str] = ()
     """Transports or modes for which it is shown in a test of its own."""
-    on: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    on: Changes = attrs.field(factory=dict)
     """What is otherwise: the keys are words of `transport` and `mode`, all of which have to fit."""
 
     def is_shown(self, transport: str, mode: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from mcpmock.pipeline.faults.backpressure import Backpressure
 from mcpmock.pipeline.faults.bandwidth import Bandwidth
@@ -38,7 +39,7 @@ from .conversation import (
     REPLY,
 )
 from .hearing import Run, Way
-from .row import END, Check, Row
+from .row import END, Changes, Check, Row
 from .rows_messages import CALL, SECOND, UNANSWERED
 
 TICK = 1 / 64
@@ -92,12 +93,8 @@ def torn(tail: Callable[[bytes], bool]) -> Check:
     def check(run: Run, base: Run) -> None:
         if not run.arrived or "stdout" in run.client[0]:
             return  # nobody to ask in a replay; on stdio the row has it all
-        last = [
-            way
-            for way in run.arrived
-            if way.pieces and way.ended and way.pieces[-1][0] == 2.0 == way.ended[0]
-        ]
-        assert [True] == [tail(way.bytes.rpartition(b"\r\n\r\n")[2]) for way in last]
+        hurt = [w for w in run.arrived if w.ended == (2.0, "closed") and w.pieces[-1][0] == 2.0]
+        assert [True] == [tail(way.bytes.rpartition(b"\r\n\r\n")[2]) for way in hurt]
         assert (2.0, "closed") == run.client[0]["odd"].ended
 
     return check
@@ -145,13 +142,13 @@ def went_on(run: Run, base: Run) -> None:
     assert (16.0, KILLED) == (base.over, run.over)
 
 
-LOST_FROM_ANSWER = {"client": {ANSWER: [END]}, "server": {REPLY: []}}
-BREAKS_AT_ANSWER = {
+LOST_FROM_ANSWER: dict[str, Any] = {"client": {ANSWER: [END]}, "server": {REPLY: []}}
+BREAKS_AT_ANSWER: Changes = {
     "stdio": {"until": OVER_AT_ANSWER},
     "sse": {"until": OVER_AT_ANSWER, "client": {ANSWER: [END]}},
     "streamable-http": {"client": {ANSWER: [END]}},
 }
-TORN_AT_CALL = {
+TORN_AT_CALL: Changes = {
     "stdio": {"until": OVER_AT_CALL, "server": {ODD: [END]}},
     "http": {"client": UNANSWERED, "free": ["odd"]},
 }

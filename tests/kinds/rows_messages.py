@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mcpmock.pipeline.faults.deep import Deep
 from mcpmock.pipeline.faults.delay import Delay
 from mcpmock.pipeline.faults.drop import Drop
@@ -37,20 +39,20 @@ from .conversation import (
     PROGRESS,
     REPLY,
 )
-from .row import MISSED, Row
+from .row import MISSED, Becomes, Changes, Row
 
 CALL = Match(tool="odd")
 SECOND = Match(tool="odd", nth=2)
 """Of what comes back, the answer."""
 BOTH = Match(tool="[eo]*")
 SAMPLING = Match(method="sampling/*")
-POSTED = {"sse": {"free": ["odd"]}}
+POSTED: Changes = {"sse": {"free": ["odd"]}}
 """Where the POST is answered by us."""
-UNANSWERED = {PROGRESS: [], ANSWER: []}
+UNANSWERED: Becomes = {PROGRESS: [], ANSWER: []}
 NOBODY_ASKED = response(999_999)
 REFUSED = error(1, -32603, "Internal error")
 FAILED = response(1, {"content": [{"type": "text", "text": "the tool failed"}], "isError": True})
-MISSES = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
+MISSES: dict[str, Any] = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
 """What comes of a call that the recording does not have."""
 OTHER_CALL = ODD.replace(b'"arguments":{}', b'"arguments":{"x":1}')
 

@@ -22,6 +22,7 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     member,
+    parse_items,
 )
 from mcpmock.protocol.session import CANCELLED, Call, Session
 
@@ -59,16 +60,17 @@ class Following:
             return Subject(frame, None, frame.fact.method)
         message = frame.content
         if isinstance(message, Batch):
-            return self._batch(frame, message)
+            return self._batch(frame)
         if not isinstance(message, Request | Notification | Response):
             return Subject(frame, None, None, None, self._carrier(frame))
         subject = self._followed(frame, message)
         self._settle_in(subject)
         return subject
 
-    def _batch(self, frame: Frame, batch: Batch) -> Subject:
+    def _batch(self, frame: Frame) -> Subject:
         kinds = Request | Notification | Response
-        items = [self._followed(frame, item) for item in batch.items if isinstance(item, kinds)]
+        found = [item for item in parse_items(frame.raw) if isinstance(item, kinds)]
+        items = [self._followed(frame, item) for item in found]
         for item in items:
             self._settle_in(item)
         return Subject(frame, None, None, None, self._carrier(frame), items)

@@ -48,7 +48,7 @@ class LimitData(Fault):
         dice.drawn["at"] = at
         yield from broken_off(seen, data[:at])
 
-    def _place(self, data: memoryview | bytearray | Any, dice: Dice) -> int:
+    def _place(self, data: bytearray | Any, dice: Dice) -> int:
         if self.inside == "line_end":
             return len(data) - 1
         field = data.find(b"data:") if self.inside == "field" else -1

@@ -45,8 +45,9 @@ class Outcome:
         """With all that is sent as `post` gives it."""
 
         def sent(action: Act) -> Act:
-            sends = isinstance(action, Send) and action.frames
-            return Send(post(action.frames), action.after) if sends else action
+            if isinstance(action, Send) and action.frames:
+                return Send(post(action.frames), action.after)
+            return action
 
         self.first = [(fault, sent(action)) for fault, action in self.first]
         self.then = [(fault, sent(action)) for fault, action in self.then]
