@@ -74,9 +74,13 @@ class Row:
 
     def plan(self, transport: str) -> FaultRun:
         """For the first session alone."""
-        session = 1 if transport == "stdio" else 2
-        match = attrs.evolve(self.fault.match, session=session)
-        return FaultRun.of(Plan(faults=(attrs.evolve(self.fault, match=match),), seed=7))
+        return FaultRun.of(Plan(faults=(for_first(self.fault, transport),), seed=7))
+
+
+def for_first(fault: Fault, transport: str) -> Fault:
+    """The same for the first client's session only."""
+    session = 1 if transport == "stdio" else 2
+    return attrs.evolve(fault, match=attrs.evolve(fault.match, session=session))
 
 
 def judge(row: Row, run: Run, base: Run) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Flag, auto
+from functools import cache
 from random import Random
 from typing import Any, ClassVar, Literal, get_type_hints
 
@@ -354,9 +355,14 @@ def kind_of(message: object) -> On:
             return On.OTHER
 
 
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
 def _wrong(values: Any, path: str) -> Iterable[str]:
     """What is out of bounds of an attrs object."""
-    hints = get_type_hints(type(values), include_extras=True)
+    hints = _hints(type(values))
     for field in attrs.fields(type(values)):
         value, knob = getattr(values, field.name), knob_of(hints[field.name])
         if knob is None or value is None:

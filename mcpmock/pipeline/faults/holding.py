@@ -1,9 +1,17 @@
 """`Holding`: what faults hold back, and who has to wait behind it.
 
 What is held comes at its time, to the last bit: it is kept here and asked for by that time, not
-added up again. Three things keep the order: a call's messages (or an exchange's) never overtake
-each other; what is held in one direction is not overtaken by what is held later; and behind a
-`barrier` everything waits. All else passes at once.
+added up again. A stream is all of a direction on stdio, an event stream, or one HTTP exchange. Then
+the order is this, exactly:
+
+* what belongs to a call waits behind what is held of that call in the same direction;
+* on one stream, what is held leaves in the order in which it came, whatever each had to wait, and
+  an end (of the stream, of the exchange) leaves behind all that is held on it;
+* behind a `barrier` everything waits that goes its direction, on every stream;
+* all else passes at once: what is held does not delay what has nothing to do with it.
+
+What is sent `freely` (what comes besides a message, and what is meant to be out of order) waits for
+nothing and nobody.
 """
 
 from __future__ import annotations
