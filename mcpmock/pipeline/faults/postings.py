@@ -41,7 +41,7 @@ class Postings:
         return self._newest < 0
 
     def learn(self, frame: Frame) -> None:
-        """A batch of the client begins with this."""
+        """This came of the client, as the first of a batch."""
         if type(frame.fact) is HttpRequest and frame.fact.has_body:
             self.head = frame.fact
 
@@ -57,6 +57,8 @@ class Postings:
         """
         if frames[0].direction is not C2S or unit[0].exchange is None:
             return frames
+        for frame in unit:
+            self.learn(frame)
         came_before = unit[0].direction is C2S and not isinstance(unit[0].fact, HttpRequest)
         return list(self._posted(frames, {unit[0].exchange} if came_before else set()))
 
@@ -66,7 +68,6 @@ class Postings:
             assert number is not None
             if isinstance(frame.fact, HttpRequest):
                 headed.add(number)
-                self.head = frame.fact
             if frame.fact is None and number not in headed:
                 yield from self._post(frame.raw)
                 continue
