@@ -74,12 +74,17 @@ class Holding:
         lines, wall = tuple(lines), ("barrier", frames[0].direction)
         for line in (*lines, wall):
             due = max(due, self._lines.get(line, due))
-        if due <= now:
+        if due <= now and not self._is_releasing(now, (*lines, wall)):
             yield Send(frames)
             return
         for line in (*lines, wall) if barrier else lines:
             self._lines[line] = due
         yield from self._hold(frames, due)
+
+    def _is_releasing(self, now: float, lines: Iterable[Hashable]) -> bool:
+        """Whether something in these lines may be due already and not have left yet."""
+        first = self._due[0][0] if self._due else now + 1
+        return first <= now and any(self._lines.get(line, -1.0) >= first for line in lines)
 
     def send_freely(self, frames: Sequence[Frame], due: float, now: float) -> Iterable[Action]:
         """The same for what waits for nobody, and nobody for it."""
@@ -116,12 +121,20 @@ class Holding:
                     yield Send(kept.keep.frames)
 
     def release(self, now: float) -> Iterable[Action]:
-        """All that is due."""
+        """What is due, as far as it goes one way. The rest comes in the same instant: a player
+        answers at once, and its answer must find what came before it still held.
+        """
+        way: Direction | None = None
         while self._due and self._due[0][0] <= now:
+            frames = _frames_of(self._due[0][2])
+            if frames and way not in (None, frames[0].direction):
+                yield Wake(now)
+                return
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
-            if frames := _frames_of(held):
+            if frames:
+                way = frames[0].direction
                 yield Send(frames)
         if not self._due:
             self._lines.clear()
