@@ -63,7 +63,7 @@ def test_keeping() -> None:
 
 
 def test_what_is_due_leaves_one_way_at_a_time() -> None:
-    """What answers the first of it at once stays behind the rest that is due in the same instant."""
+    """What answers the first of it at once stays behind the rest of that instant."""
     holding = Holding()
     assert [] == sent(holding.send([c2s(b"asks")], 5, 1, [], barrier=True))
     assert [] == sent(holding.send([s2c(b"before")], 5, 1, [], barrier=True))
