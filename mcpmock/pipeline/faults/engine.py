@@ -38,7 +38,7 @@ from .batches import accepting, add, lines_of, way_of, without_length
 from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall
 from .following import Following
 from .holding import Holding
-from .match import Place, Subject, concerns, fits
+from .match import SPELLED_OUT, Place, Subject, concerns, fits
 from .outcome import Outcome
 from .postings import Postings
 from .receipts import Armed, FaultRun, Interest, Note, Receipt
@@ -115,17 +115,14 @@ class Faults(Stage):
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].exchange is not None:
             self._postings.learn(seen[0])
-        if not self._postings:
-            actions = self._fed(seen, now)
-            return PASS if actions is None else actions
-        seen = self._postings.unanswered(seen)
-        actions = self._fed(seen, now) if seen else ()
-        return (Send(seen),) if actions is None else actions
+            if self._postings.newest:
+                seen = self._postings.unanswered(seen)
+                if not (seen and self._worth_a_look(seen)):
+                    return (Send(seen),)
+                return self._looked_at(seen, now)
+        return self._looked_at(seen, now) if self._worth_a_look(seen) else PASS
 
-    def _fed(self, seen: Sequence[Frame], now: float) -> Sequence[Action] | None:
-        """What becomes of these; None where nobody has to look."""
-        if not self._worth_a_look(seen):
-            return None
+    def _looked_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         actions: list[Action] = []
         self._whole = isinstance(seen[-1].fact, ExchangeEnd)
         for unit in self._units[seen[0].direction].feed(seen):
@@ -172,10 +169,13 @@ class Faults(Stage):
             return True
         if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
             return True
+        needles = interest.needles[seen[0].direction]
+        if not needles:
+            return False
         data = seen[0].raw if len(seen) == 1 else b"\n".join([frame.raw for frame in seen])
-        if b"\\" in data and (b"\\/" in data or b"\\u00" in data):
-            return True  # names may be spelled in another way
-        return any([needle in data for needle in interest.needles])  # noqa: C419 (a list is quicker)
+        if b"\\" in data and SPELLED_OUT.search(data) is not None:
+            return True
+        return any([needle in data for needle in needles])  # noqa: C419 (a list is quicker)
 
     def _learn_stream(self, seen: Sequence[Frame]) -> None:
         for frame in seen:

@@ -8,7 +8,7 @@ but from the dice that are given. `engine` calls it and keeps the order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Flag, auto
 from functools import cache
 from random import Random
@@ -356,14 +356,15 @@ def kind_of(message: object) -> On:
 
 
 @cache
-def _hints(cls: type) -> dict[str, Any]:
+def _hints(cls: Hashable) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
 def _wrong(values: Any, path: str) -> Iterable[str]:
     """What is out of bounds of an attrs object."""
-    hints = _hints(type(values))
-    for field in attrs.fields(type(values)):
+    cls: Any = type(values)
+    hints = _hints(cls)
+    for field in attrs.fields(cls):
         value, knob = getattr(values, field.name), knob_of(hints[field.name])
         if knob is None or value is None:
             continue

@@ -34,11 +34,8 @@ class Postings:
 
     head: HttpRequest | None = None
     """The newest of the client's."""
-    _newest: int = 0
-
-    def __bool__(self) -> bool:
-        """Whether there are any."""
-        return self._newest < 0
+    newest: int = 0
+    """The number of the last of ours; 0 as long as there is none."""
 
     def learn(self, frame: Frame) -> None:
         """This came of the client, as the first of a batch."""
@@ -78,10 +75,10 @@ class Postings:
     def _post(self, raw: bytes) -> Iterator[Frame]:
         if self.head is None:
             return
-        self._newest -= 1
+        self.newest -= 1
         head = HttpRequest("POST", self.head.target, list(_fields(self.head, raw)))
-        yield Frame(C2S, fact=head, exchange=self._newest)
-        yield Frame(C2S, raw, exchange=self._newest)
+        yield Frame(C2S, fact=head, exchange=self.newest)
+        yield Frame(C2S, raw, exchange=self.newest)
 
 
 def _fields(head: HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
