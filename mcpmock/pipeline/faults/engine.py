@@ -324,7 +324,10 @@ class Faults(Stage):
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
         for item in (subject.message, *(one.message for one in subject.items)):
             if outcome.carried is None and isinstance(item, Request):
-                self._following.forget(first.direction, item)
+                own = first.exchange if first.direction is C2S else None
+                self._following.forget(first.direction, item, own)
+                if own is not None:
+                    self._units[S2C].forget(own)
         for fault, action in outcome.first:
             add(actions, self._placed(action, subject, now, [fault], besides=True))
         if outcome.carried is not None:

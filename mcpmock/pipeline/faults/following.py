@@ -75,8 +75,10 @@ class Following:
             self._settle_in(item)
         return Subject(frame, None, None, None, self._carrier(frame), items)
 
-    def forget(self, direction: Direction, request: Request) -> None:
-        """Nobody will answer it."""
+    def forget(self, direction: Direction, request: Request, exchange: int | None = None) -> None:
+        """Nobody will answer it, nor anything on its exchange."""
+        if exchange is not None:
+            self._exchanges.pop(exchange, None)
         self._awaited.discard((direction, request.id))
 
     def _followed(self, frame: Frame, message: Request | Notification | Response) -> Subject:
