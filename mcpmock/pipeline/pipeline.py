@@ -44,12 +44,16 @@ class Pipeline:
         """Frames of one direction enter at their end. Gives what leaves now: batches, each of one
         direction, in order.
         """
+        if self.hung_up:
+            return []
         entered = -1 if frames[0].direction is C2S else len(self.stages)
         self._pass_on(entered, frames, now)
         return self._leave()
 
     def advance(self, now: float) -> list[Sequence[Frame]]:
         """The time is `now`: gives what leaves of all that is due."""
+        if self.hung_up:
+            self._due.clear()
         while self._due and self._due[0][0] <= now:
             _, _, place, action = heapq.heappop(self._due)
             match action:

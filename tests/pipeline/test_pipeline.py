@@ -170,6 +170,13 @@ def test_after_hanging_up_nothing_goes_either_way() -> None:
     row.at(0, client=A).nothing_more()
 
 
+def test_a_stage_in_front_hears_of_nothing_either() -> None:
+    """What comes behind a hangup goes not even as far as whoever hung up, in front of it or not."""
+    row = script(Echo(), Says(first=(Hangup("at once"),)))
+
+    row.hung_up().at(0, client=A).at(1, server=B).nothing_more()
+
+
 def test_the_first_hangup_counts() -> None:
     """A second hangup does not change why the session ended."""
     pipeline = Pipeline([Says(fed=(Hangup("one"), Hangup("two")))])

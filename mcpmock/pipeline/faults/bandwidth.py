@@ -23,7 +23,6 @@ class Bandwidth(Fault):
 
     kind: ClassVar[str] = "bandwidth"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     rate: Rate = attrs.field(default=1000, converter=to_rate)

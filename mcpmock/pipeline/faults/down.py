@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
@@ -21,10 +21,9 @@ class Down(Fault):
 
     kind: ClassVar[str] = "down"
     acts_on: ClassVar[On] = On.BEGIN
-    transports: ClassVar[Sequence[str]] = ("stdio",)
 
     code: ExitCode = 1
     stderr: str | None = None
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield from dying(self.code, None, self.stderr)
+        yield from dying(self.code, None, self.stderr, transport=seen.transport)

@@ -24,7 +24,6 @@ class Dribble(Fault):
 
     kind: ClassVar[str] = "dribble"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     parts: Ordinal = 10

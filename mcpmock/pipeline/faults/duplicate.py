@@ -22,7 +22,6 @@ class Duplicate(Fault):
 
     kind: ClassVar[str] = "duplicate"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     copies: Ordinal = 1
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
@@ -23,13 +22,10 @@ class EmptyResponse(Fault):
 
     kind: ClassVar[str] = "empty_response"
     acts_on: ClassVar[On] = On.REQUEST
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     content_type: str = "application/json"
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(refusal(seen, 200, {"Content-Type": self.content_type}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
@@ -22,7 +22,6 @@ class Exit(Fault):
 
     kind: ClassVar[str] = "exit"
     usually: ClassVar[Toward] = "server"
-    transports: ClassVar[Sequence[str]] = ("stdio",)
 
     code: ExitCode = 1
     signal: Ordinal | None = None
@@ -30,4 +29,4 @@ class Exit(Fault):
     """Its last words."""
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield from dying(self.code, self.signal, self.stderr)
+        yield from dying(self.code, self.signal, self.stderr, transport=seen.transport)

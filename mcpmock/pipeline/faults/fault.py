@@ -8,8 +8,9 @@ but from the dice that are given. `engine` calls it and keeps the order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Flag, auto
+from functools import cache
 from random import Random
 from typing import Any, ClassVar, Literal, get_type_hints
 
@@ -309,8 +310,8 @@ class Fault:
     """Whether it `continues`, as long as its memory holds anything."""
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
-    adds: ClassVar[bool] = False
-    """Whether it adds messages. Over HTTP it cannot to the server: whose exchange would it be?"""
+    only: ClassVar[Toward | None] = None
+    """The one direction in which there is such a thing."""
     transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
     """Where there is such a thing."""
 
@@ -321,6 +322,8 @@ class Fault:
 
     def __attrs_post_init__(self) -> None:
         mistakes = [*_wrong(self, ""), *_wrong(self.match, "match."), *self.contradictions()]
+        if self.only is not None and self.toward not in (self.only, "both", None):
+            mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
             raise PlanError(mistakes, self.title)
 
@@ -335,7 +338,7 @@ class Fault:
 
     def goes(self, direction: Direction) -> bool:
         """Whether it is for what travels this way."""
-        toward = self.toward or self.usually
+        toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
@@ -366,10 +369,16 @@ def kind_of(message: object) -> On:
             return On.OTHER
 
 
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
 def _wrong(values: Any, path: str) -> Iterable[str]:
     """What is out of bounds of an attrs object."""
-    hints = get_type_hints(type(values), include_extras=True)
-    for field in attrs.fields(type(values)):
+    cls: Any = type(values)
+    hints = _hints(cls)
+    for field in attrs.fields(cls):
         value, knob = getattr(values, field.name), knob_of(hints[field.name])
         if (words := words_of(hints[field.name])) and value is not None and value not in words:
             yield f"{path}{field.name}: expected one of {', '.join(words)}, not {shown(value)}"

@@ -21,7 +21,6 @@ class GarbageThenClose(Fault):
 
     kind: ClassVar[str] = "garbage_then_close"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     size: Size = attrs.field(default=64, converter=to_bytes)
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
@@ -25,15 +24,12 @@ class HttpStatus(Fault):
 
     kind: ClassVar[str] = "http_status"
     acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     status: Status = 503
     retry_after: Count | None = None
     body: str | None = None
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}

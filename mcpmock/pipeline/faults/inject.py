@@ -23,7 +23,6 @@ class Inject(Fault):
 
     kind: ClassVar[str] = "inject"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     text: str = ""
     behind: bool = False

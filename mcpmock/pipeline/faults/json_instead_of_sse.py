@@ -24,7 +24,7 @@ class JsonInsteadOfSse(Fault):
     """
 
     kind: ClassVar[str] = "json_instead_of_sse"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     needs_head: ClassVar[bool] = True
     by_exchange: ClassVar[bool] = True
     holds_streams: ClassVar[bool] = True

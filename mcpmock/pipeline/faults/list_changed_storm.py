@@ -24,7 +24,6 @@ class ListChangedStorm(Fault):
     kind: ClassVar[str] = "list_changed_storm"
     acts_on: ClassVar[On] = On.RESPONSE
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     count: Ordinal = 100
     what: Literal["tools", "prompts", "resources"] = "tools"

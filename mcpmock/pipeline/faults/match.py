@@ -109,6 +109,8 @@ class Subject:
     call: Call | None = None
     carrier: Call | None = None
     """The call on whose HTTP exchange it came, whether it belongs to that or not."""
+    items: Sequence[Subject] = ()
+    """Of a batch, its messages. It is meant if any of them is, and then as a whole."""
 
     @property
     def carried(self) -> Subject:
@@ -120,6 +122,10 @@ class Subject:
 
 def fits(match: Match, subject: Subject, place: Place) -> bool:
     """Whether this is a message that the fault is for, its turn aside."""
+    return any(_fits(match, one, place) for one in subject.items or (subject,))
+
+
+def _fits(match: Match, subject: Subject, place: Place) -> bool:
     asked = subject.call.request if subject.call is not None else subject.message
     params = asked.params if isinstance(asked, Request | Notification) else None
     return (

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
@@ -25,15 +25,12 @@ class Outage(Fault):
 
     kind: ClassVar[str] = "outage"
     acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     time: Seconds = attrs.field(default=5.0, converter=to_seconds)
     status: Status = 503
     reset: bool = False
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         if seen.now >= seen.memory.setdefault("until", seen.now + self.time):

@@ -24,7 +24,6 @@ class ProgressAfterResponse(Fault):
 
     kind: ClassVar[str] = "progress_after_response"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
     progress: Code = 1000

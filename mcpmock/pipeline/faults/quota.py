@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
@@ -26,14 +25,11 @@ class Quota(Fault):
 
     kind: ClassVar[str] = "quota"
     acts_on: ClassVar[On] = On.ASKED
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     requests: Count = 10
     window: Seconds = attrs.field(default=1.0, converter=to_seconds)
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         began = seen.memory.get("began")

@@ -8,7 +8,7 @@ at `armed` anew with everything that comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -41,6 +41,8 @@ class Armed:
     match: Match = attrs.field(init=False)
     """The fault's, and what its kind is about."""
     turn: Turn = attrs.field(init=False)
+    headless: int = 0
+    """How many messages it would have been for, had they come with a head of their own."""
     needles: list[bytes] | None = attrs.field(init=False)
     """Bytes that tell whether a batch may concern it; None where every batch may."""
     openers: Sequence[Direction] = attrs.field(init=False)
@@ -56,6 +58,15 @@ class Armed:
         self.turn = Turn(match)
         self.needles = needles(self.match)
         self.openers = openers(self.match)
+
+    def is_here(self, session: int, transport: str) -> bool:
+        """Whether it can fire in this session at all."""
+        match = self.match
+        return (
+            transport in self.fault.transports
+            and match.session in (None, session)
+            and match.transport in (None, transport)
+        )
 
 
 @attrs.frozen
@@ -106,8 +117,10 @@ class Interest:
     wide: bool
     """Whether any message may be meant."""
     acts_on: On
-    streams: bool = False
-    """Whether the head of an event stream may be meant."""
+
+    def here(self, session: int, transport: str) -> Interest:
+        """Of those that there can be in this session."""
+        return Interest.of([one for one in self.faults if one.is_here(session, transport)])
 
     @classmethod
     def of(cls, armed: Sequence[Armed]) -> Interest:
@@ -120,8 +133,7 @@ class Interest:
         for one in faults:
             acts_on |= one.fault.acts_on
         wide = any(one.needles is None for one in faults)
-        streams = any(one.fault.holds_streams for one in faults)
-        return cls(faults, needles, wide, acts_on, streams)
+        return cls(faults, needles, wide, acts_on)
 
 
 @attrs.define
@@ -140,6 +152,8 @@ class FaultRun:
     """What went wrong in a fault, and not on purpose. The message then passed as it came."""
     receipts: list[dict[str, Any]] = attrs.field(factory=list)
     """As a recording has them, with their `session`; the last ones."""
+    spoken: set[str] = attrs.field(factory=set)
+    """The transports of its sessions."""
     _numbers: int = 0
 
     @classmethod
@@ -182,7 +196,7 @@ class FaultRun:
 
     def summary(self) -> list[str]:
         """A line for each fault: how often it fired."""
-        return [_line(armed) for armed in self.all()]
+        return [_line(armed, self.spoken) for armed in self.all()]
 
     def owing(self) -> list[Fault]:
         """Those that must have fired and have not."""
@@ -206,11 +220,22 @@ class FaultRun:
         return [*self.spent, *self.armed]
 
 
-def _line(armed: Armed) -> str:
+def _line(armed: Armed, spoken: Collection[str]) -> str:
     fault, turn = armed.fault, armed.turn
     title = fault.kind if fault.name is None else f"{fault.name} ({fault.kind})"
     if not turn.fired:
         never = "never fired" + (", and it must" if fault.must_fire else "")
-        reason = f"{turn.seen} messages matched" if turn.seen else "nothing matched"
-        return f"fault {title}: {never}: {reason}"
+        return f"fault {title}: {never}: {_reason(armed, spoken)}"
     return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
+
+
+def _reason(armed: Armed, spoken: Collection[str]) -> str:
+    """Why it never fired."""
+    transports = armed.fault.transports
+    if armed.turn.seen:
+        return f"{armed.turn.seen} messages matched"
+    if spoken and not set(spoken) & set(transports):
+        return f"there is no such thing over {' or '.join(sorted(spoken))}"
+    if armed.headless:
+        return f"{armed.headless} messages matched, on event streams, and it is for bodies in JSON"
+    return "nothing matched"

@@ -36,7 +36,6 @@ class RequestWithoutCapability(Fault):
     kind: ClassVar[str] = "request_without_capability"
     acts_on: ClassVar[On] = On.RESPONSE
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     asks: Literal["sampling/createMessage", "elicitation/create", "roots/list"] = (
         "sampling/createMessage"

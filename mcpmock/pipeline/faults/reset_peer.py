@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .pieces import closing
+from .pieces import broken_off
 from .values import Seconds, to_seconds
 
 
@@ -21,9 +21,8 @@ class ResetPeer(Fault):
 
     kind: ClassVar[str] = "reset_peer"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield from closing(seen, "reset", self.after)
+        yield from broken_off(seen, b"", how="reset", after=self.after)

@@ -24,7 +24,6 @@ class RespondTwice(Fault):
 
     kind: ClassVar[str] = "respond_twice"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
     second: Literal["same", "error"] = "same"
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)

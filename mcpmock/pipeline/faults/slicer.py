@@ -24,7 +24,6 @@ class Slicer(Fault):
 
     kind: ClassVar[str] = "slicer"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     size: Size = attrs.field(default=64, converter=to_bytes)

@@ -23,8 +23,7 @@ class SseCommentStorm(Fault):
     """
 
     kind: ClassVar[str] = "sse_comment_storm"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     count: Ordinal = 1000

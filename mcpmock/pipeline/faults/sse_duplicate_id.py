@@ -21,8 +21,7 @@ class SseDuplicateId(Fault):
     """
 
     kind: ClassVar[str] = "sse_duplicate_id"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     id: str = "1"

@@ -22,7 +22,7 @@ class SseGap(Drop):
     """
 
     kind: ClassVar[str] = "sse_gap"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002

@@ -23,8 +23,7 @@ class SseRetry(Fault):
     """
 
     kind: ClassVar[str] = "sse_retry"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     retry: Count = 60_000

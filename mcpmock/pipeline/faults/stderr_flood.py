@@ -23,7 +23,6 @@ class StderrFlood(Fault):
 
     kind: ClassVar[str] = "stderr_flood"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
     size: Size = attrs.field(default=1 << 20, converter=to_bytes)

@@ -22,7 +22,6 @@ class StdoutNoise(Fault):
 
     kind: ClassVar[str] = "stdout_noise"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
     text: str = "DEBUG: starting up"

@@ -23,7 +23,6 @@ class UnsolicitedResponse(Fault):
 
     kind: ClassVar[str] = "unsolicited_response"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     id: int | str = 999_999
 

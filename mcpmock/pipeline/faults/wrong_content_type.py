@@ -24,7 +24,7 @@ class WrongContentType(Fault):
 
     kind: ClassVar[str] = "wrong_content_type"
     acts_on: ClassVar[On] = On.RESPONSE
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     needs_head: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("streamable-http",)
 
