@@ -74,16 +74,26 @@ class PlanError(McpMockError):
         super().__init__("; ".join(self.mistakes))
 
 
+def _own(frames: Sequence[Frame]) -> list[Frame]:
+    return list(frames)
+
+
 @attrs.frozen
 class Keep:
     """Keep these frames until `behind` more messages of their direction have passed (of those that
     are `like` this), and no longer than `at_most` seconds.
     """
 
-    frames: Sequence[Frame]
+    frames: list[Frame] = attrs.field(converter=_own)
     behind: int
     at_most: float
     like: On = On.MESSAGE
+
+    def take(self) -> list[Frame]:
+        """The frames, once: whoever takes them sends them, be it when their time has come."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
 
 
 @attrs.frozen
@@ -293,6 +303,10 @@ class Fault:
     """Whether the head of an event stream has to wait for its first event, too."""
     goes_on: ClassVar[bool] = False
     """Whether it `continues`, as long as its memory holds anything."""
+    overhears: ClassVar[bytes | None] = None
+    """What is in messages that `match` does not mean and that it may `continue` with all the same,
+    whether its memory holds anything or not.
+    """
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
     adds: ClassVar[bool] = False

@@ -104,8 +104,8 @@ class Holding:
                 self._kept.remove(kept)
                 self._due = [entry for entry in self._due if entry[2] is not kept]
                 heapq.heapify(self._due)
-                if kept.keep.frames:
-                    yield Send(kept.keep.frames)
+                if frames := kept.keep.take():
+                    yield Send(frames)
 
     def release(self, now: float) -> Iterable[Action]:
         """All that is due."""
@@ -113,8 +113,9 @@ class Holding:
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
-            if frames := _frames_of(held):
-                yield Send(frames)
+                held = held.keep.take()
+            if held:
+                yield Send(held)
         if not self._due:
             self._lines.clear()
 

@@ -93,6 +93,7 @@ class Interest:
     def of(cls, armed: Sequence[Armed]) -> Interest:
         faults = [one for one in armed if one.fault.match.probability > 0]
         found = {needle for one in faults for needle in one.needles or ()}
+        found |= {one.fault.overhears for one in faults if one.fault.overhears}
         acts_on = On(0)
         for one in faults:
             acts_on |= one.fault.acts_on
