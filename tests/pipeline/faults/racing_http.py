@@ -5,6 +5,7 @@ its client is to get, line for line.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import attrs
 
@@ -17,7 +18,7 @@ from mcpmock.pipeline.faults.races import Cell, Reaction
 from mcpmock.pipeline.faults.receipts import FaultRun
 from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.protocol.stage import Stage
 from mcpmock.transports.http_sse import SseServer
 from mcpmock.transports.resumption import Resumption
@@ -27,9 +28,9 @@ from tests.helpers import (
     INITIALIZED,
     OPENING,
     Script,
-    bodiless,
     c,
     cassette,
+    ends,
     error,
     get,
     post,
@@ -43,9 +44,7 @@ from tests.helpers import (
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN}
 CALL = request(1, "tools/call", {"name": "slow"}, token="t")
-MODERN_CALL = request(
-    1, "tools/call", {"name": "slow", "_meta": {"progressToken": "t", **META}}
-)
+MODERN_CALL = request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": "t", **META}})
 ANSWER = response(1, {"content": []})
 FAILED = error(1, -32800, "Request cancelled")
 PING, PONG = request(9, "ping"), response(9)
@@ -61,6 +60,7 @@ def messages(k: int) -> list[bytes]:
     return [*(progress("t", n) for n in range(1, k)), *([ANSWER] if k else [])]
 
 
+@cache
 def recorded(k: int) -> Cassette:
     return cassette(*OPENING, c(CALL), *map(s, messages(k)))
 
@@ -97,7 +97,7 @@ def modern(fault: CancelRace, k: int) -> Script:
     rules = [Resumption(), StreamableHttpServer("/mcp", lambda: "s1", stateless=True)]
     said = cassette(c(MODERN_CALL), *map(s, messages(k)))
     casting = Casting(said, Playing(pace=Pace(after_progress=0)))
-    player = Player(casting, stateless=False, mint=lambda: "s1")
+    player = Player(casting, stateless=True)
     return _racing("streamable-http", rules, fault, player)
 
 
@@ -113,16 +113,11 @@ def takes_up(x: int, event: str) -> list[Frame]:
 
 def leaves(x: int) -> list[Frame]:
     """The client closes the connection of an exchange."""
-    from mcpmock.protocol.messages import C2S
-    from tests.helpers import ends
-
     return [ends(x, "closed", direction=C2S)]
 
 
 def modern_post(x: int, raw: bytes) -> list[Frame]:
-    return post(
-        x, raw, mcp_protocol_version=MODERN, mcp_method="tools/call", mcp_name="slow"
-    )
+    return post(x, raw, mcp_protocol_version=MODERN, mcp_method="tools/call", mcp_name="slow")
 
 
 def told(raws: Sequence[bytes], first: int = 1, x: int = X, of: int = X) -> list[str]:
@@ -143,9 +138,9 @@ def before_the_cancel(cell: Cell) -> list[str]:
     said = messages(cell.k)[: cell.i]
     if cell.k == 1:
         return [JSON, *(f"3 {raw.decode()}" for raw in said), "3 eof"] if said else []
-    return [*(PRIMED if cell.k else []), *told(said), *(["3 eof"] if cell.i == cell.k else [])][
-        : None if cell.k else 0
-    ]
+    if cell.k == 0:
+        return []
+    return [*PRIMED, *told(said), *(["3 eof"] if cell.i == cell.k else [])]
 
 
 def after_the_cancel(cell: Cell, reaction: Reaction) -> list[str]:

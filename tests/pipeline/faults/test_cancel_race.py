@@ -142,6 +142,30 @@ def test_a_client_that_does_not_cancel() -> None:
     wire.at(2, client=hangs_up(C2S), to_client=messages(3)[1:]).nothing_more()
 
 
+def test_a_cancel_when_patience_is_over() -> None:
+    """What came by then was given, and comes once."""
+    wire = racing(CancelRace(i=1, j=1, patience=5), 3)
+    told = receipts(wire)
+    wire.at(1, client=CALL, to_client=messages(3)[:1]).at(6, to_client=messages(3)[1:])
+
+    wire.at(7, client=cancelled(1)).nothing_more()
+    assert {"i": 3, "j": 3, "k": 3, "cell": "cancel_after_response"} == told[-1]["drawn"]
+
+
+def test_calls_that_are_never_cancelled() -> None:
+    """Of very many the newest are remembered."""
+    fault = CancelRace(cell="cancel_after_response", match=Match(tool="slow"))
+    wire = faulty(fault)
+    told = receipts(wire)
+    calls = [request(n, "tools/call", {"name": "slow"}) for n in range(1002)]
+    answers = [response(n) for n in range(1002)]
+    for call, answer in zip(calls, answers, strict=True):
+        wire.at(0, client=call, to_server=call).at(0, server=answer, to_client=answer)
+
+    wire.at(1, client=[cancelled(0), cancelled(1001)], to_server=cancelled(0))
+    assert ["1001"] == [receipt["id"] for receipt in told if "drawn" in receipt]
+
+
 def test_a_live_server_that_takes_its_time() -> None:
     """What comes behind the cancel is dealt with as it comes; the server has not heard of it."""
     wire = faulty(CancelRace(i=1, j=2, reaction="late_error", match=Match(tool="slow")))
