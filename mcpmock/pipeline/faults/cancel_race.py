@@ -29,7 +29,7 @@ from . import altering
 from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
 from .pieces import dying
-from .races import Cell, Goal, Name, Reaction
+from .races import Goal, Name, Reaction
 from .racing import Race
 from .values import Count, Seconds
 
@@ -46,7 +46,8 @@ class CancelRace(Fault):
     """The client gets i messages of a call, and the rest waits until it cancels. Then it gets those
     that had crossed its cancel, up to the j-th, and of the rest what the `reaction` of the server
     makes of it. The server does not hear of the cancel: it is this that reacts. Which cell was
-    reached is in the receipt: a client may cancel earlier, over HTTP even before its call is there.
+    reached is in the receipt, or where the answer comes behind the cancel in the last one: a client
+    may cancel earlier, over HTTP even before its call is there.
     """
 
     kind: ClassVar[str] = "cancel_race"
@@ -107,7 +108,7 @@ class CancelRace(Fault):
         if race.key in early:
             early.remove(race.key)
             race.cancelled = race.overtaken = True
-            dice.drawn.update(i=0, j=0, cell=Cell(0, 0, 1).name, overtaken=True)
+            dice.drawn.update(race.reached())
         seen.memory.pop(race.key, None)
         seen.memory[race.key] = race
         while len(seen.memory) > _MOST:
@@ -135,13 +136,16 @@ class CancelRace(Fault):
         else:
             race.comes_on(seen.exchange)
             again = race.again(seen.unit)
-            sent = [*self._come(race, seen)] if again is None else _sends(again)
+            sent = [*self._come(race, seen, dice)] if again is None else _sends(again)
             yield from sent or [Lost()]
 
-    def _come(self, race: Race, seen: Seen) -> Iterable[Act]:
+    def _come(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
+        race.count(seen.on)
         if race.cancelled:
             yield from self._after(race, seen.on, seen)
+            if seen.on is On.RESPONSE:
+                dice.drawn.update(race.reached())
         elif race.waits() or self._waits(race, seen.on):
             yield race.keep(seen.on, seen.unit, self.patience)
         else:
@@ -174,11 +178,9 @@ class CancelRace(Fault):
             return
         race.waits()
         race.cancelled, race.emitted = True, race.given
-        waiting = race.take()
-        for on, frames in waiting:
+        for on, frames in race.take():
             yield from self._after(race, on, attrs.evolve(seen, unit=frames))
-        cell = race.cell(sum(on is not On.CLOSE for on, _ in waiting))
-        dice.drawn.update(i=cell.i, j=cell.j, k=cell.k, cell=cell.name)
+        dice.drawn.update(race.reached())
         race.over |= race.answered
 
     def _after(self, race: Race, on: On, seen: Seen) -> Iterable[Act]:

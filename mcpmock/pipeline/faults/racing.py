@@ -32,11 +32,15 @@ class Race:
     """How many of its messages the client got before it cancelled: i, in the end."""
     emitted: int = 0
     """How many the client got in all, or is to get: j, in the end."""
+    total: int = 0
+    """How many there were so far: k, once the answer is among them."""
     cancelled: bool = False
     overtaken: bool = False
     """Whether the cancel was there before the call."""
+    complete: bool = False
+    """Whether the answer is among them."""
     answered: bool = False
-    """Whether the client has the answer."""
+    """Whether the client has it."""
     over: bool = False
     _hurried: bool = False
     """Whether anything came because it had waited long enough: then nothing waits any more."""
@@ -74,6 +78,12 @@ class Race:
         """The client listens there no more."""
         self._gone.add(exchange)
 
+    def count(self, on: On) -> None:
+        """The server said this."""
+        if on is not On.CLOSE and not self.complete:
+            self.total += 1
+            self.complete = on is On.RESPONSE
+
     def keep(self, on: On, unit: Sequence[Frame], seconds: float) -> Keep:
         """The message waits for the cancel, for so long at most."""
         keep = Keep(unit, _NEVER, seconds)
@@ -107,9 +117,15 @@ class Race:
         parked, self._parked = self._parked, []
         return [(on, keep.take()) for on, keep in parked]
 
-    def cell(self, waited: int) -> Cell:
-        """The cell that was reached, when so many messages had waited for the cancel."""
-        return Cell(self.given, self.emitted, max(self.given + waited, self.emitted))
+    def reached(self) -> dict[str, object]:
+        """The cell that was reached, for the receipt; without k as long as the answer is to come,
+        on which j may depend, too.
+        """
+        k = self.total + (not self.complete)
+        cell = Cell(self.given, self.emitted, k)
+        size = {"k": k} if self.complete else {}
+        early = {"overtaken": True} if self.overtaken else {}
+        return {"i": cell.i, "j": cell.j, **size, "cell": cell.name, **early}
 
     def settle(self, unit: Sequence[Frame], sent: Iterable[Frame]) -> list[Frame]:
         """Behind the cancel this is sent in place of a unit: what of it goes to somebody."""
