@@ -34,6 +34,7 @@ CLIENTS: dict[str, tuple[str, ...]] = {
     "ts2": ("npm", "races.mjs", "ts2"),
 }
 """Client name -> the part it is in, its script and the script's arguments."""
+TRANSPORTS = ("stdio", HTTP)
 BY_HAND = ("py1",)
 """Clients whose library says nothing when a call is cancelled: the notification is sent by hand."""
 PATIENCE = 2.0

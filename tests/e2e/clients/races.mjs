@@ -10,6 +10,8 @@ import { part } from './driver.mjs';
 
 const PATIENCE = 5000; // milliseconds for anything that should come
 
+const SETTLING = 10; // for what the library may say of late messages
+
 const first = process.argv[2] === 'ts1';
 const { Client, StreamableHTTPClientTransport } = first
   ? {
@@ -106,6 +108,7 @@ async function session(job, number, cells) {
   for (let n = 0; n < job.session && cells.length; n += 1) {
     const cell = cells.shift();
     const saw = await race(peer, cell, job);
+    await sleep(SETTLING);
     const next = await followUp(peer);
     const noise = peer.noise.splice(0);
     console.log(JSON.stringify({ tool: cell.tool, saw, next, noise }));

@@ -39,6 +39,7 @@ else:
     warnings.simplefilter("ignore", MCPDeprecationWarning)
 
 PATIENCE = 5.0  # seconds for anything that should come
+SETTLING = 0.01  # for what the library may say of late messages
 IMPATIENCE = 0.3  # for what may never come, where a call goes on behind its cancel
 
 
@@ -193,6 +194,7 @@ async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]])
                     break
                 cell = cells.pop(0)
                 saw = await race(peer, cell, job)
+                await anyio.sleep(SETTLING)
                 after = await follow_up(peer)
                 broken = after != "ok"
                 told = {"tool": cell["tool"], "saw": saw, "next": after, "noise": peer.noise[:]}
