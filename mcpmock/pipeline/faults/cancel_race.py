@@ -54,7 +54,6 @@ class CancelRace(Fault):
     acts_on: ClassVar[On] = On.REQUEST
     goes_on: ClassVar[bool] = True
     usually: ClassVar[Toward] = "server"
-    overhears: ClassVar[bytes | None] = CANCELLED.encode()
 
     cell: Name | None = None
     i: Count | None = None
@@ -62,6 +61,10 @@ class CancelRace(Fault):
     reaction: Reaction = "silent"
     patience: Seconds = 30.0
     """How long messages wait for a cancel."""
+
+    @property
+    def overhears(self) -> bytes:
+        return CANCELLED.encode()
 
     def contradictions(self) -> Iterable[str]:
         if (self.cell is None) is (self.i is None) or (self.i is None) is not (self.j is None):

@@ -303,10 +303,6 @@ class Fault:
     """Whether the head of an event stream has to wait for its first event, too."""
     goes_on: ClassVar[bool] = False
     """Whether it `continues`, as long as its memory holds anything."""
-    overhears: ClassVar[bytes | None] = None
-    """What is in messages that `match` does not mean and that it may `continue` with all the same,
-    whether its memory holds anything or not.
-    """
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
     adds: ClassVar[bool] = False
@@ -328,6 +324,13 @@ class Fault:
     def title(self) -> str:
         """What it is called in a receipt."""
         return self.name or self.kind
+
+    @property
+    def overhears(self) -> bytes | None:
+        """What is in messages that `match` does not mean and that it may `continue` with all the
+        same, whether its memory holds anything or not.
+        """
+        return None
 
     def contradictions(self) -> Iterable[str]:
         """What is wrong with knobs that are right each for itself."""
