@@ -42,9 +42,7 @@ def played(client: str, transport: str, entries: Sequence[Entry], folder: Path) 
     result = races.play(client, transport, entries, folder / "first", timeout=limit)
     missed = [outcome.entry for outcome in result.outcomes if not outcome.reached]
     if missed:
-        again = races.play(
-            client, transport, missed, folder / "again", pause=SLOWLY, timeout=limit
-        )
+        again = races.play(client, transport, missed, folder / "again", pause=SLOWLY, timeout=limit)
         better = {outcome.entry: outcome for outcome in again.outcomes if outcome.reached}
         result.outcomes = [better.get(one.entry, one) for one in result.outcomes]
         result.beside += again.beside
@@ -83,7 +81,9 @@ def table(results: Sequence[Played]) -> str:
     for result in results:
         for name in NAMES:
             columns = [
-                entry([o for o in result.outcomes if (o.entry.cell.name, o.entry.reaction) == where])
+                entry(
+                    [o for o in result.outcomes if (o.entry.cell.name, o.entry.reaction) == where]
+                )
                 for where in ((name, reaction) for reaction in REACTIONS)
             ]
             if any(columns):

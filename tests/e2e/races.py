@@ -19,7 +19,17 @@ from msgspec import UNSET
 
 from mcpmock.cassette.file import load
 from mcpmock.pipeline.faults.races import Cell, Reaction
-from tests.helpers import Line, c, cassette_bytes, dump, notification, progress, request, response, s
+from tests.helpers import (
+    Line,
+    c,
+    cassette_bytes,
+    dump,
+    notification,
+    progress,
+    request,
+    response,
+    s,
+)
 
 from . import parts
 from .http_processes import replaying

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import attrs
 
 from mcpmock.pipeline.faults.engine import Faults
 from mcpmock.pipeline.faults.fault import Fault
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.receipts import FaultRun, Receipt
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
+from mcpmock.protocol.stage import PASS, Action, Stage
 from tests.helpers import Script, answers, post, request, response, shown
 
 CALL = request(1, "tools/call", {"name": "x"}, token="t")
@@ -19,6 +22,23 @@ ANSWER = response(1, {"content": []})
 def faulty(*faults: Fault, seed: int = 7, transport: str = "stdio", session: int = 1) -> Script:
     """A wire with these faults on it."""
     return Script([Faults(FaultRun.of(Plan(faults=faults, seed=seed)), session, transport)])
+
+
+@attrs.define
+class Tape(Stage):
+    """Keeps all that passes."""
+
+    frames: list[Frame] = attrs.field(factory=list)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self.frames += seen
+        return PASS
+
+
+def taped(*faults: Fault) -> tuple[Script, list[Frame]]:
+    """The same, and all that crosses between the faults and the server."""
+    tape = Tape()
+    return Script([Faults(FaultRun.of(Plan(faults=faults))), tape]), tape.frames
 
 
 def faults_of(script: Script) -> Faults:
