@@ -36,17 +36,26 @@ from .http_processes import replaying
 from .parts import HTTP
 from .processes import replay
 
-MODERN = "2026-07-28"
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CLIENTS: dict[str, tuple[str, ...]] = {
     "py2": ("py2", "races.py"),
     "py1": ("py1", "races.py"),
     "ts1": ("npm", "races.mjs", "ts1"),
     "ts2": ("npm", "races.mjs", "ts2"),
+    "py1-own": ("py1", "races.py"),
+    "py2-modern": ("py2", "races.py"),
+    "ts2-modern": ("npm", "races.mjs", "ts2"),
 }
-"""Client name -> the part it is in, its script and the script's arguments."""
+"""Client name -> the part it is in, its script and the script's arguments. The modern ones speak
+2026-07-28, where a client over HTTP cancels by leaving the response.
+"""
+MODES: dict[str, Any] = {"py2-modern": MODERN, "ts2-modern": {"pin": MODERN}}
+"""How a library is told to speak another era than that of sessions."""
 TRANSPORTS = ("stdio", HTTP)
 BY_HAND = ("py1",)
-"""Clients whose library says nothing when a call is cancelled: the notification is sent by hand."""
+"""Clients whose library says nothing when a call is cancelled: the notification is sent by hand,
+and the call goes on. `py1-own` leaves it at what the library does.
+"""
 PATIENCE = 2.0
 """Seconds that an answer waits for a cancel that never comes."""
 PAUSE = 0.04
@@ -101,39 +110,64 @@ def command(client: str) -> list[str]:
     return [program, str(Path(__file__).parent / "clients" / script), *arguments]
 
 
+def reachable(client: str, transport: str, cell: Cell) -> bool:
+    """Whether this client cancels there at all."""
+    after = cell.i == cell.k > 0
+    if client == "py1-own":
+        return after
+    # With the response it has left: no way is left to cancel, and none is needed.
+    return not (after and client == "py2-modern" and transport == HTTP)
+
+
 def missing(client: str) -> str | None:
     """Why it cannot run here."""
     names = {"py2": "py2-auto", "py1": "py1", "ts1": "ts1", "ts2": "ts2-legacy"}
-    return parts.missing(names[client])
+    return parts.missing(names[client.partition("-")[0]])
 
 
-def recorded(entries: Iterable[Entry], version: str = "2025-11-25") -> bytes:
+WHO = {"clientInfo": {"name": "recorded", "version": "1"}}
+SERVER = {"name": "races", "version": "1"}
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "recorded", "version": "1"},
+}
+WHOLE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": SERVER}}
+KEPT = {"ttlMs": 0, "cacheScope": "private"}
+TOOL = {"name": "after", "inputSchema": {"type": "object"}}
+
+
+def recorded(entries: Iterable[Entry], *, modern: bool) -> bytes:
     """A cassette in which every race's call is answered."""
-    said = {"capabilities": {"tools": {}}, "serverInfo": {"name": "races", "version": "1"}}
-    asked = {"capabilities": {}, "clientInfo": {"name": "recorded", "version": "1"}}
+    offered = {"capabilities": {"tools": {}}}
+    meta, whole, kept = (META, WHOLE, KEPT) if modern else ({}, {}, {})
+    asked = {"_meta": meta} if modern else None
     lines: list[Line] = [
-        c(request(0, "initialize", {"protocolVersion": version, **asked})),
-        s(response(0, {"protocolVersion": version, **said})),
-        c(notification("notifications/initialized")),
-        c(request(1, "tools/list")),
-        s(response(1, {"tools": [_tool("after")]})),
-        *_call(2, "after", 1),
+        c(request(0, "server/discover", asked)),
+        s(response(0, {**whole, **kept, "supportedVersions": [MODERN], **offered})),
+    ]
+    if not modern:
+        lines = [
+            c(request(0, "initialize", {"protocolVersion": LEGACY, "capabilities": {}, **WHO})),
+            s(response(0, {"protocolVersion": LEGACY, **offered, "serverInfo": SERVER})),
+            c(notification("notifications/initialized")),
+        ]
+    lines += [
+        c(request(1, "tools/list", asked)),
+        s(response(1, {**whole, **kept, "tools": [TOOL]})),
+        *_call(2, "after", 1, meta, whole),
     ]
     for id_, entry in enumerate(entries, 3):
-        lines += _call(id_, entry.tool, entry.cell.k)
+        lines += _call(id_, entry.tool, entry.cell.k, meta, whole)
     return cassette_bytes(*lines)
 
 
-def _tool(name: str) -> dict[str, Any]:
-    return {"name": name, "inputSchema": {"type": "object"}}
-
-
-def _call(id_: int, tool: str, k: int) -> list[Line]:
+def _call(id_: int, tool: str, k: int, meta: dict[str, Any], whole: dict[str, Any]) -> list[Line]:
     token = f"t{id_}"
-    answer = response(id_, {"content": [{"type": "text", "text": tool}]})
-    asked = request(id_, "tools/call", {"name": tool, "arguments": {}}, token=token)
+    answer = response(id_, {**whole, "content": [{"type": "text", "text": tool}]})
+    params = {"name": tool, "arguments": {}, "_meta": {"progressToken": token, **meta}}
     return [
-        c(asked),
+        c(request(id_, "tools/call", params)),
         *(s(progress(token, n)) for n in range(1, k)),
         *([s(answer)] if k else []),
     ]
@@ -164,13 +198,13 @@ def play(
     """Runs a client through these races."""
     folder.mkdir(parents=True)
     tape, faults, records = folder / "races.jsonl", folder / "plan.toml", folder / "records"
-    tape.write_bytes(recorded(entries))
+    tape.write_bytes(recorded(entries, modern=client in MODES))
     faults.write_text(plan(entries), "utf-8")
     records.mkdir()
     options = ["-q", "--repeats", "last", "--faults", str(faults)]
     job: dict[str, Any] = {
         "transport": transport,
-        "mode": "legacy",
+        "mode": MODES.get(client, "legacy"),
         "pause": pause,
         "by_hand": client in BY_HAND,
         "session": 1 if transport == HTTP else 24,

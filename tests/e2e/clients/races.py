@@ -186,13 +186,13 @@ async def follow_up(peer: Peer) -> str:
 
 async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]]) -> None:
     """Takes cells from the list until it is empty, the session full or broken."""
-    broken = False
+    broken, running = False, None
     try:
         async with connected(job, number) as peer:
             for _ in range(job["session"]):
                 if not cells or broken:
                     break
-                cell = cells.pop(0)
+                cell = running = cells.pop(0)
                 saw = await race(peer, cell, job)
                 await anyio.sleep(SETTLING)
                 after = await follow_up(peer)
@@ -200,8 +200,12 @@ async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]])
                 told = {"tool": cell["tool"], "saw": saw, "next": after, "noise": peer.noise[:]}
                 print(json.dumps(told), flush=True)
                 peer.noise.clear()
+                running = None
     except Exception as error:  # noqa: BLE001
-        print(json.dumps({"close": described(error), "broken": broken}), flush=True)
+        told = {"close": described(error), "broken": broken}
+        if running is not None:  # the library has ended the session in the middle of it
+            told = {"tool": running["tool"], "saw": f"end by {described(error)}", "next": "none"}
+        print(json.dumps(told), flush=True)
 
 
 async def main(job: dict[str, Any]) -> None:
