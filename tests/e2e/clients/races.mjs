@@ -105,6 +105,7 @@ const followUp = (peer) =>
 /** Takes cells from the list until it is empty, the session full or broken. */
 async function session(job, number, cells) {
   const peer = await connected(job, number);
+  await followUp(peer); // now it listens: not every era has a handshake
   for (let n = 0; n < job.session && cells.length; n += 1) {
     const cell = cells.shift();
     const saw = await race(peer, cell, job);

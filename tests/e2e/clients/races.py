@@ -189,6 +189,7 @@ async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]])
     broken, running = False, None
     try:
         async with connected(job, number) as peer:
+            await follow_up(peer)  # now it listens: not every era has a handshake
             for _ in range(job["session"]):
                 if not cells or broken:
                     break
@@ -202,7 +203,7 @@ async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]])
                 peer.noise.clear()
                 running = None
     except Exception as error:  # noqa: BLE001
-        told = {"close": described(error), "broken": broken}
+        told = {"close": f"{described(error)} {error}"[:200], "broken": broken}
         if running is not None:  # the library has ended the session in the middle of it
             told = {"tool": running["tool"], "saw": f"end by {described(error)}", "next": "none"}
         print(json.dumps(told), flush=True)
