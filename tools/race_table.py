@@ -33,28 +33,6 @@ from tests.e2e.races import Entry, Outcome, Played  # noqa: E402
 
 SECONDS_EACH = 3.0
 """How long a race may take at most, on average."""
-SLOWLY = 0.25
-"""The pause before a cancel in the second run, in seconds."""
-
-
-def played(client: str, transport: str, entries: Sequence[Entry], folder: Path) -> Played:
-    """Both runs of one client over one transport."""
-    limit = 60 + SECONDS_EACH * len(entries)
-    result = races.play(client, transport, entries, folder / "first", timeout=limit)
-    missed = [outcome.entry for outcome in result.outcomes if is_missed(result, outcome)]
-    if missed:
-        again = races.play(client, transport, missed, folder / "again", pause=SLOWLY, timeout=limit)
-        better = {outcome.entry: outcome for outcome in again.outcomes if outcome.reached}
-        result.outcomes = [better.get(one.entry, one) for one in result.outcomes]
-        result.beside += again.beside
-        result.beside.append(f"{len(missed)} run twice")
-    return result
-
-
-def is_missed(result: Played, outcome: Outcome) -> bool:
-    """Whether the cell was not reached, and this client can."""
-    cell = outcome.entry.cell
-    return not outcome.reached and races.reachable(result.client, result.transport, cell)
 
 
 def counted(words: Iterable[str]) -> str:
@@ -155,7 +133,14 @@ def main() -> None:
     began = time.monotonic()
     with TemporaryDirectory(prefix="races-") as folder, ThreadPoolExecutor(2) as pool:
         runs = [
-            pool.submit(played, client, how, entries, Path(folder) / f"{client}-{how}")
+            pool.submit(
+                races.play_surely,
+                client,
+                how,
+                entries,
+                Path(folder) / f"{client}-{how}",
+                timeout=60 + SECONDS_EACH * len(entries),
+            )
             for client, how in pairs
         ]
         results = [run.result() for run in runs]
@@ -171,7 +156,7 @@ def main() -> None:
         f"{result.client} {result.transport} {o.entry.tool}: {o.drawn}"
         for result in results
         for o in result.outcomes
-        if is_missed(result, o)
+        if races.is_missed(result, o)
     ]
     sys.stderr.write("".join(f"not reached: {line}\n" for line in missed))
     sys.exit(bool(missed))

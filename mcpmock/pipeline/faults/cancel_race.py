@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import attrs
 
 from mcpmock.protocol.messages import (
+    C2S,
     S2C,
     ExchangeEnd,
     Frame,
@@ -48,6 +49,9 @@ class CancelRace(Fault):
     makes of it. The server does not hear of the cancel: it is this that reacts. Which cell was
     reached is in the receipt, or where the answer comes behind the cancel in the last one: a client
     may cancel earlier, over HTTP even before its call is there.
+
+    The same for what the server asks and its client answers, on stdio: over HTTP a client's answer
+    is a request that wants a response itself.
     """
 
     kind: ClassVar[str] = "cancel_race"
@@ -73,7 +77,9 @@ class CancelRace(Fault):
             yield "j: at least i, for what was consumed had been emitted"
 
     def fits(self, subject: Subject) -> bool:
-        return isinstance(subject.message, Request) and subject.call is not None
+        if not isinstance(subject.message, Request) or subject.call is None:
+            return False
+        return subject.frame.direction is C2S or subject.frame.exchange is None
 
     def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
         if on is On.END:

@@ -40,6 +40,7 @@ from tests.helpers import (
     s,
     script,
 )
+from tests.pipeline.faults.faulty import Tape
 
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN}
@@ -67,7 +68,7 @@ def recorded(k: int) -> Cassette:
 
 def _racing(transport: str, rules: Sequence[Stage], fault: CancelRace, player: Player) -> Script:
     run = FaultRun.of(Plan(faults=(attrs.evolve(fault, match=Match(tool="slow")),)))
-    return script(Faults(run, transport=transport), *rules, player)
+    return script(Tape(), Faults(run, transport=transport), *rules, player)
 
 
 def _player(k: int) -> Player:

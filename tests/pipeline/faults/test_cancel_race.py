@@ -4,6 +4,7 @@ in which order, is the definition.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
@@ -14,6 +15,7 @@ from mcpmock.pipeline.faults.cancel_race import CancelRace
 from mcpmock.pipeline.faults.engine import Faults
 from mcpmock.pipeline.faults.fault import PlanError
 from mcpmock.pipeline.faults.match import Match
+from mcpmock.pipeline.faults.oracles import broken
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, Name, Reaction, cells
 from mcpmock.pipeline.faults.receipts import FaultRun
@@ -40,7 +42,7 @@ from tests.helpers import (
     script,
     shown,
 )
-from tests.pipeline.faults.faulty import faulty, receipts
+from tests.pipeline.faults.faulty import Tape, faulty, how_it_breaks, receipts, tape_of
 
 CALL = request(1, "tools/call", {"name": "slow"}, token="t")
 ANSWER = response(1, {"content": []})
@@ -53,6 +55,7 @@ def messages(k: int) -> list[bytes]:
     return [*(progress("t", n) for n in range(1, k)), *([ANSWER] if k else [])]
 
 
+@cache
 def recorded(k: int) -> Cassette:
     return cassette(*OPENING, c(CALL), *map(s, messages(k)))
 
@@ -60,7 +63,8 @@ def recorded(k: int) -> Cassette:
 def racing(fault: CancelRace, k: int) -> Script:
     """A replay of such a call, past its handshake."""
     run = FaultRun.of(Plan(faults=(attrs.evolve(fault, match=Match(tool="slow")),)))
-    wire = script(Faults(run), Player(Casting(recorded(k), Playing(pace=Pace(after_progress=0)))))
+    player = Player(Casting(recorded(k), Playing(pace=Pace(after_progress=0))))
+    wire = script(Tape(), Faults(run), player)
     for _, raw in OPENING[::2]:
         wire._take(wire.pipeline.enter([Frame(C2S, raw)], 0))
     wire._out.clear()
@@ -109,6 +113,9 @@ def test_every_cell(cell: Cell, reaction: Reaction) -> None:
     else:
         wire.at(3, client=PING, to_client=PONG).still_there()
     wire.nothing_more()
+    assert how_it_breaks(cell, reaction) == broken(
+        tape_of(wire), crossed=cell.j - cell.i, silent=True
+    )
 
 
 @pytest.mark.parametrize("k", [3, 5])
@@ -179,6 +186,18 @@ def test_a_live_server_that_takes_its_time() -> None:
     wire.at(4, client=cancelled(1)).at(5, server=answer, to_client=FAILED)
     assert {"i": 1, "j": 2, "k": 3, "cell": "cancel_crosses_progress"} == told[-1]["drawn"]
     wire.at(6, client=PING, to_server=PING).at(7, server=PONG, to_client=PONG).nothing_more()
+
+
+def test_a_question_of_the_server() -> None:
+    """It is the client that answers late, then."""
+    asked = request(1, "sampling/createMessage", {"messages": []})
+    fault = CancelRace(i=0, j=0, reaction="late_result", toward="client")
+    wire = faulty(attrs.evolve(fault, match=Match(method="sampling/createMessage")))
+    told = receipts(wire)
+
+    wire.at(0, server=asked, to_client=asked).at(1, client=ANSWER)
+    wire.at(2, server=cancelled(1), to_server=ANSWER).nothing_more()
+    assert {"i": 0, "j": 0, "k": 1, "cell": "cancel_before_start"} == told[-1]["drawn"]
 
 
 def test_only_the_call_that_is_meant() -> None:

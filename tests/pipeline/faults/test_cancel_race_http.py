@@ -7,9 +7,10 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.pipeline.faults.cancel_race import CancelRace
+from mcpmock.pipeline.faults.oracles import broken
 from mcpmock.pipeline.faults.races import REACTIONS, Cell, Reaction, cells
 from tests.helpers import cancelled, post
-from tests.pipeline.faults.faulty import receipts
+from tests.pipeline.faults.faulty import how_it_breaks, receipts, tape_of
 from tests.pipeline.faults.racing_http import (
     ANSWER,
     CALL,
@@ -57,6 +58,8 @@ def test_every_cell(cell: Cell, reaction: Reaction) -> None:
     assert named(cell) == noted[-1]["drawn"]
     assert ANSWERED == wire.hears(3, in_session(5, PING))
     wire.nothing_more()
+    crossed = cell.j - cell.i
+    assert how_it_breaks(cell, reaction) == broken(tape_of(wire), crossed=crossed, silent=True)
 
 
 @EVERY_REACTION
@@ -87,6 +90,9 @@ def test_every_cell_on_one_stream(cell: Cell, reaction: Reaction) -> None:
     else:
         assert pushed([PONG]) == wire.hears(3, post(15, PING, to=ENDPOINT))[3:]
         wire.still_there().nothing_more()
+        assert how_it_breaks(cell, reaction) == broken(
+            tape_of(wire), crossed=cell.j - cell.i, silent=True
+        )
 
 
 @EVERY_CELL
