@@ -141,7 +141,7 @@ TOOL = {"name": "after", "inputSchema": {"type": "object"}}
 
 def recorded(entries: Iterable[Entry], *, modern: bool) -> bytes:
     """A cassette in which every race's call is answered."""
-    offered = {"capabilities": {"tools": {}}}
+    offered: dict[str, Any] = {"capabilities": {"tools": {}}}
     meta, whole, kept = (META, WHOLE, KEPT) if modern else ({}, {}, {})
     asked = {"_meta": meta} if modern else None
     lines: list[Line] = [

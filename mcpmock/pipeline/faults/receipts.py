@@ -41,6 +41,12 @@ class Armed:
         self.needles = needles(self.match)
         self.openers = openers(self.match)
 
+    @property
+    def all_needles(self) -> Sequence[bytes]:
+        """Those, and what it overhears."""
+        overhears = self.fault.overhears
+        return [*(self.needles or ()), *([] if overhears is None else [overhears])]
+
 
 @attrs.frozen
 class Receipt:
@@ -97,11 +103,9 @@ class Interest:
     def of(cls, armed: Sequence[Armed]) -> Interest:
         faults = [one for one in armed if one.fault.match.probability > 0]
         needles = {
-            way: sorted({n for one in faults if way in one.openers for n in one.needles or ()})
+            way: sorted({n for one in faults if way in one.openers for n in one.all_needles})
             for way in Direction
         }
-        if overheard := {one.fault.overhears for one in faults if one.fault.overhears}:
-            needles = {way: [*found, *sorted(overheard)] for way, found in needles.items()}
         acts_on = On(0)
         for one in faults:
             acts_on |= one.fault.acts_on
