@@ -124,10 +124,14 @@ async def connected(job: dict[str, Any], number: int) -> AsyncIterator[Peer]:
         yield Peer(session, wires[0], noise)
 
 
+def innermost(error: BaseException) -> BaseException:
+    """The first that was raised of a group."""
+    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
 def described(error: BaseException) -> str:
     """The code of a JSON-RPC error, or what else was raised."""
-    if isinstance(error, BaseExceptionGroup):
-        return described(error.exceptions[0])
+    error = innermost(error)
     data = getattr(error, "error", None)
     return f"error {data.code}" if hasattr(data, "code") else type(error).__name__
 
@@ -203,7 +207,7 @@ async def session(job: dict[str, Any], number: int, cells: list[dict[str, Any]])
                 peer.noise.clear()
                 running = None
     except Exception as error:  # noqa: BLE001
-        told = {"close": f"{described(error)} {error}"[:200], "broken": broken}
+        told = {"close": f"{described(error)}: {innermost(error)}"[:150], "broken": broken}
         if running is not None:  # the library has ended the session in the middle of it
             told = {"tool": running["tool"], "saw": f"end by {described(error)}", "next": "none"}
         print(json.dumps(told), flush=True)

@@ -130,6 +130,14 @@ def test_cells_by_name(name: Name, k: int) -> None:
     assert name == told[-1]["drawn"]["cell"]
 
 
+def test_a_dead_server_hears_nothing_more() -> None:
+    """Not what was read together with the cancel, either."""
+    wire = racing(CancelRace(i=0, j=0, reaction="crash"), 3)
+
+    wire.at(1, client=CALL)
+    wire.at(2, client=[cancelled(1), PING], to_client=[hangs_up(S2C), exits(1)]).hung_up()
+
+
 def test_a_client_that_cancels_earlier() -> None:
     """The cell that was reached is told, never assumed."""
     wire = racing(CancelRace(i=9, j=9), 3)
