@@ -89,7 +89,11 @@ class Pipeline:
         return max((until for until in held if until is not None), default=None)
 
     def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
-        """From stage `place` (or from outside) to the next one, or out."""
+        """From stage `place` (or from outside) to the next one, or out. Behind the end nothing
+        goes: what came together with what ended it is not heard any more.
+        """
+        if self.hung_up is not None:
+            return
         step = 1 if frames[0].direction is C2S else -1
         place += step
         while 0 <= place < len(self.stages):

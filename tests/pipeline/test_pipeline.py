@@ -235,3 +235,10 @@ def test_who_hangs_up_waits_for_what_is_held_before_the_client() -> None:
 
     script(Holds(2), done).at(1, client=A).still_there().at(2).hung_up()
     script(done, Holds(2)).at(1, client=A).hung_up()
+
+
+def test_nothing_goes_behind_the_end() -> None:
+    """Neither what the same stage says after it nor what comes then."""
+    row = script(Says(fed=(Hangup("done"), Send([s2c(B)]))))
+
+    row.at(0, server=B).hung_up().at(1, client=A, server=B).nothing_more()

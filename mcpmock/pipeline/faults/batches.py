@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, ProcessExit, StreamEnd
 from mcpmock.protocol.stage import Action, Send
 
-from .fault import refuse, uncounted
 from .match import Subject
+from .responses import refusal, uncounted
 
 _ENDS = StreamEnd | ProcessExit | ExchangeEnd
 
@@ -33,7 +33,7 @@ def way_of(frames: Sequence[Frame]) -> Hashable:
 
 
 def accepting(number: int | None) -> Iterable[Action]:
-    return () if number is None else (Send(refuse(number, 202, "Accepted")),)
+    return () if number is None else (Send(refusal(number, 202)),)
 
 
 def without_length(action: Action, exchanges: set[int]) -> Action:

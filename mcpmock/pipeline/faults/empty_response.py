@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 
 
 @attrs.frozen(kw_only=True)
@@ -28,4 +28,4 @@ class EmptyResponse(Fault):
     content_type: str = "application/json"
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield Send(refusal(seen, 200, {"Content-Type": self.content_type}))
+        yield Send(refusal(seen.exchange, 200, {"Content-Type": self.content_type}))

@@ -285,7 +285,9 @@ class Faults(Stage):
     def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         memory = self._memories.get(id(armed))
         on = unit.on
-        return bool(memory) and on is not None and armed.fault.continues(subject, on, memory or {})
+        if on is None or not (memory or armed.fault.overhears):
+            return False
+        return armed.fault.continues(subject, on, memory or {})
 
     def _is_its_turn(
         self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]

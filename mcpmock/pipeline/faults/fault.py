@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Literal, get_type_hints
 import attrs
 
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -32,6 +31,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.stage import Action, Send
 
 from .match import Match, Subject, to_match
+from .responses import as_stream, refusal, uncounted
 from .spread import Distribution, draw
 from .values import knob_of, shown, words_of
 
@@ -83,16 +83,26 @@ class PlanError(McpMockError):
         super().__init__("; ".join(self.mistakes))
 
 
+def _own(frames: Sequence[Frame]) -> list[Frame]:
+    return list(frames)
+
+
 @attrs.frozen
 class Keep:
     """Keep these frames until `behind` more messages of their direction have passed (of those that
     are `like` this), and no longer than `at_most` seconds.
     """
 
-    frames: Sequence[Frame]
+    frames: list[Frame] = attrs.field(converter=_own)
     behind: int
     at_most: float
     like: On = On.MESSAGE
+
+    def take(self) -> list[Frame]:
+        """The frames, once: whoever takes them sends them, be it when their time has come."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
 
 
 @attrs.frozen
@@ -210,7 +220,7 @@ class Seen:
         if self.exchange is None or back is C2S:
             return [self.message(back, raw)]
         if self.stream is not None:
-            return [*refuse(self.exchange, 202, "Accepted"), self.message(back, raw)]
+            return [*refusal(self.exchange, 202), self.message(back, raw)]
         head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
         return [
             Frame(S2C, fact=head, exchange=self.exchange),
@@ -222,7 +232,7 @@ class Seen:
         """What a server says to a POST of what wants no answer; nothing where there is none."""
         if self.exchange is None or self.direction is S2C:
             return []
-        return refuse(self.exchange, 202, "Accepted")
+        return refusal(self.exchange, 202)
 
     def followed_by(self, *raws: bytes) -> list[Frame]:
         """The unit, and messages that go the same way behind it: a body in JSON has room for one,
@@ -239,43 +249,12 @@ class Seen:
         return [*heads, *before, *unit[len(heads) :]]
 
     def _streamed(self) -> list[Frame]:
-        return [_as_stream(frame) for frame in self.unit]
+        return [as_stream(frame) for frame in self.unit]
 
     def _exchange(self, direction: Direction) -> int | None:
         if direction is S2C and self.stream is not None:
             return self.stream
         return self.exchange
-
-
-def refuse(
-    exchange: int, status: int, reason: str, headers: Sequence[tuple[str, str]] = ()
-) -> list[Frame]:
-    """A whole response without a body."""
-    return [
-        Frame(S2C, fact=HttpResponse(status, reason, list(headers)), exchange=exchange),
-        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
-    ]
-
-
-def _as_stream(frame: Frame) -> Frame:
-    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == EVENT_STREAM:
-        return frame
-    left_out = ("content-length", "content-type")
-    headers = [field for field in frame.fact.headers if field[0].lower() not in left_out]
-    headers.append(("Content-Type", EVENT_STREAM))
-    head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
-    return Frame(frame.direction, fact=head, exchange=frame.exchange)
-
-
-def uncounted(frame: Frame) -> Frame:
-    """The head of a response without the length of its body."""
-    if not isinstance(frame.fact, HttpResponse) or frame.fact.header("content-length") is None:
-        return frame
-    headers = [
-        (name, value) for name, value in frame.fact.headers if name.lower() != "content-length"
-    ]
-    head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
-    return Frame(frame.direction, fact=head, exchange=frame.exchange)
 
 
 @attrs.frozen(kw_only=True)
@@ -331,6 +310,13 @@ class Fault:
     def title(self) -> str:
         """What it is called in a receipt."""
         return self.name or self.kind
+
+    @property
+    def overhears(self) -> bytes | None:
+        """What is in messages that `match` does not mean and that it may `continue` with all the
+        same, whether its memory holds anything or not.
+        """
+        return None
 
     def contradictions(self) -> Iterable[str]:
         """What is wrong with knobs that are right each for itself."""

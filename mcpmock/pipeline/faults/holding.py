@@ -117,8 +117,8 @@ class Holding:
                 self._kept.remove(kept)
                 self._due = [entry for entry in self._due if entry[2] is not kept]
                 heapq.heapify(self._due)
-                if kept.keep.frames:
-                    yield Send(kept.keep.frames)
+                if frames := kept.keep.take():
+                    yield Send(frames)
 
     def release(self, now: float) -> Iterable[Action]:
         """What is due, as far as it goes one way. The rest comes in the same instant: a player
@@ -133,6 +133,7 @@ class Holding:
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
+                frames = held.keep.take()
             if frames:
                 way = frames[0].direction
                 yield Send(frames)

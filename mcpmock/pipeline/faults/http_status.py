@@ -10,7 +10,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 from .values import Count, Status
 
 
@@ -33,4 +33,4 @@ class HttpStatus(Fault):
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        yield Send(refusal(seen, self.status, fields, self.body))
+        yield Send(refusal(seen.exchange, self.status, fields, self.body))

@@ -13,7 +13,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
-from .pieces import with_type
+from .responses import with_type
 
 
 @attrs.frozen(kw_only=True)

@@ -11,7 +11,7 @@ from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 from .values import Seconds, Status, to_seconds
 
 
@@ -38,4 +38,4 @@ class Outage(Fault):
         elif self.reset:
             yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=seen.exchange)])
         else:
-            yield Send(refusal(seen, self.status))
+            yield Send(refusal(seen.exchange, self.status))

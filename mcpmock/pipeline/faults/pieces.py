@@ -7,8 +7,7 @@ and needs no second engine below the transports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from http import HTTPStatus
+from collections.abc import Iterable, Sequence
 
 from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
@@ -109,34 +108,6 @@ def dying(
     exit_ = ProcessExit(code) if signal is None else ProcessExit(signal=signal)
     yield Send([Frame(S2C, b"", b"", StreamEnd()), Frame(S2C, b"", b"", exit_)])
     yield Hangup("a fault ended the server")
-
-
-def refusal(
-    seen: Seen, status: int, fields: Mapping[str, str] | None = None, body: str | None = None
-) -> list[Frame]:
-    """A whole response to the request, with a body of plain text or none."""
-    number, known = seen.exchange, {one.value: one.phrase for one in HTTPStatus}
-    headers = list((fields or {}).items())
-    if body is not None:
-        headers.append(("Content-Type", "text/plain; charset=utf-8"))
-    text = [] if body is None else [Frame(S2C, body.encode(), b"", HttpBody(), number)]
-    head = HttpResponse(status, known.get(status, ""), headers)
-    return [
-        Frame(S2C, fact=head, exchange=number),
-        *text,
-        Frame(S2C, fact=ExchangeEnd(), exchange=number),
-    ]
-
-
-def with_type(head: Frame, content_type: str) -> Frame:
-    """The head of a response that says another content type."""
-    assert isinstance(head.fact, HttpResponse)
-    headers = [
-        (name, content_type if name.lower() == "content-type" else value)
-        for name, value in head.fact.headers
-    ]
-    fact = HttpResponse(head.fact.status, head.fact.reason, headers)
-    return Frame(head.direction, fact=fact, exchange=head.exchange)
 
 
 def with_events(seen: Seen, metas: Sequence[SseMeta]) -> list[Frame]:

@@ -11,7 +11,7 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 from .values import Count, Seconds, to_seconds
 
 
@@ -41,4 +41,4 @@ class Quota(Fault):
             yield seen.passed()
             return
         left = math.ceil(began + self.window - seen.now)
-        yield Send(refusal(seen, 429, {"Retry-After": str(left)}))
+        yield Send(refusal(seen.exchange, 429, {"Retry-After": str(left)}))

@@ -68,6 +68,12 @@ class Armed:
             and match.transport in (None, transport)
         )
 
+    @property
+    def all_needles(self) -> Sequence[bytes]:
+        """Those, and what it overhears."""
+        overhears = self.fault.overhears
+        return [*(self.needles or ()), *([] if overhears is None else [overhears])]
+
 
 @attrs.frozen
 class Receipt:
@@ -126,7 +132,7 @@ class Interest:
     def of(cls, armed: Sequence[Armed]) -> Interest:
         faults = [one for one in armed if one.fault.match.probability > 0]
         needles = {
-            way: sorted({n for one in faults if way in one.openers for n in one.needles or ()})
+            way: sorted({n for one in faults if way in one.openers for n in one.all_needles})
             for way in Direction
         }
         acts_on = On(0)

@@ -11,7 +11,7 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .match import Subject
-from .pieces import refusal
+from .responses import refusal
 
 
 @attrs.frozen(kw_only=True)
@@ -31,4 +31,4 @@ class SessionExpired(Fault):
         return subject.method != "initialize"
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield Send(refusal(seen, 404))
+        yield Send(refusal(seen.exchange, 404))

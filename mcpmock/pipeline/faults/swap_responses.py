@@ -44,7 +44,7 @@ class SwapResponses(Fault):
         assert isinstance(answer, Response)
         id_ = answer.id or b"null"
         if waiting is None or waiting.until <= seen.now:
-            keep = Keep(list(seen.unit), 1, self.at_most, On.RESPONSE)
+            keep = Keep(seen.unit, 1, self.at_most, On.RESPONSE)
             seen.memory["waiting"] = _Waiting(keep, id_, seen.frame.raw, seen.now + self.at_most)
             yield keep
             return

@@ -12,7 +12,7 @@ from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import with_type
+from .responses import with_type
 
 
 @attrs.frozen(kw_only=True)

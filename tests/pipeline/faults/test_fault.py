@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from mcpmock.pipeline.faults.fault import Dice, Fault, On, PlanError, Seen, kind_of, refuse
+from mcpmock.pipeline.faults.fault import Dice, Fault, On, PlanError, Seen, kind_of
 from mcpmock.pipeline.faults.kinds import KINDS
 from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match, Subject
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.helpers import accepts, c2s, notification, post, replies, request, response, says, shown
+from tests.helpers import c2s, notification, post, replies, request, response, says, shown
 
 
 def seen(unit: list[Frame], stream: int | None = None) -> Seen:
@@ -65,11 +65,6 @@ def test_an_answer_has_its_exchange() -> None:
         line if "202" not in line else "3 202 "
         for line in shown(seen(post(3, raw), 1).answer(b"yes"))
     ]
-
-
-def test_refusals() -> None:
-    """A whole response without a body."""
-    assert shown(accepts(2, 503)) == shown(refuse(2, 503, "Service Unavailable"))
 
 
 def test_dice_tell_what_they_gave() -> None:
