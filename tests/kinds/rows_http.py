@@ -17,7 +17,7 @@ from mcpmock.pipeline.faults.sse_gap import SseGap
 from mcpmock.pipeline.faults.sse_retry import SseRetry
 from mcpmock.pipeline.faults.wrong_content_type import WrongContentType
 
-from .conversation import ANSWER, EVEN, EVEN_ANSWER, EVEN_PROGRESS, LISTED, ODD, PROGRESS
+from .conversation import ANSWER, EVEN, EVEN_ANSWER, EVEN_PROGRESS, LISTED, ODD
 from .hearing import Answer, Run
 from .row import END, Check, Row
 from .rows_bytes import BREAKS_AT_ANSWER, breaks_off, way_of
@@ -139,4 +139,3 @@ ROWS = [
     streams(b"id: 9\n", SseDuplicateId(id="9", match=SECOND)),
     Row(fault=SseGap(match=SECOND), client={ANSWER: []}),
 ]
-assert PROGRESS
