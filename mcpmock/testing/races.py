@@ -193,7 +193,8 @@ class Race:
     @property
     def reached(self) -> Cell | None:
         """Where the cancel really met the answer; None while there was no cancel. A client that
-        cancels earlier, or got its messages later, reaches another cell than it was to.
+        cancels earlier, or got its messages later, reaches another cell than it was to. What the
+        server has not said by then is taken to come as recorded.
 
         >>> race.reached is None
         True
@@ -201,7 +202,7 @@ class Race:
         for receipt in reversed(self._server.faults.receipts):
             drawn = receipt.get("drawn", {})
             if receipt.get("name") == self._raced.id and "cell" in drawn:
-                return Cell(drawn["i"], drawn["j"], drawn["k"])
+                return Cell(drawn["i"], drawn["j"], drawn.get("k", self.k))
         return None
 
     async def moment(self, patience: float = PATIENCE) -> None:
