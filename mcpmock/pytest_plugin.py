@@ -122,12 +122,18 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
 
     controller = config.pluginmanager.get_plugin(_CONTROLLER)
     expected = {} if controller else config.workeroutput.setdefault(EXPECTED, {})  # type: ignore[attr-defined]
+    ids = [arg for arg in config.args if "::" in arg]
     for item in users:
-        cassette = str(settings_of(item).path)
+        cassette, tests = str(settings_of(item).path), [item.nodeid]
+        if ids:
+            from mcpmock.testing.siblings import siblings_of
+
+            tests += siblings_of(item, items, ids)
         if controller:
-            controller.leftovers.expect(cassette, item.nodeid)
+            for test in tests:
+                controller.leftovers.expect(cassette, test)
         else:
-            expected.setdefault(cassette, []).append(item.nodeid)
+            expected.setdefault(cassette, []).extend(tests)
 
 
 def keeping_of(config: pytest.Config) -> Keeping:

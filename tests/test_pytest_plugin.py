@@ -126,6 +126,38 @@ def test_passes(mcpmock_server):
     suite(run, source, "-k", "passes").assert_outcomes(passed=1, deselected=2)
 
 
+TWO = """
+pytestmark = pytest.mark.mcpmock("weather.jsonl", unused="fail")
+ASK = LIST.replace(b"list", b"call").replace(
+    b"}", b',"params":{"name":"get_weather","arguments":{"city":"Oslo"}}}'
+)
+
+def test_lists(mcpmock_server):
+    assert b"weather" in ask(mcpmock_server, INITIALIZE, LIST)
+
+def test_calls(mcpmock_server):
+    assert b"rain" in ask(mcpmock_server, INITIALIZE, ASK)
+"""
+REVERSED = """
+def pytest_collection_modifyitems(items):
+    items.reverse()
+"""
+
+
+@pytest.mark.e2e
+def test_two_tests_on_one_cassette(run: pytest.Pytester) -> None:
+    """Together they use it up, in either order; one that runs alone is not held to the other's."""
+    suite(run, TWO).assert_outcomes(passed=2)
+    suite(run, TWO, "-k", "calls").assert_outcomes(passed=1, deselected=1)
+    run.runpytest_inprocess(*PLUGIN, "test_a.py::test_lists").assert_outcomes(passed=1)
+    run.makeconftest(REVERSED)
+    suite(run, TWO).assert_outcomes(passed=2)
+    left = suite(run, TWO.replace("INITIALIZE, ASK", "INITIALIZE, LIST").replace("rain", "tools"))
+
+    left.assert_outcomes(passed=2, errors=1)
+    left.stdout.fnmatch_lines(["*ERROR at teardown of test_lists*", "*never came: tools/call"])
+
+
 @pytest.mark.e2e
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_any_event_loop(run: pytest.Pytester, backend: str) -> None:

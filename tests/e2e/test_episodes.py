@@ -18,7 +18,7 @@ from mcpmock.protocol.messages import C2S, Request, parse_items
 from mcpmock.protocol.session import Session
 
 from . import parts
-from .http_processes import real_server
+from .http_processes import proxying, real_server
 from .parts import HTTP
 from .processes import MCPMOCK
 from .test_sdk import MISSED, Stage, needs
@@ -26,14 +26,19 @@ from .test_sdk import MISSED, Stage, needs
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 SESSIONS = [("ts1", "everything", 0.1), ("py2-auto", "time", 0.5)]
-HTTP_CLIENTS = ["py1"]
+SERVED = [("ts1", "workshop-py1", "stdio"), ("py2-auto", "workshop-py2", HTTP)]
 if os.environ.get("MCPMOCK_E2E_ALL"):
     SESSIONS += [
         ("py1", "everything", 0.2),
         ("ts2-legacy", "everything", 0.8),
         ("fastmcp", "time", 0.5),
     ]
-    HTTP_CLIENTS += ["ts1"]
+    SERVED += [
+        ("py1", "workshop-py1", HTTP),
+        ("py2-auto", "workshop-py2", "stdio"),
+        ("ts2-auto", "workshop-ts2", HTTP),
+        ("ts2-legacy", "workshop-py2", HTTP),
+    ]
 """Servers whose answers do not depend on what they were asked before: that the real one was not."""
 
 
@@ -89,36 +94,45 @@ def test_a_session_that_goes_on(
     assert takes + 1 == len(load(file).takes)
     assert load(file).takes[-1].sealed
     before = file.read_bytes()
-    for mode in ("none", "new_episodes"):
-        again = stage.play(client, server, proxy(file, mode, "--", "no-such-server"))
-        assert MISSED not in again.stderr
-        assert again.stdout == extended
+    again = stage.play(client, server, proxy(file, "new_episodes", "--", "no-such-server"))
+    assert MISSED not in again.stderr
+    assert again.stdout == extended
     assert before == file.read_bytes()
 
 
-@pytest.mark.parametrize("client", HTTP_CLIENTS)
-def test_a_server_at_a_url(client: str, stage: Stage, tmp_path: Path) -> None:
-    """Over HTTP the rules of the transport make the handshake."""
-    needs(client, "workshop-py1")
-    workdir, file = stage.folder / "workshop", tmp_path / "a.jsonl"
-    parts.prepare("workshop-py1", workdir)
-    with real_server("workshop-py1", HTTP, workdir) as real:
-
-        def say(mode: str, url: str) -> bytes:
-            argv = proxy(file, mode, "--url", url)
-            done = subprocess.run(
-                parts.drive(client, "workshop", workdir, argv),
-                env=parts.environment(workdir),
-                capture_output=True,
-                timeout=90,
-                check=True,
-            )
-            assert MISSED not in done.stderr
-            return done.stdout
-
-        recorded = say("once", real.url)
+@pytest.mark.parametrize(("client", "server", "front"), SERVED)
+def test_a_server_at_a_url(client: str, server: str, front: str, tmp_path: Path) -> None:
+    """Over HTTP the rules of the transport make the handshake, where the era has one; clients on
+    stdio and over HTTP.
+    """
+    needs(client, server)
+    workdir, file = tmp_path / "workshop", tmp_path / "a.jsonl"
+    with real_server(server, HTTP, workdir) as real:
+        recorded = says(client, workdir, front, file, "once", real.url)
         whole = file.rename(tmp_path / "whole.jsonl")
         cut(whole, 0.5, file)
-        extended = say("new_episodes", real.url)
+        extended = says(client, workdir, front, file, "new_episodes", real.url)
+
     assert json.loads(extended) == json.loads(recorded)
-    assert say("none", "http://127.0.0.1:9/mcp") == extended
+    assert 2 == len(load(file).takes)
+    assert says(client, workdir, front, file, "none", "http://127.0.0.1:9/mcp") == extended
+
+
+def says(client: str, workdir: Path, front: str, file: Path, mode: str, url: str) -> bytes:
+    """What a client prints with a proxy in this mode, which nothing is missed by."""
+    options = ["--cassette", str(file), "--mode", mode, "--url", url]
+    if front == "stdio":
+        argv = parts.drive(client, "workshop", workdir, [*MCPMOCK, "proxy", *options])
+        return _run(argv, workdir)
+    with proxying(*options) as served:
+        said = _run(parts.reach(client, "workshop", workdir, HTTP, served.url), workdir)
+    assert served.exit_code == 0
+    return said
+
+
+def _run(argv: list[str], workdir: Path) -> bytes:
+    done = subprocess.run(
+        argv, env=parts.environment(workdir), capture_output=True, timeout=90, check=True
+    )
+    assert MISSED not in done.stderr
+    return done.stdout
