@@ -5,9 +5,10 @@
 Every row is a client and a server with something in between. Over stdio: nothing (`direct`), a
 relay in C, a bare relay on trio, `mcpmock record`, a peer that records; or a player of what was
 recorded (`replay`). Over Streamable HTTP, all named `http-..`: nothing, a bare reverse proxy on
-trio and h11, `mcpmock record --url`, `mcpmock replay --listen`, and what peers have of these. The
-rounds take all rows of a transport in turn. Absolute figures are this machine's; the ratios and the
-bars below them are what counts. Exit status 1 if a bar is missed or a row of ours fails. Peers are
+trio and h11, `mcpmock record --url`, `mcpmock replay --listen`, and what peers have of these. What
+is named `..-faults` has a plan of faults besides, which is for nothing that is said. The rounds
+take all rows of a transport in turn. Absolute figures are this machine's; the ratios and the bars
+below them are what counts. Exit status 1 if a bar is missed or a row of ours fails. Peers are
 installed by `tools/e2e_parts.sh peers`; `mcp-rec-replay` and `mcp-cassette-replay` are rows for the
 asking.
 """
@@ -33,8 +34,8 @@ from bench_parts.stdio_report import StdioSection
 from bench_parts.traffic import Traffic
 
 ROWS = (
-    "direct,relay,trio,record,replay,mcp-rec,mcp-cassette,"
-    "http-direct,http-relay,http-record,http-replay,"
+    "direct,relay,trio,record,record-faults,replay,replay-faults,mcp-rec,mcp-cassette,"
+    "http-direct,http-relay,http-record,http-record-faults,http-replay,http-replay-faults,"
     "http-mcp-cassette,http-mcp-cassette-replay,http-mcp-recorder,http-mcp-recorder-replay"
 )
 

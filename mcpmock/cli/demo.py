@@ -1,4 +1,5 @@
-"""`mcpmock demo`: records the bundled server, replays it, and asks what was not recorded.
+"""`mcpmock demo`: records the bundled server, replays it, asks what was not recorded, lets a call
+go wrong, and compares the two sessions.
 
 Each step runs the very command that a user would type, as a process, for the bundled client
 (`demo.client`); here is only what is said about it. A step gives a value, which is shown as text
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 _ME = [sys.executable, "-m", "mcpmock"]
 _SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
-_NAME = "demo.jsonl"
+_NAME, _FAULTY = "demo.jsonl", "faulty.jsonl"
+_FAULT = "tool_error:tool=weather,nth=1,text=no luck"
 _UNRECORDED = "Bergen"
 _INDENT = "   "
 _WIDTH = 64
@@ -48,12 +51,14 @@ def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
     """See it work, with no network and nothing to configure.
 
     Records a real client talking to a bundled MCP server, replays the recording to the same client,
-    and asks it something that was not recorded. Exit status: 0, or 1 if the client did not see
-    exactly the same again.
+    asks it something that was not recorded, replays it with a fault, and compares what came of
+    that with the recording. Exit status: 0, or 1 if the client did not see exactly the same again.
     """
-    cassette = _folder(output) / _NAME
-    if cassette.exists():
-        raise CassetteError(cassette, "exists", hint="give another folder with -o")
+    folder = _folder(output)
+    cassette, faulty = folder / _NAME, folder / _FAULTY
+    for file in (cassette, faulty):
+        if file.exists():
+            raise CassetteError(file, "exists", hint="give another folder with -o")
 
     def tell(told: Told) -> None:
         if json:
@@ -66,7 +71,10 @@ def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
     replayed = _replayed(live, _visit(["replay", str(cassette)]))
     tell(replayed)
     tell(_missed(_visit(["replay", "-q", str(cassette)], _ask_unrecorded)))
-    tell(_left(cassette))
+    faults = ["--fault", _FAULT, "--record", str(faulty)]
+    tell(_broken(_visit(["replay", "-q", str(cassette), *faults])))
+    tell(_compared(cassette, faulty))
+    tell(_left(cassette, faulty))
     return 0 if replayed["same"] else 1
 
 
@@ -153,14 +161,32 @@ def _missed(seen: Visit) -> Told:
     }
 
 
-def _left(cassette: Path) -> Told:
+def _broken(seen: Visit) -> Told:
+    """What the client got where the fault fired."""
+    results = [one["result"] for one in seen.saw if "result" in one]
+    answer = next((result for result in results if result.get("isError")), None)
+    return {"type": "broken", "fault": _FAULT, "answer": answer, "status": seen.status}
+
+
+def _compared(first: Path, second: Path) -> Told:
+    """The differences, as `mcpmock diff` gives them. Raises McpMockError if it fails."""
+    import msgspec
+
+    command = [*_ME, "diff", "--json", str(first), str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise McpMockError(f"mcpmock diff ended with {done.returncode}: {done.stderr.strip()}")
+    return {**msgspec.json.decode(done.stdout), "type": "compared"}
+
+
+def _left(cassette: Path, faulty: Path) -> Told:
     quoted = shlex.quote(str(cassette))
     commands = [
         f"mcpmock show {quoted}",
         f"mcpmock replay {quoted}",
         "mcpmock record -o mine.jsonl -- YOUR-SERVER",
     ]
-    return {"type": "left", "files": [str(cassette)], "next": commands}
+    return {"type": "left", "files": [str(cassette), str(faulty)], "next": commands}
 
 
 def _show_recorded(told: Told) -> None:
@@ -195,6 +221,23 @@ def _show_missed(told: Told) -> None:
     for line in told["told"]:
         text = line.removeprefix("mcpmock: ")
         _wrapped(" " * (2 + len(text) - len(text.lstrip())), text.lstrip())
+
+
+def _show_broken(told: Told) -> None:
+    _title("4. Let a call go wrong")
+    _command(f"mcpmock replay {_NAME} --record {_FAULTY} \\")
+    _line(f"    --fault '{told['fault']}'", fg="cyan")
+    _line(f"The client gets {_short(told['answer'])}")
+
+
+def _show_compared(told: Told) -> None:
+    _title("5. Compare the two sessions")
+    _command(f"mcpmock diff {_NAME} {_FAULTY}")
+    for one in told["differences"]:
+        _line(f"{one['verdict']}: {one['rule']} in {one['call']}, at {one['path']}")
+        for sign, text in (("-", one["a"]), ("+", one["b"])):
+            if text is not None:
+                _line(f"  {sign} {_cut(text)}")
 
 
 def _show_left(told: Told) -> None:
@@ -233,7 +276,10 @@ def _short(value: Any) -> str:
     """A JSON text on one line of a terminal."""
     import msgspec
 
-    text = msgspec.json.encode(value).decode()
+    return _cut(msgspec.json.encode(value).decode())
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
@@ -241,5 +287,7 @@ _SHOW = {
     "recorded": _show_recorded,
     "replayed": _show_replayed,
     "missed": _show_missed,
+    "broken": _show_broken,
+    "compared": _show_compared,
     "left": _show_left,
 }

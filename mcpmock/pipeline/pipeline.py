@@ -73,8 +73,12 @@ class Pipeline:
 
     def halted_until(self, direction: Direction) -> float | None:
         """Until when nothing more of what goes this way is to be read; None if it may be."""
-        until = [stage.halted_until(direction) for stage in self.stages]
-        return max((time for time in until if time is not None), default=None)
+        latest = None
+        for stage in self.stages:  # asked with every batch
+            until = stage.halted_until(direction)
+            if until is not None and (latest is None or until > latest):
+                latest = until
+        return latest
 
     def _held_before(self, place: int) -> float | None:
         held = [stage.held_until for stage in self.stages[:place]]

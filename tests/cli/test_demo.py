@@ -84,14 +84,19 @@ def test_folder_in_the_way(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 def test_text(tmp_path: Path) -> None:
-    """It says that the replay was the same, how a miss explains itself, and what it left."""
+    """It says that the replay was the same, how a miss explains itself, what a fault does and what
+    is different then, and what it left.
+    """
     done = run("-o", str(tmp_path / "new"))
 
     assert (0, "") == (done.returncode, done.stderr)
     assert "The client saw exactly the same: 33 messages" in done.stdout
     assert 'event 11: different; $.arguments.city: recorded "Oslo", asked "Bergen"' in done.stdout
     assert str(tmp_path / "new" / "demo.jsonl") in done.stdout
-    assert ["demo.jsonl"] == [path.name for path in (tmp_path / "new").iterdir()]
+    assert 'The client gets {"content":[{"type":"text","text":"no luck"}]' in done.stdout
+    assert "breaking: error-for-result in tools/call weather, at $.result.isError" in done.stdout
+    left = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert ["demo.jsonl", "faulty.jsonl"] == left
     assert "\x1b" not in done.stdout
 
 
@@ -101,9 +106,11 @@ def test_json(tmp_path: Path) -> None:
     done = run("--json", "-o", str(tmp_path))
     told = [json.loads(line) for line in done.stdout.splitlines()]
 
-    assert ["recorded", "replayed", "missed", "left"] == [step["type"] for step in told]
+    steps = ["recorded", "replayed", "missed", "broken", "compared", "left"]
+    assert steps == [step["type"] for step in told]
     assert told[1]["same"]
     assert (-32099, 1) == (told[2]["answer"]["error"]["code"], told[2]["status"])
+    assert "breaking" == told[4]["verdict"]
 
 
 @pytest.mark.e2e
@@ -115,10 +122,11 @@ def test_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_in_the_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["demo.jsonl", "faulty.jsonl"])
+def test_in_the_way(tmp_path: Path, name: str) -> None:
     """A recording that is there already is left alone."""
-    (tmp_path / "demo.jsonl").write_text("mine")
+    (tmp_path / name).write_text("mine")
     done = run("-o", str(tmp_path))
 
-    assert (3, "mine") == (done.returncode, (tmp_path / "demo.jsonl").read_text())
-    assert "demo.jsonl: exists; give another folder with -o" in done.stderr
+    assert (3, "mine") == (done.returncode, (tmp_path / name).read_text())
+    assert f"{name}: exists; give another folder with -o" in done.stderr

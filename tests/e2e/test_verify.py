@@ -61,7 +61,7 @@ def verified(cassette: Path, name: str, *server: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("client", "name", "transport"), PAIRS, ids="-".join)
+@pytest.mark.parametrize(("client", "name", "transport"), PAIRS)
 def test_the_server_is_itself(client: str, name: str, transport: str, tmp_path: Path) -> None:
     """Recorded, and then verified against the same server."""
     needs(client, name)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_parts.report import NAN, Bar, Section, finite, median, ratio
+from bench_parts.report import NAN, Bar, Section, finite, idle_bars, median, ratio
 from bench_parts.rounds import Figures, Rounds, Turn
 from bench_parts.rows import Row
 
@@ -87,6 +87,8 @@ class HttpSection(Section):
             if (replay := ours.get("http-replay")) is not None:
                 what = f"http-replay: p50 of a {kind}, x best peer"
                 yield Bar(what, _beside_best(trips(replay), [trips(peer) for peer in players]), 1)
+
+        yield from idle_bars(self.figures, "http-record", "http-replay")
 
     def table(self) -> Iterator[str]:
         yield (

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench_parts.over_http import HttpSession
-from bench_parts.rows import CASSETTE_SERVE, HERE, NO_COMPILER, Row, Workshop, peer
+from bench_parts.rows import CASSETTE_SERVE, HERE, IDLE_PLAN, NO_COMPILER, Row, Workshop, peer
 
 _ANYWHERE = "127.0.0.1:0"
 
@@ -34,7 +34,7 @@ def http_rows(shop: Workshop, port: int | None) -> list[Row]:
     url = f"{origin}/mcp"
     direct = [*(shop.http_server or ()), "0"]
     relay = [sys.executable, str(HERE / "http_relay.py"), str(port)]
-    record = [*shop.mcpmock, "record", "--url", url, "--listen", _ANYWHERE, "-o"]
+    record = [*shop.mcpmock, "record", "--url", url, "--listen", _ANYWHERE]
     replay = [*shop.mcpmock, "replay", "--listen", _ANYWHERE]
     cassette = ["record", "--no-default-redactions", "--url", url, "--cassette"]
     recorder = ["record", "--target", origin, "--output"]
@@ -42,8 +42,14 @@ def http_rows(shop: Workshop, port: int | None) -> list[Row]:
     rows = [
         Row("http-direct", lambda _: direct),
         Row("http-relay", lambda _: relay),
-        Row("http-record", lambda file: [*record, str(file)], records=True),
+        Row("http-record", lambda file: [*record, "-o", str(file)], records=True),
+        Row("http-record-faults", lambda file: [*record, *IDLE_PLAN, "-o", str(file)]),
         Row("http-replay", lambda file: [*replay, str(file)], plays="http-record"),
+        Row(
+            "http-replay-faults",
+            lambda file: [*replay, *IDLE_PLAN, str(file)],
+            plays="http-record",
+        ),
         peer("mcp-cassette", lambda file: [*cassette, str(file)]),
         peer("mcp-cassette", lambda file: [*CASSETTE_SERVE, str(file)], plays="http-mcp-cassette"),
         peer("mcp-recorder", lambda file: [*recorder, str(file), *_free_port()]),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_parts.rounds import Rounds, Turn
+from bench_parts.rounds import Figures, Rounds, Turn
 from bench_parts.rows import Row
 
 NAN = float("nan")
@@ -97,6 +97,17 @@ class Results:
     def _bars(self) -> Iterator[Bar]:
         every = (bar for section in self._sections for bar in section.bars())
         return (bar for bar in every if not math.isnan(bar.value))
+
+
+def idle_bars(figures: Mapping[str, Figures], *names: str) -> Iterator[Bar]:
+    """What a plan costs those messages that it is not about."""
+    for name in names:
+        plain, planned = figures.get(name), figures.get(f"{name}-faults")
+        if plain is None or planned is None:
+            continue
+        what = f"{name}: an idle fault plan, x none:"
+        yield Bar(f"{what} round trip p50", ratio(planned.trips, plain.trips), 1.1)
+        yield Bar(f"{what} throughput", ratio(planned.speeds, plain.speeds), 0.9, True)
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:

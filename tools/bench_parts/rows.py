@@ -22,6 +22,12 @@ PEERS = _PARTS / "peers" / "bin"
 CASSETTE_SERVE = ["serve", "--ignore-param", "/params/_meta"]
 """As it comes it does not know a call again that has a progress token."""
 NO_COMPILER = "there is no C compiler"
+IDLE_PLAN = [
+    *("--fault", "latency:latency=1s,tool=get_*"),
+    *("--fault", "error:code=-32002,message=gone,method=resources/read,probability=0.5"),
+    *("--fault", "drop:tool=delete_file,nth=2"),
+]
+"""Faults that are for nothing of what is said here."""
 _LAUNCHER = """#!{python}
 import sys
 sys.path[0] = {root!r}
@@ -116,7 +122,16 @@ def stdio_rows(shop: Workshop) -> list[Row]:
             lambda file: [*shop.mcpmock, "record", "-o", str(file), "--", *shop.server],
             records=True,
         ),
+        Row(
+            "record-faults",
+            lambda file: [*shop.mcpmock, "record", *IDLE_PLAN, "-o", str(file), "--", *shop.server],
+        ),
         Row("replay", lambda file: [*shop.mcpmock, "replay", str(file)], plays="record"),
+        Row(
+            "replay-faults",
+            lambda file: [*shop.mcpmock, "replay", *IDLE_PLAN, str(file)],
+            plays="record",
+        ),
         peer("mcp-rec", lambda file: ["record", "-o", str(file), "--", *shop.server]),
         peer("mcp-cassette", lambda file: ["record", "--cassette", str(file), "--", *shop.server]),
         peer("mcp-rec", lambda file: ["replay", str(file)], plays="mcp-rec"),

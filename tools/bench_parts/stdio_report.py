@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_parts.endurance import Endurance
-from bench_parts.report import NAN, Bar, Section, finite, ratio
+from bench_parts.report import NAN, Bar, Section, finite, idle_bars, ratio
 from bench_parts.rounds import Figures, Rounds
 from bench_parts.rows import Row
 
@@ -76,6 +76,7 @@ class StdioSection(Section):
             yield Bar("record: throughput, x bare trio relay", record.rate_ratio, 0.15, True)
             if self._peers:
                 yield Bar("record: throughput, x best peer", record.peer_ratio, 3, True)
+        yield from idle_bars(self.figures, "record", "replay")
         for name in ("record", "replay"):
             if name in lines:
                 what = f'{name}: start to first answer, x "import trio, msgspec"'

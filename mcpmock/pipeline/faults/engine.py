@@ -37,7 +37,7 @@ from mcpmock.protocol.stage import PASS, Action, Send, Stage
 from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse, uncounted
 from .following import Following
 from .holding import Holding
-from .match import Place, Subject, concerns, fits
+from .match import SPELLED_OUT, Place, Subject, concerns, fits
 from .outcome import Outcome
 from .receipts import Armed, FaultRun, Note, Receipt
 from .silence import Silence
@@ -147,10 +147,13 @@ class Faults(Stage):
             return True
         if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
             return True
+        needles = interest.needles[seen[0].direction]
+        if not needles:
+            return False
         data = seen[0].raw if len(seen) == 1 else b"\n".join([frame.raw for frame in seen])
-        if b"\\" in data and (b"\\/" in data or b"\\u00" in data):
-            return True  # names may be spelled in another way
-        return any([needle in data for needle in interest.needles])  # noqa: C419 (a list is quicker)
+        if b"\\" in data and SPELLED_OUT.search(data) is not None:
+            return True
+        return any([needle in data for needle in needles])  # noqa: C419 (a list is quicker)
 
     def _learn_stream(self, seen: Sequence[Frame]) -> None:
         for frame in seen:

@@ -7,6 +7,8 @@ belongs to are held against the globs first, by `fits`; when it is the right one
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from random import Random
@@ -15,6 +17,9 @@ from typing import Any
 import attrs
 
 from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
     Frame,
     Message,
     Notification,
@@ -23,11 +28,18 @@ from mcpmock.protocol.messages import (
     decode,
     encode,
 )
+from mcpmock.protocol.methods import ROWS, Sender
 from mcpmock.protocol.session import Call
 
 from .values import Chance, Count, Ordinal, Seconds
 
 _GLOB = frozenset("*?[")
+_WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
+_SENDERS: dict[str, Sender] = {}
+SPELLED_OUT = re.compile(rb"\\(?:/|u00)")
+"""What is in a message that may spell the names in it in another way than `needles` do."""
+for _row in ROWS:
+    _SENDERS[_row.name] = _SENDERS.get(_row.name, Sender(0)) | _row.sender
 
 
 @attrs.frozen(kw_only=True)
@@ -174,16 +186,29 @@ def needles(match: Match) -> list[bytes] | None:
     return [longest, *([method] if own and method else [])]
 
 
+def openers(match: Match) -> Sequence[Direction]:
+    """Which ways the first may go of what fits: a request, or a notification that is no part of
+    one. Who sends what only the other side may is not waited for.
+    """
+    if match.tool or match.prompt or match.uri:
+        return (C2S,)
+    senders = _SENDERS.get(match.method or "", Sender.BOTH)
+    return [way for way, sender in _WAYS if sender in senders]
+
+
 def _literal(glob: str) -> bytes:
-    """The longest part of a glob that stands for itself, as JSON spells it without need."""
+    """The longest part of a glob that stands for itself, as JSON spells it without need; at either
+    end with the quotation mark there, for what is longer is found quicker.
+    """
+    if "[" in glob or not glob:
+        return b""
     parts, part = [], ""
-    for char in glob:
-        plain = char not in _GLOB and char not in ']"\\' and " " <= char <= "~"
+    for char in f'"{glob}"':
+        plain = char not in _GLOB and char not in "]\\" and " " <= char <= "~"
         part = part + char if plain else ""
         parts.append(part)
-    if "[" in glob:
-        return b""
-    return max(parts, key=len, default="").encode()
+    longest = max(parts, key=len)
+    return longest.encode() if longest.strip('"') else b""
 
 
 def _globbed(glob: str | None, value: str | None) -> bool:

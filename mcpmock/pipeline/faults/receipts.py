@@ -8,14 +8,16 @@ at `armed` anew with everything that comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 import attrs
 
+from mcpmock.protocol.messages import Direction
+
 from .fault import Fault, On, Seen
-from .match import Match, Turn, needles
+from .match import Match, Turn, needles, openers
 from .plan import Plan
 
 
@@ -30,12 +32,14 @@ class Armed:
     turn: Turn = attrs.field(init=False)
     needles: list[bytes] | None = attrs.field(init=False)
     """Bytes that tell whether a batch may concern it; None where every batch may."""
+    openers: Sequence[Direction] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         match = self.fault.match
         self.match = attrs.evolve(match, method=match.method or self.fault.about)
         self.turn = Turn(match)
         self.needles = needles(self.match)
+        self.openers = openers(self.match)
 
 
 @attrs.frozen
@@ -82,7 +86,7 @@ class Interest:
 
     faults: Sequence[Armed]
     """Those that can fire at all: one with the probability 0 is none."""
-    needles: Sequence[bytes]
+    needles: Mapping[Direction, Sequence[bytes]]
     wide: bool
     """Whether any message may be meant."""
     acts_on: On
@@ -92,13 +96,16 @@ class Interest:
     @classmethod
     def of(cls, armed: Sequence[Armed]) -> Interest:
         faults = [one for one in armed if one.fault.match.probability > 0]
-        found = {needle for one in faults for needle in one.needles or ()}
+        needles = {
+            way: sorted({n for one in faults if way in one.openers for n in one.needles or ()})
+            for way in Direction
+        }
         acts_on = On(0)
         for one in faults:
             acts_on |= one.fault.acts_on
         wide = any(one.needles is None for one in faults)
         streams = any(one.fault.holds_streams for one in faults)
-        return cls(faults, sorted(found), wide, acts_on, streams)
+        return cls(faults, needles, wide, acts_on, streams)
 
 
 @attrs.define

@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from mcpmock.pipeline.faults.match import Match, Place, Subject, Turn, concerns, fits, needles
-from mcpmock.protocol.messages import Request
+from mcpmock.pipeline.faults.match import (
+    Match,
+    Place,
+    Subject,
+    Turn,
+    concerns,
+    fits,
+    needles,
+    openers,
+)
+from mcpmock.protocol.messages import C2S, S2C, Direction, Request
 from mcpmock.protocol.session import Note, Session
 from tests.helpers import c2s, call, request, response, s2c
 
@@ -115,10 +124,10 @@ def test_probability() -> None:
     [
         ({}, None),
         ({"method": "*"}, None),
-        ({"method": "tools/call"}, [b"tools/call"]),
-        ({"method": "tools/call", "tool": "get_*"}, [b"get_"]),
-        ({"method": "notifications/p*", "tool": "get_*"}, [b"get_", b"notifications/p"]),
-        ({"uri": "file:*x"}, [b"file:"]),
+        ({"method": "tools/call"}, [b'"tools/call"']),
+        ({"method": "tools/call", "tool": "get_*"}, [b'"get_']),
+        ({"method": "notifications/p*", "tool": "get_*"}, [b'"get_', b'"notifications/p']),
+        ({"uri": "file:*x"}, [b'"file:']),
         ({"tool": "wetter-[ab]"}, None),
         ({"tool": "a", "era": "2025*"}, None),
     ],
@@ -126,6 +135,22 @@ def test_probability() -> None:
 def test_needles(match: dict[str, Any], found: list[bytes] | None) -> None:
     """Bytes that must be there, in the message or in the request that it belongs to."""
     assert found == needles(Match(**match))
+
+
+@pytest.mark.parametrize(
+    ("match", "ways"),
+    [
+        ({"tool": "x"}, [C2S]),
+        ({"method": "tools/list"}, [C2S]),
+        ({"method": "sampling/createMessage"}, [S2C]),
+        ({"method": "ping"}, [C2S, S2C]),
+        ({"method": "x/y"}, [C2S, S2C]),
+        ({"method": "tools/*"}, [C2S, S2C]),
+    ],
+)
+def test_openers(match: dict[str, Any], ways: list[Direction]) -> None:
+    """Who may say it first, so that what others say need not be looked at."""
+    assert ways == list(openers(Match(**match)))
 
 
 def test_concerns() -> None:

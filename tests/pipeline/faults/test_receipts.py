@@ -7,6 +7,7 @@ from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.protocol.messages import C2S, S2C
 from tests.helpers import call, response, s2c
 from tests.pipeline.faults.faulty import faults_of, faulty, receipts
 
@@ -65,7 +66,7 @@ def test_faults_may_change_while_it_runs() -> None:
 def test_what_is_worth_a_look() -> None:
     """The bytes that tell, and whether any message may be meant."""
     run = FaultRun.of(Plan(faults=(Latency(match=Match(tool="get_*")),)))
-    assert ([b"get_"], False, On.MESSAGE) == (
+    assert ({C2S: [b'"get_'], S2C: []}, False, On.MESSAGE) == (
         run.interest.needles,
         run.interest.wide,
         run.interest.acts_on,
