@@ -1,0 +1,127 @@
+"""Suites of users, with mcpmock installed from a wheel: every event loop, the SDKs of both versions
+and FastMCP, in memory, over stdio and over a URL; beside every plugin that they may have.
+
+Nothing of it may warn, and nothing may be left running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from . import suite_runs
+from .suite_runs import ALL, Run, prepare, run_suite, source
+
+pytestmark = [pytest.mark.parts, pytest.mark.e2e]
+Suite = Callable[..., Run]
+
+STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
+AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, once for a run."""
+    if reason := suite_runs.missing("suites"):
+        pytest.skip(reason)
+    return suite_runs.wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The Python of an environment on top of a part."""
+    made: dict[str, Path] = {}
+
+    def python(part: str) -> Path:
+        if reason := suite_runs.missing(part):
+            pytest.skip(reason)
+        if part not in made:
+            made[part] = suite_runs.environment(built, part, tmp_path_factory.mktemp(part) / "venv")
+        return made[part]
+
+    return python
+
+
+@pytest.fixture
+def suite(pythons: Callable[[str], Path], tmp_path: Path) -> Suite:
+    """Runs suites of suites/, by their names."""
+
+    def run(
+        names: str, plugins: str, *options: str, part: str = "suites", **environment: str
+    ) -> Run:
+        python = pythons(part)
+        prepare(tmp_path, {name: source(name) for name in names.split()})
+        environment = {"LOOP": "asyncio", **environment}
+        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **environment)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("names", "plugins", "options", "passed"),
+    [
+        ("sdk", "asyncio", STRICT, 4),
+        ("auto", "asyncio", AUTO, 1),
+        ("auto", "trio", ("-o", "trio_mode=true"), 1),
+        ("fastmcp", "asyncio", STRICT, 3),
+        ("plain", "randomly", (), 6),
+        ("plain", "xdist", ("-n2",), 6),
+        ("beside_vcr", "recording", (), 3),
+        ("unused", "", (), 1),
+    ],
+)
+def test_alone(
+    suite: Suite, names: str, plugins: str, options: tuple[str, ...], passed: int
+) -> None:
+    """With one plugin, or none."""
+    run = suite(names, plugins, *options)
+
+    assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_on_anyio(suite: Suite) -> None:
+    """Its plugin runs every test on asyncio and on trio."""
+    run = suite("sdk", "anyio", LOOP="anyio")
+
+    assert ({"passed": 8}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_all_at_once(suite: Suite) -> None:
+    """Every plugin, two workers, a random order, both SDKs of today."""
+    run = suite("sdk auto fastmcp plain beside_vcr", ALL, "-n2", *AUTO)
+
+    assert ({"passed": 17}, {}) == (run.outcomes, run.left), run.output
+
+
+@pytest.mark.parametrize(
+    ("loop", "options", "passed"), [("anyio", (), 6), ("asyncio", STRICT, 3), ("trio", (), 3)]
+)
+def test_the_sdk_of_version_1(
+    suite: Suite, loop: str, options: tuple[str, ...], passed: int
+) -> None:
+    """On every event loop."""
+    run = suite("sdk_1", loop, *options, part="suites_py1", LOOP=loop)
+
+    assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_a_hundred_tests_in_memory(suite: Suite) -> None:
+    """They take less than three seconds."""
+    run = suite("hundred", "asyncio", *STRICT, WAY="memory")
+
+    assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
+    assert run.seconds < 3.0
+
+
+def test_a_hundred_tests_over_http(suite: Suite) -> None:
+    """They take less than five seconds; where the SDK alone needs nearly as long (it reads the
+    machine's certificates for every client), not much more than the SDK alone.
+    """
+    run = suite("hundred", "asyncio", *STRICT, WAY="url")
+
+    assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
+    if run.seconds >= 5.0:
+        alone = suite("hundred_without", "asyncio", *STRICT)
+        assert run.seconds < 1.5 * alone.seconds
