@@ -6,6 +6,8 @@ Nothing of it may warn, and nothing may be left running.
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from .suite_runs import ALL, Run, prepare, run_suite, source
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 Suite = Callable[..., Run]
+Pythons = Callable[[str], Path]
 
 STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
 AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
@@ -30,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
     """The Python of an environment on top of a part."""
     made: dict[str, Path] = {}
 
@@ -45,7 +48,7 @@ def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 
 @pytest.fixture
-def suite(pythons: Callable[[str], Path], tmp_path: Path) -> Suite:
+def suite(pythons: Pythons, tmp_path: Path) -> Suite:
     """Runs suites of suites/, by their names."""
 
     def run(
@@ -125,3 +128,44 @@ def test_a_hundred_tests_over_http(suite: Suite) -> None:
     if run.seconds >= 5.0:
         alone = suite("hundred_without", "asyncio", *STRICT)
         assert run.seconds < 1.5 * alone.seconds
+
+
+@pytest.mark.parametrize("way", ["memory", "stdio", "url"])
+def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, way: str) -> None:
+    """What was asked, what came nearest, the last messages, standard error, and a command that
+    shows the same miss outside of the test.
+    """
+    run = suite("miss", "asyncio", *STRICT, WAY=way)
+
+    assert ({"failed": 1}, {}) == (run.outcomes, run.left), run.output
+    told = run.output.partition("- mcpmock -")[2]
+    miss = [
+        "nothing recorded in cassettes/time.jsonl answers this tools/call\n",
+        '  event 3: different; $.arguments.timezone: recorded "Asia/Tokyo", asked "Asia/Kyoto"',
+    ]
+    rest = [
+        "last messages:\n",
+        '  -> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_current_time",',
+        "standard error of the server:\n",
+        "Tool 'get_current_time' failed:",
+        "to reproduce:\n",
+    ]
+    assert in_this_order(told, *miss, *rest), run.output
+
+    command = told.partition("to reproduce:\n")[2].partition("\n")[0]
+    path = f"{pythons('suites').parent}:{os.environ['PATH']}"
+    shown = subprocess.run(
+        command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert 1 == shown.returncode
+    assert in_this_order(shown.stderr, *miss), shown
+
+
+def in_this_order(text: str, *parts: str) -> bool:
+    """Whether the text has these parts, one after the other."""
+    for part in parts:
+        _, found, text = text.partition(part)
+        if not found:
+            return False
+    return True

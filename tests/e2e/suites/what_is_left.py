@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-
 # trio keeps its worker threads for some seconds; the SDK under trio uses some.
 _CACHED = "Trio thread"
 
