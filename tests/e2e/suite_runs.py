@@ -124,6 +124,7 @@ def run_suite(
     left = folder / "left"
     left.mkdir(exist_ok=True)
     variables = {
+        "PYTEST_ADDOPTS": "",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": str(folder),
         "PYTHONDONTWRITEBYTECODE": "",
