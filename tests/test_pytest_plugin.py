@@ -205,10 +205,10 @@ def test_it():
 
 
 def test_it_costs_nothing() -> None:
-    """Its import takes less than 10 ms."""
+    """Its import takes less than 10 ms, on a machine that others use as well."""
     code = (
-        "import pytest, time; began = time.perf_counter(); import mcpmock.pytest_plugin;"
-        " import mcpmock.testing.record_mode; print(time.perf_counter() - began)"
+        "import pytest, time; began = time.process_time(); import mcpmock.pytest_plugin;"
+        " import mcpmock.testing.record_mode; print(time.process_time() - began)"
     )
     run = [sys.executable, "-c", code]
     times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(3)]

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [npm] [peers] [conformance]      (none named: all of them)
-#
-# py2, py1 and peers are virtual environments, because their versions conflict; npm is a folder
+#   tools/e2e_parts.sh [py2] [py1] [suites] [suites_py1] [npm] [peers] [conformance]
+#                                                                     (none named: all of them)
+# py2, py1 and peers are virtual environments, because their versions conflict; so are suites and
+# suites_py1, where users' test suites run (pytest, its plugins, an SDK, what we need); npm is a folder
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
@@ -13,6 +14,19 @@ PARTS=${MCPMOCK_E2E_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/mcpmock-e2e}
 
 PY2=(mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.10.19)
 PY1=(mcp==1.30.0)
+# What mcpmock itself needs: its wheel is installed into a copy of these.
+OURS=(
+    trio==0.35.0 attrs==26.1.0 cattrs==26.2.1 msgspec==0.22.0 click==8.5.1 h11==0.16.0
+    truststore==0.10.5 rich==15.0.0 python-jsonpath==2.2.2
+)
+SUITES=(
+    mcp==2.3.0 fastmcp==4.1.2 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0
+    pytest-xdist==3.8.0 pytest-randomly==5.1.0 pytest-recording==0.14.1 vcrpy==9.4.2
+    hatchling==1.33.0 "${OURS[@]}"
+)
+SUITES_PY1=(
+    mcp==1.30.0 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0 "${OURS[@]}"
+)
 # The benchmarks compare with these; mcp-recorder 0.5.0 does not start with starlette 1.
 PEERS=(mcp-rec==0.1.1 'mcp-cassette[http]==0.4.0' mcp-recorder==0.5.0 'starlette<1')
 NPM=(
@@ -94,6 +108,11 @@ provide() {
     case $1 in
         py2) ready py2 "${PY2[@]}" || install_venv py2 python3 "${PY2[@]}" ;;
         py1) ready py1 "${PY1[@]}" || install_venv py1 python3 "${PY1[@]}" ;;
+        suites) ready suites "${SUITES[@]}" || install_venv suites python3 "${SUITES[@]}" ;;
+        suites_py1)
+            ready suites_py1 "${SUITES_PY1[@]}" ||
+                install_venv suites_py1 python3 "${SUITES_PY1[@]}"
+            ;;
         peers)
             if ready peers "${PEERS[@]}"; then
                 return
@@ -128,7 +147,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 npm peers conformance
+(($#)) || set -- py2 py1 suites suites_py1 npm peers conformance
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -1,19 +1,24 @@
-"""What the API does with cassettes that are not played: `load`, `diff`, `check`, `redact`."""
+"""What the API does with cassettes that are not played: `load`, `diff`, `check`, `redact`.
+
+Comparing and checking are imported when they are asked for: they are a third of what the first test
+of a suite would wait for, and most suites do neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcpmock.cassette import file
-from mcpmock.cassette.diff import Comparison, compare
-from mcpmock.cassette.leeway import Rules
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.redact import Redactor
-from mcpmock.pipeline import checks
-from mcpmock.pipeline.checks import Found
 
 from .server import Source, cassette_of
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.diff import Comparison
+    from mcpmock.pipeline.checks import Found
 
 
 def load(path: Path | str) -> Cassette:
@@ -40,6 +45,9 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
     >>> mcpmock.diff("weather.jsonl", "snow.jsonl", ignore=["tools/call now $.result"]).counts
     {<Verdict.RISKY: 2>: 1}
     """
+    from mcpmock.cassette.diff import compare
+    from mcpmock.cassette.leeway import Rules
+
     return compare(cassette_of(old), cassette_of(new), Rules.parse(ignore=list(ignore)))
 
 
@@ -52,6 +60,8 @@ def check(cassette: Source) -> list[Found]:
     >>> [(found.event.n, found.violation.rule.name) for found in mcpmock.check("weather.jsonl")]
     [(1, 'initialize-params'), (7, 'logging-undeclared')]
     """
+    from mcpmock.pipeline import checks
+
     return list(checks.check(cassette_of(cassette)))
 
 

@@ -1,0 +1,179 @@
+"""Suites of users, with mcpmock installed from a wheel: every event loop, the SDKs of both versions
+and FastMCP, in memory, over stdio and over a URL; beside every plugin that they may have.
+
+Nothing of it may warn, and nothing may be left running. What only repeats itself is run with
+MCPMOCK_E2E_ALL=1.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from . import suite_runs
+from .suite_runs import ALL, Run, prepare, run_suite, source
+
+pytestmark = [pytest.mark.parts, pytest.mark.e2e]
+Suite = Callable[..., Run]
+Pythons = Callable[[str], Path]
+
+EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
+STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
+AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, once for a run."""
+    if reason := suite_runs.missing("suites"):
+        pytest.skip(reason)
+    return suite_runs.wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
+    """The Python of an environment on top of a part."""
+    made: dict[str, Path] = {}
+
+    def python(part: str) -> Path:
+        if reason := suite_runs.missing(part):
+            pytest.skip(reason)
+        if part not in made:
+            made[part] = suite_runs.environment(built, part, tmp_path_factory.mktemp(part) / "venv")
+        return made[part]
+
+    return python
+
+
+@pytest.fixture
+def suite(pythons: Pythons, tmp_path: Path) -> Suite:
+    """Runs suites of suites/, by their names."""
+
+    def run(
+        names: str, plugins: str, *options: str, part: str = "suites", **environment: str
+    ) -> Run:
+        python = pythons(part)
+        prepare(tmp_path, {name: source(name) for name in names.split()})
+        environment = {"LOOP": "asyncio", **environment}
+        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **environment)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("names", "plugins", "options", "passed"),
+    [
+        ("sdk", "asyncio", STRICT, 4),
+        ("auto", "asyncio", AUTO, 1),
+        ("auto", "trio", ("-o", "trio_mode=true"), 1),
+        ("fastmcp", "asyncio", STRICT, 3),
+        ("plain", "randomly", (), 6),
+        ("plain", "xdist", ("-n2",), 6),
+        ("beside_vcr", "recording", (), 3),
+        ("unused", "", (), 1),
+    ],
+)
+def test_alone(
+    suite: Suite, names: str, plugins: str, options: tuple[str, ...], passed: int
+) -> None:
+    """With one plugin, or none."""
+    run = suite(names, plugins, *options)
+
+    assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_on_anyio(suite: Suite) -> None:
+    """Its plugin runs every test on asyncio and on trio."""
+    run = suite("sdk", "anyio", LOOP="anyio")
+
+    assert ({"passed": 8}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_all_at_once(suite: Suite) -> None:
+    """Every plugin, two workers, a random order, both SDKs of today."""
+    run = suite("sdk auto fastmcp plain beside_vcr", ALL, "-n2", *AUTO)
+
+    assert ({"passed": 17}, {}) == (run.outcomes, run.left), run.output
+
+
+@pytest.mark.parametrize(
+    ("loop", "options", "passed"),
+    [("anyio", (), 6), *([("asyncio", STRICT, 3), ("trio", (), 3)] if EVERY else [])],
+)
+def test_the_sdk_of_version_1(
+    suite: Suite, loop: str, options: tuple[str, ...], passed: int
+) -> None:
+    """On every event loop."""
+    run = suite("sdk_1", loop, *options, part="suites_py1", LOOP=loop)
+
+    assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
+
+
+def test_a_hundred_tests_in_memory(suite: Suite) -> None:
+    """They take less than three seconds."""
+    run = suite("hundred", "asyncio", *STRICT, WAY="memory")
+
+    assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
+    assert run.seconds < 3.0
+
+
+def test_a_hundred_tests_over_http(suite: Suite) -> None:
+    """They take less than five seconds; where the SDK alone needs nearly as long (it reads the
+    machine's certificates for every client), not much more than the SDK alone.
+    """
+    took = []
+    for _ in range(3):  # once, but where the machine is busy
+        run = suite("hundred", "asyncio", *STRICT, WAY="url")
+        assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
+        if run.seconds < 5.0:
+            return
+        alone = suite("hundred_without", "asyncio", *STRICT)
+        if run.seconds < 1.5 * alone.seconds:
+            return
+        took.append((run.seconds, alone.seconds))
+    pytest.fail(f"seconds with us, and the SDK alone: {took}")
+
+
+@pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])
+def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, way: str) -> None:
+    """What was asked, what came nearest, the last messages, standard error, and a command that
+    shows the same miss outside of the test.
+    """
+    run = suite("miss", "asyncio", *STRICT, WAY=way)
+
+    assert ({"failed": 1}, {}) == (run.outcomes, run.left), run.output
+    told = run.output.partition("- mcpmock -")[2]
+    miss = [
+        "nothing recorded in cassettes/time.jsonl answers this tools/call\n",
+        '  event 3: different; $.arguments.timezone: recorded "Asia/Tokyo", asked "Asia/Kyoto"',
+    ]
+    rest = [
+        "last messages:\n",
+        '  -> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_current_time",',
+        "standard error of the server:\n",
+        "Tool 'get_current_time' failed:",
+        "to reproduce:\n",
+    ]
+    assert in_this_order(told, *miss, *rest), run.output
+
+    command = told.partition("to reproduce:\n")[2].partition("\n")[0]
+    path = f"{pythons('suites').parent}:{os.environ['PATH']}"
+    shown = subprocess.run(
+        command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert 1 == shown.returncode
+    assert in_this_order(shown.stderr, *miss), shown
+
+
+def in_this_order(text: str, *parts: str) -> bool:
+    """Whether the text has these parts, one after the other."""
+    for part in parts:
+        _, found, text = text.partition(part)
+        if not found:
+            return False
+    return True
