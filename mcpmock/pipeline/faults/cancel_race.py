@@ -19,7 +19,6 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpResponse,
     Notification,
-    Request,
     Response,
     member,
 )
@@ -79,8 +78,6 @@ class CancelRace(Fault):
             yield "j: at least i, for what was consumed had been emitted"
 
     def fits(self, subject: Subject) -> bool:
-        if not isinstance(subject.message, Request) or subject.call is None:
-            return False
         return subject.frame.direction is C2S or subject.frame.exchange is None
 
     def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
@@ -92,7 +89,7 @@ class CancelRace(Fault):
         if race is None or (race.over and on is On.LEFT):
             return False
         if on is On.NOTIFICATION and subject.method not in (PROGRESS, CANCELLED):
-            return False  # a log line that only came on the same stream
+            return False  # what a subscription is told is no answer to it
         if on in On.CLOSE | On.LEFT:
             return race.own is not None
         return on in _OWN
@@ -136,13 +133,14 @@ class CancelRace(Fault):
 
     def _go_on(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
         message = seen.subject.message
-        if isinstance(message, Notification) and message.method == CANCELLED:
+        cancels = isinstance(message, Notification) and message.method == CANCELLED
+        if cancels and seen.direction is race.call.direction:
             if accepted := seen.accepted():
                 yield Send(accepted)
             yield from self._cancel(race, seen, dice)
         elif seen.on is On.LEFT:
             yield from self._leave(race, seen, dice)
-        elif seen.direction is race.call.direction:
+        elif cancels:  # the server ends what it was to tell about from then on
             yield seen.passed()
         else:
             race.comes_on(seen.exchange)

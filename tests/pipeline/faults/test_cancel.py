@@ -239,3 +239,11 @@ def test_what_is_asked_of_an_answered_call() -> None:
     wire.at(0, client=CALL, to_server=CALL).at(1, server=error(1), to_client=error(1))
 
     wire.at(2, server=QUESTION, to_client=QUESTION).nothing_more()
+
+
+def test_what_the_client_cancels_itself() -> None:
+    """It is no message that comes back."""
+    wire = faulty(Cancel(i=1, match=TOOL))
+    wire.at(0, client=CALL, to_server=CALL).at(1, client=cancelled(1), to_server=cancelled(1))
+
+    wire.at(2, server=ANSWER, to_client=ANSWER, to_server=cancelled(1)).nothing_more()

@@ -32,6 +32,7 @@ from tests.helpers import (
     error,
     exits,
     hangs_up,
+    notification,
     opens,
     post,
     progress,
@@ -217,6 +218,18 @@ def test_only_the_call_that_is_meant() -> None:
     wire.at(1, server=progress("u"), to_client=progress("u"))
     wire.at(2, client=cancelled(2), to_server=cancelled(2)).at(3, client=cancelled(1))
     wire.nothing_more()
+
+
+def test_what_a_subscription_is_told() -> None:
+    """It is no answer and passes; so does the cancel by which a server ends it."""
+    asked = request(1, "subscriptions/listen", {})
+    told = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+    changed = notification("notifications/tools/list_changed", told)
+    wire = faulty(CancelRace(i=0, j=0, match=Match(method="subscriptions/listen")))
+
+    wire.at(0, client=asked, to_server=asked).at(1, server=changed, to_client=changed)
+    wire.at(2, server=cancelled(1), to_client=cancelled(1)).at(3, server=response(1))
+    wire.at(33, to_client=response(1)).nothing_more()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.pipeline.faults.cancel_race import CancelRace
 from mcpmock.pipeline.faults.oracles import broken
 from mcpmock.pipeline.faults.races import REACTIONS, Cell, Reaction, cells
-from tests.helpers import cancelled, post
+from tests.helpers import cancelled, notification, post
 from tests.pipeline.faults.faulty import how_it_breaks, receipts, tape_of
 from tests.pipeline.faults.racing_http import (
     ANSWER,
@@ -147,6 +147,7 @@ def test_only_its_own_call_is_overtaken() -> None:
     wire = streaming(CancelRace(i=1, j=1), 3)
     noted = receipts(wire)
     wire.hears(1, in_session(4, cancelled(77)))
+    wire.hears(1, in_session(7, notification("notifications/cancelled", {})))
 
     assert [*PRIMED, *told(messages(3)[:1])] == wire.hears(2, in_session(3, CALL))
     assert ["6 202", "6 eof", "3 eof"] == wire.hears(3, in_session(6, cancelled(1)))
