@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from . import suite_runs
-from .suite_runs import ALL, Run, prepare, run_suite, source
+from .parts import SUITES, not_installed
+from .suite_runs import ALL, Run, environment, prepare, run_suite, source, wheel
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 Suite = Callable[..., Run]
@@ -29,9 +29,10 @@ AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=fun
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, once for a run."""
-    if reason := suite_runs.missing("suites"):
-        pytest.skip(reason)
-    return suite_runs.wheel(tmp_path_factory.mktemp("wheel"))
+    for part in SUITES:
+        if reason := not_installed(part, part):
+            pytest.skip(reason)
+    return wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +41,8 @@ def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
     made: dict[str, Path] = {}
 
     def python(part: str) -> Path:
-        if reason := suite_runs.missing(part):
-            pytest.skip(reason)
         if part not in made:
-            made[part] = suite_runs.environment(built, part, tmp_path_factory.mktemp(part) / "venv")
+            made[part] = environment(built, part, tmp_path_factory.mktemp(part) / "venv")
         return made[part]
 
     return python
@@ -53,13 +52,11 @@ def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
 def suite(pythons: Pythons, tmp_path: Path) -> Suite:
     """Runs suites of suites/, by their names."""
 
-    def run(
-        names: str, plugins: str, *options: str, part: str = "suites", **environment: str
-    ) -> Run:
+    def run(names: str, plugins: str, *options: str, part: str = "suites", **variables: str) -> Run:
         python = pythons(part)
         prepare(tmp_path, {name: source(name) for name in names.split()})
-        environment = {"LOOP": "asyncio", **environment}
-        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **environment)
+        variables = {"LOOP": "asyncio", **variables}
+        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **variables)
 
     return run
 
