@@ -1,7 +1,8 @@
 """mcpmock: see, keep, replay and break the traffic between MCP clients and servers.
 
-    with mcpmock.serve("weather.jsonl") as server:  # a fake server, from any program
-        ...  # server.url, server.stdio, server.transport()
+    >>> with mcpmock.serve("weather.jsonl") as server:  # a fake server, from any program
+    ...     server.url  # and server.stdio, server.transport()
+    'http://127.0.0.1:.../mcp'
 
 Every name of `__all__` is imported when it is first asked for: `import mcpmock` costs nothing.
 """
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from mcpmock import faults
     from mcpmock.api.driving import Driven, drive
     from mcpmock.api.files import check, diff, load, redact
     from mcpmock.api.log import Call
     from mcpmock.api.recording import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
+    from mcpmock.api.stub import Stub, StubRoute
     from mcpmock.cassette.diff import Comparison as Diff
     from mcpmock.cassette.model import Cassette
     from mcpmock.errors import McpMockError
@@ -28,11 +31,14 @@ __all__ = [
     "Driven",
     "McpMockError",
     "ReplayServer",
+    "Stub",
+    "StubRoute",
     "__version__",
     "check",
     "connect",
     "diff",
     "drive",
+    "faults",
     "load",
     "record",
     "redact",
@@ -47,10 +53,13 @@ _PLACES = {
     "Driven": "api.driving:Driven",
     "McpMockError": "errors:McpMockError",
     "ReplayServer": "api.server:ReplayServer",
+    "Stub": "api.stub:Stub",
+    "StubRoute": "api.stub:StubRoute",
     "check": "api.files:check",
     "connect": "api.server:connect",
     "diff": "api.files:diff",
     "drive": "api.driving:drive",
+    "faults": "faults:",
     "load": "api.files:load",
     "record": "api.recording:record",
     "redact": "api.files:redact",
@@ -60,10 +69,11 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    module, _, attribute = _PLACES.get(name, "").partition(":")
-    if not module:
+    place, _, attribute = _PLACES.get(name, "").partition(":")
+    if not place:
         raise AttributeError(f"module 'mcpmock' has no attribute {name!r}")
-    found = getattr(import_module(f"mcpmock.{module}"), attribute)
+    module = import_module(f"mcpmock.{place}")
+    found = getattr(module, attribute) if attribute else module
     globals()[name] = found
     return found
 

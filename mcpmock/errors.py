@@ -11,6 +11,12 @@ from __future__ import annotations
 class McpMockError(Exception):
     """Everything that we raise on purpose. The command line shows it as one line and exits with
     `exit_code`.
+
+    >>> try:
+    ...     mcpmock.load("nowhere.jsonl")
+    ... except mcpmock.McpMockError as error:
+    ...     print(error)
+    nowhere.jsonl: no such file...
     """
 
     exit_code = 1

@@ -10,25 +10,36 @@ The fixtures are plain ones, so a test may be plain, or run on asyncio, anyio or
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mcpmock.testing.controller import EXPECTED, FOLDER, TOLD, Controller
+from mcpmock.testing.record_mode import MODES, config_mode
+
 if TYPE_CHECKING:
+    from mcpmock.api.faulting import FaultControl
     from mcpmock.api.server import Reachable
-    from mcpmock.testing.leftovers import Leftovers
+    from mcpmock.api.stub import Stub
+    from mcpmock.testing.keeping import Keeping
+    from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, Using
     from mcpmock.testing.settings import Settings
 
 _MARKER = (
-    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, **replay): the "
-    "cassette of the test, the real server to record it from (a command line or a URL), the record "
-    "mode, what is done about requests that never came (ignore, warn, fail), and options of "
+    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
+    "seed=None, races=None, reactions=None, stub=None, **replay): the cassette of the test, the "
+    "real server to record it from (a command line or a URL), the record mode, what is done about "
+    "requests that never came (ignore, warn, fail), what is to go wrong (a plan, a fault, a TOML "
+    "file, a shorthand, or several) and the seed of its chances, the call that `mcpmock_races` "
+    "races with cancels, a mcpmock.Stub to answer before the recording, and options of "
     "`mcpmock replay`"
 )
+_CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[Using] = pytest.StashKey()
-_leftovers: pytest.StashKey[Leftovers] = pytest.StashKey()
+_keeping: pytest.StashKey[Keeping] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,11 +47,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--mcp-record",
         dest="mcpmock_record",
-        choices=["none", "once", "all"],
+        choices=MODES,
         help="Record mode of MCP cassettes: none replays only (the default), once records those "
-        "that are missing, all records all anew. Also MCPMOCK_RECORD.",
+        "that are missing, new_episodes also what is missing in them, all records all anew, rewrite"
+        " drops what no test recorded. Also MCPMOCK_RECORD.",
     )
-    parser.addini("mcpmock_record", "Record mode of MCP cassettes: none, once, all.", default="")
+    group.addoption(
+        "--mcp-strict",
+        dest="mcpmock_strict",
+        action="store_true",
+        help="Only the recorded client's own requests match (match=exact), and recorded requests "
+        "that never came fail (unused=fail), whatever markers say.",
+    )
+    group.addoption(
+        "--mcp-seed",
+        dest="mcpmock_seed",
+        type=int,
+        metavar="N",
+        help="What all chances of faults come from, whatever plans say. Also MCPMOCK_SEED.",
+    )
+    parser.addini("mcpmock_record", "As --mcp-record.", default="")
     parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
     parser.addini(
         "mcpmock_unused", "Recorded requests that never came: ignore, warn, fail.", default=""
@@ -49,31 +75,75 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Controller(config), _CONTROLLER)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (keeping := config.stash.get(_keeping, None)) is not None:
+        keeping.close()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each cell of a race."""
+    if "mcpmock_races" not in metafunc.fixturenames:
+        return
+    from mcpmock.testing.races import races_of
+
+    races = races_of(metafunc.definition)
+    ids = [race.id for race in races]
+    metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    from mcpmock.testing.record_mode import config_mode
-
     return f"mcpmock: record mode {config_mode(config)}"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Who uses which cassette; deselected tests are gone by now."""
-    marked = [item for item in session.items if item.get_closest_marker("mcpmock")]
-    if not marked:
+    _expect(session.config, session.items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    if items:
+        _expect(items[0].config, items)
+
+
+def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Who uses which cassette, in this run or not: workers tell at their end."""
+    users = [
+        item
+        for item in items
+        if item.get_closest_marker("mcpmock")
+        and "mcpmock_server" in getattr(item, "fixturenames", ())
+    ]
+    if not users:
         return
     from mcpmock.testing.settings import settings_of
 
-    for item in marked:
-        if "mcpmock_server" in getattr(item, "fixturenames", ()):
-            leftovers_of(session.config).expect(settings_of(item).path, item.nodeid)
+    controller = config.pluginmanager.get_plugin(_CONTROLLER)
+    expected = {} if controller else config.workeroutput.setdefault(EXPECTED, {})  # type: ignore[attr-defined]
+    ids = [arg for arg in config.args if "::" in arg]
+    for item in users:
+        cassette, tests = str(settings_of(item).path), [item.nodeid]
+        if ids:
+            from mcpmock.testing.siblings import siblings_of
+
+            tests += siblings_of(item, items, ids)
+        if controller:
+            for test in tests:
+                controller.leftovers.expect(cassette, test)
+        else:
+            expected.setdefault(cassette, []).extend(tests)
 
 
-def leftovers_of(config: pytest.Config) -> Leftovers:
-    """Those of this run."""
-    from mcpmock.testing.leftovers import Leftovers
+def keeping_of(config: pytest.Config) -> Keeping:
+    """What becomes of what is recorded in this run."""
+    from mcpmock.testing.keeping import Keeping
 
-    return config.stash.setdefault(_leftovers, Leftovers())
+    if _keeping not in config.stash:
+        folder = getattr(config, "workerinput", {}).get(FOLDER)
+        config.stash[_keeping] = Keeping(folder and Path(folder))
+    return config.stash[_keeping]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,7 +152,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     result = yield
     use = item.stash.get(_using, None)
     if use is not None:
-        use.judge(leftovers_of(item.config))
+        use.judge()
     return result
 
 
@@ -90,11 +160,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure says what the fake server saw."""
+    """A failure says what the fake server saw; a test that passed, what it did not ask."""
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
         report.sections.append(("mcpmock", use.describe()))
+    if use is not None and call.when == "call" and report.passed:
+        setattr(report, TOLD, use.told())
     return report
 
 
@@ -102,12 +174,35 @@ def pytest_runtest_makereport(
 def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
     from mcpmock.testing.settings import settings_of
 
-    return settings_of(request.node)
+    settings = settings_of(request.node)
+    if settings.may_be_born:
+        settings = settings.as_born(keeping_of(request.config).is_born(settings.path))
+    return settings
+
+
+@pytest.fixture
+def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
+    """What answers before the recording in a test that asks for it: the stub of the marker, or an
+    empty one to write on, also while clients are there. Without a cassette it is a server alone.
+    Yours, where you write a fixture of this name.
+
+        def test_agent(mcpmock_server, mcpmock_stub):
+            mcpmock_stub.tool("get_weather").reply({"temp": 21})
+    """
+    from mcpmock.api.stub import Stub
+
+    return Stub() if _mcpmock_settings.stub is None else _mcpmock_settings.stub
 
 
 @pytest.fixture
 def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
-    """The cassette of the test: `path`, `mode`, `records`, `load()`."""
+    """The cassette of the test: `path`, `mode`, `records`, `load()`.
+
+    @pytest.mark.mcpmock("weather.jsonl")
+    def test_it(mcpmock_cassette):
+        assert "none" == mcpmock_cassette.mode
+        assert 1 == len(mcpmock_cassette.load().takes)
+    """
     from mcpmock.testing.servers import CassetteFile
 
     return CassetteFile(_mcpmock_settings)
@@ -115,10 +210,65 @@ def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
 
 @pytest.fixture
 def mcpmock_client(_mcpmock_settings: Settings) -> Client:
-    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`."""
+    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`.
+
+    @pytest.mark.mcpmock("weather.jsonl")
+    def test_my_server(mcpmock_client):
+        driven = mcpmock_client.drive(["mcpmock", "replay", "snow.jsonl"])
+        assert "risky" == driven.diff().worst.word  # it says something else
+    """
     from mcpmock.testing.servers import Client
 
     return Client(_mcpmock_settings)
+
+
+@pytest.fixture
+def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
+    """What goes wrong at the test's server, to be changed while the test runs: `add(fault)`,
+    `remove`, `clear`; `fired` and `receipts` say what has.
+
+        @pytest.mark.mcpmock("weather.jsonl", faults="latency:latency=10ms")
+        def test_it(mcpmock_server, mcpmock_faults):
+            mcpmock_faults.add("error:message=no luck,method=initialize")
+            hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+            done = subprocess.run(mcpmock_server.command, input=hello, capture_output=True)
+            assert b"no luck" in done.stdout
+            assert 1 == mcpmock_faults.fired("error")
+    """
+    return mcpmock_server.faults
+
+
+@pytest.fixture
+def mcpmock_races(
+    request: pytest.FixtureRequest, mcpmock_server: Reachable, _mcpmock_settings: Settings
+) -> Race:
+    r"""One cancellation race of the call that the marker names in `races=`: the test runs once for
+    every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
+    `.reaction` say which; `await .moment()` (or `.wait()`) is when to cancel, `.reached` where the
+    cancel met the answer.
+
+        @pytest.mark.mcpmock("slow.jsonl", races={"tool": "slow"}, reactions=["late_result"])
+        def test_agent(mcpmock_server, mcpmock_races):
+            call = (
+                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow",'
+                b'"arguments":{},"_meta":{"progressToken":1}}}\n'
+            )
+            cancel = (
+                b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+            )
+            with subprocess.Popen(mcpmock_server.command, stdin=-1, stdout=-1) as agent:
+                agent.stdin.write(call)
+                agent.stdin.flush()
+                mcpmock_races.wait()
+                told, _ = agent.communicate(cancel, timeout=20)
+            assert mcpmock_races.cell == mcpmock_races.reached
+            assert (b"done" in told) == (b"result" in told)
+    """
+    from mcpmock.testing.races import Race
+
+    match = _mcpmock_settings.races
+    assert match is not None
+    return Race(request.param, match, mcpmock_server)
 
 
 @pytest.fixture
@@ -130,9 +280,21 @@ def mcpmock_server(
     `.stdio` (parameters of the official SDK), `.command`, `.url`, `.transport()` say how to reach
     it; `.requests()`, `.assert_called()`, `.assert_order()`, `.misses` what it was asked. A request
     that nothing recorded fits fails the test.
+
+        from mcp import Client
+
+        @pytest.mark.anyio
+        @pytest.mark.mcpmock("weather.jsonl")
+        async def test_agent(mcpmock_server):
+            async with Client(mcpmock_server.transport(), mode="legacy") as client:
+                await client.call_tool("get_weather", {"city": "Oslo"})
+            mcpmock_server.assert_called("tools/call", times=1, tool="get_weather")
     """
     from mcpmock.testing.servers import using
 
-    with using(_mcpmock_settings, request.node.nodeid) as use:
+    keeping, settings = keeping_of(request.config), _mcpmock_settings
+    if "mcpmock_stub" in request.fixturenames:
+        settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
+    with using(settings, request.node.nodeid, keeping) as use:
         request.node.stash[_using] = use
         yield use.server

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import mcpmock
 from tests.api.conftest import write_weather
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin", "-p", "no:pytester", "-W", "default",
@@ -86,9 +85,9 @@ def test_it(mcpmock_server):
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(("unused", "failed"), [("fail", 1), ("warn", 0), ("ignore", 0)])
-def test_what_was_left_over(run: pytest.Pytester, unused: str, failed: int) -> None:
-    """Ignored, warned of, or a failure."""
+@pytest.mark.parametrize(("unused", "errors"), [("fail", 1), ("warn", 0), ("ignore", 0)])
+def test_what_was_left_over(run: pytest.Pytester, unused: str, errors: int) -> None:
+    """Ignored, warned of, or an error of the test that passed."""
     source = f"""
 @pytest.mark.mcpmock("weather.jsonl", unused="{unused}")
 def test_it(mcpmock_server):
@@ -96,7 +95,8 @@ def test_it(mcpmock_server):
 """
     result = suite(run, source)
 
-    result.assert_outcomes(failed=failed, passed=1 - failed, warnings=int(unused == "warn"))
+    result.assert_outcomes(passed=1, errors=errors, warnings=int(unused == "warn"))
+    assert result.ret == errors
     told = "*1 recorded requests of cassettes/weather.jsonl never came: tools/call*"
     (result.stdout.no_fnmatch_line if unused == "ignore" else result.stdout.fnmatch_lines)(
         told if unused == "ignore" else [told]  # type: ignore[arg-type]
@@ -105,7 +105,9 @@ def test_it(mcpmock_server):
 
 @pytest.mark.e2e
 def test_only_tests_that_passed_are_held_to_it(run: pytest.Pytester) -> None:
-    """A failed and a skipped one are not; nor is anyone while such a one may have asked."""
+    """One that failed, was skipped or deselected is not; nor is anyone while such a one may have
+    asked.
+    """
     source = """
 pytestmark = pytest.mark.mcpmock("weather.jsonl", unused="fail")
 
@@ -121,42 +123,39 @@ def test_passes(mcpmock_server):
     result = suite(run, source)
     result.assert_outcomes(failed=1, skipped=1, passed=1)
 
-    suite(run, source, "-k", "passes").assert_outcomes(failed=1, deselected=2)
+    suite(run, source, "-k", "passes").assert_outcomes(passed=1, deselected=2)
 
 
-RECORD = f"""
-@pytest.mark.mcpmock(server=[{sys.executable!r}, "-m", "mcpmock.demo.server"])
-def test_it(mcpmock_server, mcpmock_cassette):
-    assert b"tools" in ask(mcpmock_server, INITIALIZE, LIST)
-    print("RECORDS", mcpmock_cassette.records)
-    assert mcpmock_cassette.mode != "all"
+TWO = """
+pytestmark = pytest.mark.mcpmock("weather.jsonl", unused="fail")
+ASK = LIST.replace(b"list", b"call").replace(
+    b"}", b',"params":{"name":"get_weather","arguments":{"city":"Oslo"}}}'
+)
+
+def test_lists(mcpmock_server):
+    assert b"weather" in ask(mcpmock_server, INITIALIZE, LIST)
+
+def test_calls(mcpmock_server):
+    assert b"rain" in ask(mcpmock_server, INITIALIZE, ASK)
+"""
+REVERSED = """
+def pytest_collection_modifyitems(items):
+    items.reverse()
 """
 
 
 @pytest.mark.e2e
-def test_record_modes(run: pytest.Pytester) -> None:
-    """`none` dials nothing and says what records; `once` records, then replays; a failed `all`
-    leaves the cassette alone and its own beside it.
-    """
-    file = run.path / "cassettes" / "test_a" / "test_it.jsonl"
-    missing = suite(run, RECORD)
-    missing.assert_outcomes(errors=1)
-    missing.stdout.fnmatch_lines(
-        ["*no cassette cassettes/test_a/test_it.jsonl; *--mcp-record=once"]
-    )
-    assert not file.parent.exists()
+def test_two_tests_on_one_cassette(run: pytest.Pytester) -> None:
+    """Together they use it up, in either order; one that runs alone is not held to the other's."""
+    suite(run, TWO).assert_outcomes(passed=2)
+    suite(run, TWO, "-k", "calls").assert_outcomes(passed=1, deselected=1)
+    run.runpytest_inprocess(*PLUGIN, "test_a.py::test_lists").assert_outcomes(passed=1)
+    run.makeconftest(REVERSED)
+    suite(run, TWO).assert_outcomes(passed=2)
+    left = suite(run, TWO.replace("INITIALIZE, ASK", "INITIALIZE, LIST").replace("rain", "tools"))
 
-    for records in (True, False):
-        once = suite(run, RECORD, "--mcp-record=once", "-s")
-        once.assert_outcomes(passed=1)
-        once.stdout.fnmatch_lines([f"*RECORDS {records}"])
-    [take] = mcpmock.load(file).takes
-    assert take.sealed
-
-    before = file.read_bytes()
-    suite(run, RECORD, "--mcp-record=all").assert_outcomes(failed=1)
-    assert before == file.read_bytes()
-    assert file.with_name("test_it.rej.jsonl").exists()
+    left.assert_outcomes(passed=2, errors=1)
+    left.stdout.fnmatch_lines(["*ERROR at teardown of test_lists*", "*never came: tools/call"])
 
 
 @pytest.mark.e2e
@@ -199,7 +198,7 @@ import sys
 def test_it():
     ours = {name for name in sys.modules if name.startswith("mcpmock.")}
     assert ours <= {"mcpmock.pytest_plugin", "mcpmock.version", "mcpmock.testing",
-                    "mcpmock.testing.record_mode"}
+                    "mcpmock.testing.record_mode", "mcpmock.testing.controller"}
 """
     )
     run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio").assert_outcomes(passed=1)
@@ -215,3 +214,87 @@ def test_it_costs_nothing() -> None:
     times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(3)]
 
     assert min(times) < 0.010
+
+
+@pytest.mark.e2e
+def test_faults(run: pytest.Pytester) -> None:
+    """From the marker, by a file beside the test or at hand, and changed meanwhile."""
+    (run.path / "slow.toml").write_text(
+        'seed = 3\n[[fault]]\nkind = "error"\nmessage = "no luck"\n'
+    )
+    source = """
+from mcpmock.faults import Error
+
+@pytest.mark.mcpmock("weather.jsonl", faults=["slow.toml", Error(message="b")], seed=4)
+def test_it(mcpmock_server, mcpmock_faults):
+    assert 4 == mcpmock_faults.seed
+    assert b"no luck" in ask(mcpmock_server, INITIALIZE, LIST)
+    assert 2 == mcpmock_faults.fired("error") == len(mcpmock_faults.receipts)
+    mcpmock_faults.clear()
+    mcpmock_faults.add("error:message=away,method=tools/list")
+    assert b"away" in ask(mcpmock_server, INITIALIZE, LIST)
+
+@pytest.mark.mcpmock("weather.jsonl", faults="drop:tol=x")
+def test_wrong(mcpmock_server):
+    pass
+"""
+    result = suite(run, source)
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["mcpmock: --fault 'drop:tol=x': tol: unknown key; *"])
+
+
+@pytest.mark.e2e
+def test_a_fault_that_must_fire(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails a test that passed; the report has the summary, the seed, and a command with both.
+    The command line overrules the environment, and that the plan.
+    """
+    (run.path / "slow.toml").write_text(
+        'seed = 3\n[[fault]]\nkind = "drop"\nmust_fire = true\nmatch = { tool = "rare" }\n'
+    )
+    source = """
+pytestmark = pytest.mark.mcpmock("weather.jsonl", faults=["slow.toml", "corrupt:tool=other"])
+
+def test_passes(mcpmock_server):
+    pass
+
+def test_fails(mcpmock_faults):
+    assert 2 == len(mcpmock_faults.summary()) + mcpmock_faults.seed
+"""
+    monkeypatch.setenv("MCPMOCK_SEED", "8")
+    suite(run, source).assert_outcomes(failed=2)
+    result = suite(run, source, "--mcp-seed=9")
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "mcpmock: faults that must fire never did: drop",
+            "faults (seed 9):",
+            "  fault drop: never fired, and it must: nothing matched",
+            "  fault corrupt: never fired: nothing matched",
+            "to reproduce:",
+            "  mcpmock replay cassettes/weather.jsonl --faults slow.toml"
+            " --fault 'corrupt:match.tool=\"other\"' --seed 9",
+        ]
+    )
+    monkeypatch.setenv("MCPMOCK_SEED", "many")
+    suite(run, source).stderr.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
+
+
+def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
+    """The marker has to name a recorded call, and a cassette that is there."""
+    marked = '@pytest.mark.mcpmock("{}"{})\ndef test_it(mcpmock_races): pass\n'
+    for file, more, told in (
+        ("weather.jsonl", "", '*races={"tool": NAME}*'),
+        (
+            "weather.jsonl",
+            ", races=dict(tool='x')",
+            "*has no answered call for races=*'x'*",
+        ),
+        ("weather.jsonl", ", races=dict(tool='x'), reactions=['odd']", "*no reaction 'odd'*"),
+        ("none.jsonl", ", races=dict(tool='x')", "*there is no cassette*none.jsonl*"),
+    ):
+        result = suite(run, marked.format(file, more))
+
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([told])

@@ -13,10 +13,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import ROOM, MemoryChannel, memory_pair
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
 from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.runner import LAST_WORDS, Session, run

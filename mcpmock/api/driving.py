@@ -14,6 +14,7 @@ from mcpmock.modes.drive import drive_anew
 from mcpmock.modes.stopping import embedded
 from mcpmock.pipeline.timing import Timing
 
+from .faulting import FaultControl, Faults, run_of
 from .files import diff
 from .recording import say, server_of
 from .server import Source, cassette_of
@@ -21,7 +22,15 @@ from .server import Source, cassette_of
 
 @attrs.frozen
 class Driven:
-    """What came of driving a server."""
+    """What came of driving a server.
+
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "snow.jsonl"]
+    ...     async with mcpmock.drive("weather.jsonl", server=server) as driven:
+    ...         return driven.status, driven.diff().worst.word
+    >>> trio.run(main)
+    (0, 'risky')
+    """
 
     cassette: Cassette
     """Whose client was played."""
@@ -29,6 +38,8 @@ class Driven:
     """What was recorded meanwhile."""
     status: int
     """0; 1 where the server did not do what the client waited for; 4 where it was not reached."""
+    faults: FaultControl
+    """What went wrong on purpose: how often it `fired`, its `receipts`."""
 
     def diff(self, *, ignore: Iterable[str] = ()) -> Comparison:
         """What differs from what was recorded: see `mcpmock.diff`."""
@@ -41,12 +52,16 @@ async def driven(
     server: Sequence[str] | None = None,
     url: str | None = None,
     timing: str = "none",
+    faults: Faults | None = None,
+    seed: int | None = None,
 ) -> Driven:
     """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
-    recorded = cassette_of(cassette)
+    recorded, run = cassette_of(cassette), run_of(faults, seed)
     with embedded(trio.Event()):
-        came = await drive_anew(recorded, server_of(server, url), Timing.parse(timing), say)
-    return Driven(recorded, came.live, came.status)
+        came = await drive_anew(
+            recorded, server_of(server, url), Timing.parse(timing), say, run if run.armed else None
+        )
+    return Driven(recorded, came.live, came.status, FaultControl(run))
 
 
 @asynccontextmanager
@@ -56,13 +71,18 @@ async def drive(
     server: Sequence[str] | None = None,
     url: str | None = None,
     timing: str = "none",
+    faults: Faults | None = None,
+    seed: int | None = None,
 ) -> AsyncIterator[Driven]:
     """A fake client under trio: plays the recorded clients to a real server, and gives what came.
 
-        async with mcpmock.drive("weather.jsonl", server=["weather-server"]) as driven:
-            assert driven.diff().worst is None
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "weather.jsonl"]
+    ...     async with mcpmock.drive("weather.jsonl", server=server) as driven:
+    ...         assert driven.diff().worst is None
+    >>> trio.run(main)
 
-    `server` is a command line, `url` an address, `timing` as in `mcpmock drive`. Raises
-    CassetteError and CannotStart.
+    `server` is a command line, `url` an address, `timing` as in `mcpmock drive`, `faults` and
+    `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.
     """
-    yield await driven(cassette, server=server, url=url, timing=timing)
+    yield await driven(cassette, server=server, url=url, timing=timing, faults=faults, seed=seed)

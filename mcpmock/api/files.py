@@ -25,6 +25,10 @@ def load(path: Path | str) -> Cassette:
     """Reads a cassette: `takes`, each with a `header` and `events`. `.gz` is unpacked.
 
     Raises CassetteError (a McpMockError) if it cannot be read, is none, or is damaged.
+
+    >>> cassette = mcpmock.load("weather.jsonl")
+    >>> [(take.transport, len(take.events)) for take in cassette.takes]
+    [('stdio', 8)]
     """
     return file.load(Path(path))
 
@@ -34,6 +38,12 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
 
     `ignore` are rules in its words: `tools/call now $.result`. `worst` of the result is None where
     nothing differs, else a verdict; `differences` are the worst first. Raises CassetteError.
+
+    >>> found = mcpmock.diff("weather.jsonl", "snow.jsonl")
+    >>> found.worst.word, [(one.call, one.path, one.new) for one in found.differences]
+    ('risky', [('tools/call get_weather', '$.result.content[0].text', '"snow"')])
+    >>> mcpmock.diff("weather.jsonl", "snow.jsonl", ignore=["tools/call now $.result"]).counts
+    {<Verdict.RISKY: 2>: 1}
     """
     from mcpmock.cassette.diff import compare
     from mcpmock.cassette.leeway import Rules
@@ -46,6 +56,9 @@ def check(cassette: Source) -> list[Found]:
     has its `take` (from 1), its `event` and the `violation`, which names and cites the rule.
 
     Raises CassetteError.
+
+    >>> [(found.event.n, found.violation.rule.name) for found in mcpmock.check("weather.jsonl")]
+    [(1, 'initialize-params'), (7, 'logging-undeclared')]
     """
     from mcpmock.pipeline import checks
 
@@ -55,5 +68,8 @@ def check(cassette: Source) -> list[Found]:
 def redact(message: bytes) -> bytes:
     """A JSON message as a cassette would keep it: its secrets replaced by placeholders. What holds
     none comes back as it is.
+
+    >>> mcpmock.redact(b'{"password":"hunter2"}')
+    b'{"password":"mcpmock:secret:password:1"}'
     """
     return Redactor().json(message)

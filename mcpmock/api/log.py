@@ -8,7 +8,7 @@ growing one is atomic, so a test may look from another thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -39,6 +39,10 @@ class Call:
 
     `session` numbers the conversations of the fake server from 1, `id` is None for a notification,
     `params` are the decoded parameters ({} where there are none).
+
+    >>> call = mcpmock.Call("tools/call", {"name": "get_weather", "arguments": {}}, id=2)
+    >>> call.tool, str(call)
+    ('get_weather', 'tools/call get_weather')
     """
 
     method: str
@@ -74,6 +78,9 @@ class Log:
     """Who played each conversation; none while recording."""
     open: dict[tuple[int, bytes], str] = attrs.field(factory=dict)
     """The methods of the requests that have no answer yet, by conversation and id."""
+
+    listeners: list[Callable[[int, Frame], object]] = attrs.field(factory=list)
+    """Are told of every message, with its conversation, before it goes on."""
 
     def report(self, what: Miss | Note) -> None:
         """For a player."""
@@ -144,6 +151,8 @@ class Watcher(Stage):
         if not frame.raw.strip():
             return
         self.log.last.append(frame)
+        for tell in self.log.listeners:
+            tell(self.session, frame)
         for message in parse_items(frame.raw):
             if isinstance(message, Response) and frame.direction is not C2S:
                 self.log.open.pop((self.session, message.id or b""), None)

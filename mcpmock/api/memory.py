@@ -3,7 +3,8 @@
 A session is the pure pipeline, driven here by the caller's own event loop (asyncio or trio, by way
 of anyio, which the SDK brings): `runner` is trio's, and a thread in between would cost more than
 all the rest. Messages cross as the `SessionMessage` of the installed SDK, imported when needed.
-Under trio the clock is the caller's, so a mock clock makes recorded pauses free.
+The clock is the caller's too: under trio a mock clock makes recorded pauses free, and timeouts that
+are under test; under asyncio, whose clock is real, such pauses are cut (`Timing.on_a_real_clock`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from typing import Any
 import attrs
 
 from mcpmock.modes.ends import mint
+from mcpmock.modes.faulting import with_faults
+from mcpmock.modes.stubbing import with_stubs
 from mcpmock.pipeline.casting import Casting
+from mcpmock.pipeline.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player
+from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
 
 from .log import Log
@@ -52,11 +57,13 @@ class Wording:
         )
 
 
-def transport(casting: Casting, log: Log) -> AbstractAsyncContextManager[Any]:
+def transport(
+    casting: Casting, log: Log, faults: FaultRun, script: Script | None = None
+) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
     """
-    session = _session(casting, log)
+    session = _session(casting, log, faults, script)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -87,15 +94,23 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 
 @asynccontextmanager
-async def _session(casting: Casting, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+async def _session(
+    casting: Casting, log: Log, faults: FaultRun, script: Script | None
+) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
+    from sniffio import current_async_library
 
+    if current_async_library() != "trio":
+        pace = casting.playing.pace
+        casting = casting.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
     # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
     # which is bounded; and a client that waits for room while we do would wait for ever.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
     player = Player(casting, log.report, mint=mint)
-    pipeline = Pipeline([log.watch(len(log.players) + 1, player), player])
+    number = len(log.players) + 1
+    ahead = with_faults([log.watch(number, player)], faults, session=number)
+    pipeline = Pipeline([*ahead, *with_stubs(script, player)])
     pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)

@@ -11,9 +11,12 @@ import trio
 
 from mcpmock.endpoints.channel import MessageChannel, memory_pair
 from mcpmock.modes.ends import Command, Reach, Server, Url, numbers
+from mcpmock.modes.faulting import with_faults
 from mcpmock.modes.taking import Recording, open_taking
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import Session, run
+
+from .faulting import Faults, run_of
 
 
 def server_of(server: Sequence[str] | None, url: str | None) -> Server:
@@ -34,18 +37,30 @@ async def record(
     *,
     server: Sequence[str] | None = None,
     url: str | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
     **how: bool,
 ) -> AsyncIterator[MessageChannel]:
     """Records a server under trio: gives the client's end of a session with it, a channel that
     `send`s and `receive`s lists of frames.
 
-        async with mcpmock.record("new.jsonl", server=["weather-server"]) as channel: ...
+    >>> from mcpmock.protocol.messages import C2S, Frame
+    >>> async def main():
+    ...     server = ["mcpmock", "replay", "weather.jsonl"]
+    ...     async with mcpmock.record("new.jsonl", server=server) as channel:
+    ...         channel.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         return [frame.raw for frame in await channel.receive()]
+    >>> trio.run(main)
+    [b'{"jsonrpc":"2.0","id":1,"result":{}}']
+    >>> [event.payload for event in mcpmock.load("new.jsonl").takes[0].events if event.payload]
+    [b'{"jsonrpc":"2.0","id":1,"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"result":{}}']
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
-    `overwrite`, `new`, `strict`, `redact`. Raises CassetteError and CannotStart before anything was
+    `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and what fired is
+    an event of the recording. Raises CassetteError, PlanError and CannotStart before anything was
     said, RecordingIncomplete at the end.
     """
-    target = server_of(server, url)
+    target, run_ = server_of(server, url), run_of(faults, seed)
     taking = await open_taking(Recording.to(str(output), **how), say)
     try:
         target.check()
@@ -55,7 +70,9 @@ async def record(
         raise
     async with taking.recorded("stdio", target.described), trio.open_nursery() as nursery:
         client, ours = memory_pair()
-        stages = [taking.recorder(), *target.rules(numbers())]
+        recorder = taking.recorder()
+        ahead = with_faults([recorder], run_ if run_.armed else None)
+        stages = [*ahead, *target.rules(numbers())]
         nursery.start_soon(run, Session(Pipeline(stages), ours, process))
         try:
             yield client

@@ -19,14 +19,17 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
 from mcpmock.pipeline.casting import Playing
-from mcpmock.pipeline.performance import Pace
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 
+from .faulting import FaultControl, Faults, run_of
 from .log import Call, Log
+from .stub import Stub
 from .thread import Thread
 
 if TYPE_CHECKING:
     import trio
+
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
 """A cassette, or the file that it is in."""
@@ -51,29 +54,57 @@ def playing_of(**how: Any) -> Playing:
 
 
 class Reachable:
-    """A server of ours in a thread: where it is, and its log."""
+    """A server of ours in a thread: where it is, its log, and what goes wrong."""
 
-    def __init__(self, main: Callable[..., Any]) -> None:
+    def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
+        self._run = run
+        self._faults = FaultControl(run)
         self._thread: Thread[Place] = Thread(main)
         self._place: Place | None = None
 
     @property
     def place(self) -> Place:
-        """Where it can be reached; starts it."""
+        """Where it can be reached; starts it. Raises CannotListen.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.place.url == server.url
+        True
+        """
         if self._place is None:
             self._place = self._thread.start()
         return self._place
 
     @property
+    def faults(self) -> FaultControl:
+        """What goes wrong here on purpose, to be changed at any time.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     slow = server.faults.add(mcpmock.faults.Latency(latency="200ms"))
+        ...     server.faults.remove(slow)
+        """
+        return self._faults
+
+    @property
     def url(self) -> str:
-        """Where clients over HTTP reach it, from any process of this machine."""
+        """Where clients over HTTP reach it, from any process of this machine. Starts it, and raises
+        CannotListen.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.url
+        'http://127.0.0.1:.../mcp'
+        """
         return self.place.url
 
     @property
     def command(self) -> list[str]:
         """What clients over stdio start to reach it, program and arguments. It needs no variable of
         the environment. Raises RuntimeError where the server is only to be had over HTTP.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        >>> b'"serverInfo"' in done.stdout
+        True
         """
         if self.place.command is None:
             raise RuntimeError("a server at a URL is recorded over HTTP: use .url")
@@ -81,7 +112,12 @@ class Reachable:
 
     @property
     def stdio(self) -> Any:
-        """`command` as the StdioServerParameters of the official SDK, which has to be installed."""
+        """`command` as the StdioServerParameters of the official SDK, which has to be installed.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     [server.stdio.command, *server.stdio.args] == server.command
+        True
+        """
         from mcp import StdioServerParameters
 
         program, *arguments = self.command
@@ -92,57 +128,124 @@ class Reachable:
         raise NotImplementedError
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """What clients sent, in order: see `log.Log.requests`."""
+        """What clients sent, in order: all of it, or of one method, or for one tool.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     [call.params["protocolVersion"] for call in server.requests("initialize")]
+        ['2025-11-25']
+        """
         return self.log.requests(method, tool=tool)
 
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raises AssertionError unless it was sent at least once, or exactly `times` times."""
+        """Raises AssertionError unless it was sent at least once, or exactly `times` times.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.assert_called("tools/call", tool="get_weather")
+        Traceback (most recent call last):
+        AssertionError: tools/call get_weather was to be called at least once, and was 0 ...
+        """
         self.log.assert_called(method, times=times, tool=tool)
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`."""
+        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     server.assert_order("initialize", "tools/call get_weather")
+        Traceback (most recent call last):
+        AssertionError: tools/call get_weather did not come in its turn; what came: initialize
+        """
         self.log.assert_order(*names)
 
     def close(self) -> None:
-        """Stops it, and raises what went wrong in it."""
+        """Stops it, and raises what went wrong in it. `serve` does it at its end.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.close()
+        """
         if self._place is not None:
             self._place = None
             self._thread.stop()
 
 
 class ReplayServer(Reachable):
-    """A fake server that plays a cassette. `misses` are the requests that nothing recorded fitted.
+    """A fake server that plays a cassette, a stub, or both. `misses` are the requests that nothing
+    recorded fitted.
 
     Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
+
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     isinstance(server, mcpmock.ReplayServer)
+    True
     """
 
-    def __init__(self, cassette: Cassette, playing: Playing) -> None:
-        self.cassette = cassette
+    def __init__(
+        self, cassette: Cassette, playing: Playing, run: FaultRun, stub: Stub | None = None
+    ) -> None:
+        self.cassette, self.script = cassette, None if stub is None else stub.script
         self.casting = bare_casting(cassette, playing)
-        super().__init__(self._main)
+        super().__init__(self._main, run)
         self._open: Callable[[], MessageChannel] | None = None
 
     @property
     def misses(self) -> list[Miss]:
-        """The requests that nothing recorded fitted, with the nearest recorded ones."""
+        """The requests that nothing recorded fitted, with the nearest recorded ones.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
+        ...     done = subprocess.run(server.command, input=HELLO + asked, capture_output=True)
+        ...     [miss.method for miss in server.misses]
+        ['prompts/list']
+        """
         return self.log.misses
 
     def open(self) -> MessageChannel:
-        """Inside `replay` only: a new session, as the client's end of a channel of frames."""
+        """Inside `replay` only: a new session, as the client's end of a channel of frames. Raises
+        RuntimeError elsewhere.
+
+        >>> async def main():
+        ...     async with mcpmock.replay("weather.jsonl") as server:
+        ...         async with server.open() as session, server.open() as another:
+        ...             return session is another
+        >>> trio.run(main)
+        False
+        """
         if self._open is None:
             raise RuntimeError("only inside `async with mcpmock.replay(...)`; use .url or .stdio")
         return self._open()
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
+        """A new session in memory, as the transport that the Client of the official SDK and of
+        FastMCP take, under asyncio or trio. Raises ImportError where no SDK is installed.
+
+        >>> from mcp import Client
+        >>> async def main():
+        ...     with mcpmock.serve("weather.jsonl") as server:
+        ...         async with Client(server.transport(), mode="legacy") as client:
+        ...             return [tool.name for tool in (await client.list_tools()).tools]
+        >>> trio.run(main)
+        ['get_weather']
+        """
         from .memory import transport
 
-        return transport(self.casting, self.log)
+        return transport(self.casting, self.log, self._run, self.script)
 
     async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
-        log = self.log
-        await replay_embedded(self.cassette, self.casting, log.report, log.watch, ready, stop, _say)
+        report, watch = self.log.report, self.log.watch
+        await replay_embedded(
+            self.cassette,
+            self.casting,
+            report,
+            watch,
+            ready,
+            stop,
+            _say,
+            faults=self._run,
+            script=self.script,
+        )
 
 
 def _say(line: str) -> None:
@@ -150,17 +253,30 @@ def _say(line: str) -> None:
 
 
 @contextmanager
-def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
+def serve(
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
+) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
 
-        with mcpmock.serve("weather.jsonl") as server:
-            ...                                # server.url, server.stdio, server.command
-            server.assert_called("tools/call", times=1)
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+    ...     server.assert_called("initialize", times=1)
+    >>> b'"serverInfo"' in done.stdout
+    True
 
-    `how` are the options of `mcpmock replay` (`playing_of`). Raises CassetteError for what is no
-    cassette, CannotListen, and at the end what went wrong inside; a miss is no error, see `misses`.
+    What a `stub` knows it answers, all else the recording; a stub alone is a server as well
+    (`serve(stub)`). `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML
+    file, a shorthand as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their
+    chances come from. `how` are the options of `mcpmock replay` (`playing_of`). Raises
+    CassetteError for what is no cassette, PlanError, CannotListen, and at the end what went wrong
+    inside; a miss is no error, see `misses`.
     """
-    server = ReplayServer(cassette_of(cassette), playing_of(**how))
+    server = _server_of(cassette, stub, faults, seed, how)
     try:
         yield server
     finally:
@@ -168,13 +284,32 @@ def serve(cassette: Source, **how: Any) -> Iterator[ReplayServer]:
 
 
 @asynccontextmanager
-async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
+async def replay(
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
+) -> AsyncIterator[ReplayServer]:
     """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
-    exact on a mock clock. Options and errors are those of `serve`.
+    exact on a mock clock, which makes recorded waits (`timing="recorded"`) and timeouts free.
+    Options and errors are those of `serve`.
+
+    >>> from mcpmock.protocol.messages import C2S, Frame
+    >>> async def main():
+    ...     async with mcpmock.replay("weather.jsonl", faults="delay:delay=1h") as server:
+    ...         session = server.open()
+    ...         session.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         return [frame.raw for frame in await session.receive()], trio.current_time()
+    >>> trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    ([b'{"jsonrpc":"2.0","id":1,"result":{}}'], 3600.0)
     """
-    with serve(cassette, **how) as server:
-        log = server.log
-        async with replay_in_memory(server.casting, log.report, log.watch) as open_session:
+    with serve(cassette, stub=stub, faults=faults, seed=seed, **how) as server:
+        log, run, script = server.log, server._run, server.script
+        async with replay_in_memory(
+            server.casting, log.report, log.watch, run, script
+        ) as open_session:
             server._open = open_session
             try:
                 yield server
@@ -182,12 +317,45 @@ async def replay(cassette: Source, **how: Any) -> AsyncIterator[ReplayServer]:
                 server._open = None
 
 
-def connect(cassette: Source, **how: Any) -> AbstractAsyncContextManager[Any]:
+def connect(
+    cassette: Source | Stub,
+    *,
+    stub: Stub | None = None,
+    faults: Faults | None = None,
+    seed: int | None = None,
+    **how: Any,
+) -> AbstractAsyncContextManager[Any]:
     """One session with a fake server in memory, as the transport that the Client of the official
     SDK and of FastMCP take, under asyncio or trio:
 
-        async with Client(mcpmock.connect("weather.jsonl")) as client: ...
+    >>> from mcp import Client
+    >>> async def main():
+    ...     async with Client(mcpmock.connect("weather.jsonl"), mode="legacy") as client:
+    ...         result = await client.call_tool("get_weather", {"city": "Oslo"})
+    ...         return result.content[0].text
+    >>> trio.run(main)
+    'rain'
 
-    Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is installed.
+    It runs on the clock of the caller's event loop: under trio with a mock clock a recorded wait of
+    30 s, or a timeout of 30 s that is under test, takes milliseconds. Under asyncio no clock can be
+    turned on, so with `timing="recorded"` no pause is longer than 100 ms there; `scale:1` makes
+    them all. Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is
+    installed.
     """
-    return ReplayServer(cassette_of(cassette), playing_of(**how)).transport()
+    return _server_of(cassette, stub, faults, seed, how).transport()
+
+
+def _server_of(
+    source: Source | Stub,
+    stub: Stub | None,
+    faults: Faults | None,
+    seed: int | None,
+    how: dict[str, Any],
+) -> ReplayServer:
+    """Raises TypeError for two stubs: one takes any number of tools."""
+    playing, run = playing_of(**how), run_of(faults, seed)
+    if isinstance(source, Stub):
+        if stub is not None:
+            raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")
+        return ReplayServer(Cassette(name="stub", takes=[]), playing, run, source)
+    return ReplayServer(cassette_of(source), playing, run, stub)

@@ -42,7 +42,12 @@ _HTTP_ERROR = 400
 
 @attrs.frozen(kw_only=True)
 class Comparison:
-    """What came of comparing two recordings."""
+    """What came of comparing two recordings.
+
+    >>> diff = mcpmock.diff("weather.jsonl", "snow.jsonl")
+    >>> diff.old, diff.new, diff.worst, len(diff.differences)
+    ('weather.jsonl', 'snow.jsonl', <Verdict.RISKY: 2>, 1)
+    """
 
     old: str
     """The file as the user wrote it."""

@@ -40,6 +40,8 @@ from .variables import Bindings, Difference, compare, unify
 from .verdicts import REFUSED, Verdicts, contradict
 
 ELSEWHERE = "in another recorded session"
+STUBBED = 0
+"""The number of what was never recorded: somebody wrote it by hand."""
 
 
 @attrs.frozen
@@ -56,7 +58,7 @@ class Match:
 
 @attrs.frozen
 class NearMiss:
-    """A recorded request that was not used, `n` in its take, and why."""
+    """A recorded request (or a STUBBED one) that was not used, `n` in its take, and why."""
 
     n: int
     why: str

@@ -35,6 +35,8 @@ class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     redaction: Any = None
     match: Any = None
     vars: dict[str, Any] | None = None
+    test: str | None = None
+    """The test whose run it is a recording of, by its node id."""
     converted: Any = None
     """Of a recording of another tool: which one, and what it did not record."""
 
@@ -188,7 +190,12 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Cassette(msgspec.Struct, kw_only=True):
-    """Takes in the order of the file; `name` is the file as the user wrote it."""
+    """Takes in the order of the file; `name` is the file as the user wrote it.
+
+    >>> cassette = mcpmock.load("weather.jsonl")
+    >>> cassette.name, len(cassette.takes), len(cassette.episodes())
+    ('weather.jsonl', 1, 1)
+    """
 
     name: str
     takes: list[Take]

@@ -13,7 +13,6 @@ import click
 from .terminal import emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
     from mcpmock.pipeline.faults.receipts import FaultRun
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -49,13 +48,12 @@ def faults_of(options: dict[str, Any]) -> FaultRun | None:
     if file is None and not shorthands:
         return None
 
+    from mcpmock.modes.faulting import load_plan
     from mcpmock.pipeline.faults.fault import PlanError
     from mcpmock.pipeline.faults.receipts import FaultRun
-    from mcpmock.pipeline.faults.structure import read_plan
 
     try:
-        plan = read_plan(_text_of(file), str(file), shorthands, seed)
-        return FaultRun.of(plan.with_samples(lambda name: _load(file, name)))
+        return FaultRun.of(load_plan(file, shorthands, seed))
     except PlanError as error:
         for mistake in error.mistakes:
             say(mistake)
@@ -79,23 +77,3 @@ def told_of(run: FaultRun | None, options: dict[str, Any]) -> int:
             if not options["quiet"] or fault["fault"] in owing:
                 say(line)
     return int(bool(owing or run.mistakes))
-
-
-def _text_of(file: Path | None) -> str:
-    if file is None:
-        return ""
-    from mcpmock.pipeline.faults.fault import PlanError
-
-    try:
-        return file.read_text("utf-8")
-    except OSError as error:
-        raise PlanError([f"{file}: {error.strerror}"]) from error
-    except UnicodeDecodeError as error:
-        raise PlanError([f"{file}: not UTF-8: {error}"]) from error
-
-
-def _load(file: Path | None, name: str) -> Cassette:
-    """A recording that a plan names, from where the plan is."""
-    from mcpmock.cassette.file import load
-
-    return load(Path(name) if file is None else file.parent / name)

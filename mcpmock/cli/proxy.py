@@ -1,8 +1,11 @@
-"""`mcpmock proxy`: the face of `modes.proxy`."""
+"""`mcpmock proxy`: the face of `modes.proxy`; with a cassette and a record mode, of what the mode
+comes to: a replay, a recording, or a replay with the server behind it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +14,24 @@ from .listening import listening_of, listening_options
 from .terminal import Announcer, common, say
 from .upstream import server_of, server_options
 
+if TYPE_CHECKING:
+    from mcpmock.modes.ends import Server
+    from mcpmock.modes.taking import Recording
+
 
 @click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--cassette",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Record to this cassette or replay it, as --mode says.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["none", "once", "new_episodes", "all", "rewrite"]),
+    help="none: replay. once: replay, or record where there is no FILE. new_episodes: also record "
+    "what FILE does not have. all, rewrite: record anew.  [default: none]",
+)
 @server_options
 @fault_options
 @listening_options
@@ -22,20 +41,65 @@ def proxy(**options: Any) -> int:
 
     The client is on standard input and output, or, with --listen, reached over HTTP (--transport
     says how); the server is COMMAND or at --url. Two ends of one transport see each other's
-    exchanges unchanged.
+    exchanges unchanged. With --cassette the server is started or dialled only where --mode needs
+    it.
     """
+    server, recording = server_of(options), None
+    file, mode = options.pop("cassette"), options.pop("mode")
+    if file is None and mode is not None:
+        raise click.UsageError("--mode: only with --cassette")
+    if file is not None:
+        if file.exists() and mode in (None, "none", "once"):
+            return _replay(file, options)
+        if file.exists() and mode == "new_episodes":
+            return _extend(file, options, server)
+        recording = _recording(file, mode)
+    return _pass_on(options, server, recording)
+
+
+def _recording(file: Path, mode: str | None) -> Recording:
+    """All of it; a file that is there is kept until the clean end. Raises CassetteError."""
+    from mcpmock.errors import CassetteError
+    from mcpmock.modes.taking import Recording
+
+    if mode in (None, "none"):
+        raise CassetteError(file, "no such file or folder", hint="--mode once records it")
+    return Recording(output=file, overwrite=mode in ("all", "rewrite"))
+
+
+def _replay(file: Path, options: dict[str, Any]) -> int:
+    from mcpmock.pipeline.player import Playing
+
+    from .replay import play
+
+    return play(file, Playing(mute=options["quiet"]), options, faults=faults_of(options))
+
+
+def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
+    """Sessions that needed the server become one more take."""
+    from mcpmock.modes.taking import Recording
+    from mcpmock.pipeline.player import Playing
+
+    from .replay import play
+
+    playing = Playing(mute=options["quiet"], on_miss="live")
+    faults, recording = faults_of(options), Recording(output=file)
+    return play(file, playing, options, recording=recording, faults=faults, server=server)
+
+
+def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:
     import trio
 
     from mcpmock.modes.proxy import proxy as run_proxy
 
     announcer = Announcer(json=options["json"])
-    server, listening = server_of(options), listening_of(options, announcer)
+    listening = listening_of(options, announcer)
     if options["header"] and listening is not None and listening.kind in (None, server.kind):
         raise click.UsageError(
             "--header is not for clients of the server's own transport: theirs pass as they are"
         )
     faults = faults_of(options)
     tell = say if listening is None else announcer.say
-    status = trio.run(run_proxy, server, listening, tell, faults)
+    status = trio.run(run_proxy, server, listening, tell, faults, recording)
     owing = told_of(faults, options)
     return status or owing

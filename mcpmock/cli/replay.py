@@ -1,5 +1,5 @@
-"""`mcpmock replay`: the face of `modes.stdio.replay` and `modes.http.replay_listening`, and the
-words for what it missed.
+"""`mcpmock replay`: the face of `modes.stdio.replay`, of `modes.http.replay_listening`, and of
+`modes.live` where a server is behind it; and the words for what it missed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from mcpmock.errors import McpMockError
 from .faulting import fault_options, faults_of, told_of
 from .listening import listening_of, listening_options
 from .terminal import CASSETTE, Announcer, common, emit, printable, say
+from .upstream import server_of, server_options
 
 if TYPE_CHECKING:
     from mcpmock.cassette.match import Miss, NearMiss
-    from mcpmock.pipeline.player import Note, Player
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.modes.ends import Listening, Server
+    from mcpmock.modes.taking import Recording
+    from mcpmock.pipeline.faults.receipts import FaultRun
+    from mcpmock.pipeline.player import Note, Player, Playing
 
 
 @click.command()
@@ -67,14 +72,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--on-miss",
-    type=click.Choice(["error", "hang", "close"]),
+    type=click.Choice(["error", "hang", "close", "live"]),
     default="error",
     show_default=True,
-    help="What a request gets that nothing recorded fits.",
+    help="What a request gets that nothing recorded fits; live: the answer of COMMAND or --url.",
 )
 @click.option(
     "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
 )
+@server_options
 @fault_options
 @listening_options
 @common
@@ -84,26 +90,54 @@ def replay(
     """Stand in for the recorded server of a cassette.
 
     Give `mcpmock replay FILE` to any client as the server's command, or, with --listen, the URL
-    that is printed; the transport need not be the recorded one. Exit status: that of the recorded
-    server where it ended before its client, else 0, and 1 if a request was not in the recording.
+    that is printed; the transport need not be the recorded one. With --on-miss live the server at
+    --url or COMMAND is asked what was not recorded, and started only then. Exit status: that of the
+    recorded server where it ended before its client, else 0, and 1 if a request was not in the
+    recording.
+    """
+    from mcpmock.modes.taking import Recording
+
+    playing = _playing(how, mute=quiet)
+    server = _behind(how, record)
+    recording = None if record is None else Recording.to(record)
+    faults = faults_of(how)
+    options = {**how, "quiet": quiet, "verbose": verbose, "json": json}
+    return play(file, playing, options, recording=recording, faults=faults, server=server)
+
+
+def play(
+    file: Path,
+    playing: Playing,
+    options: dict[str, Any],
+    *,
+    recording: Recording | None = None,
+    faults: FaultRun | None = None,
+    server: Server | None = None,
+) -> int:
+    """Plays a cassette, with a server behind it if there is one; `options` say where clients are
+    and what is told. Gives the exit status.
     """
     import gc
 
     import trio
 
     from mcpmock.cassette.file import load
-    from mcpmock.modes.taking import Recording
 
     # A cassette is many small objects that live as long as we do; to look for garbage among them
     # again and again doubles the time to start.
     gc.set_threshold(200_000)
-    playing = _playing(how, mute=quiet)
+    quiet, verbose, json = (options[name] for name in ("quiet", "verbose", "json"))
     announcer = Announcer(json=json)
-    listening = listening_of(how, announcer)
-    faults = faults_of(how)
+    listening = listening_of(options, announcer)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
-    recording = None if record is None else Recording.to(record)
+    if server is not None:
+        status = _play_live(
+            cassette, playing, told, server,
+            listening=listening, announcer=announcer, recording=recording, faults=faults,
+        )  # fmt: skip
+        owing = told_of(faults, {"quiet": quiet, "json": json})
+        return status or int(told.missed > 0) or owing
     if listening is not None:
         from mcpmock.modes.http import replay_listening
 
@@ -131,10 +165,53 @@ def replay(
     return status or int(told.missed > 0) or owing
 
 
-def _playing(how: dict[str, Any], *, mute: bool) -> Any:
-    from mcpmock.pipeline.performance import Pace
+def _play_live(
+    cassette: Cassette,
+    playing: Playing,
+    told: _Telling,
+    server: Server,
+    *,
+    listening: Listening | None,
+    announcer: Announcer,
+    recording: Recording | None,
+    faults: FaultRun | None,
+) -> int:
+    import trio
+
+    from mcpmock.modes.live import live_listening, live_on_stdio
+
+    if listening is not None:
+        return trio.run(
+            lambda: live_listening(
+                cassette, playing, told.tell, server, listening,
+                recording=recording, say=announcer.say, faults=faults,
+            )
+        )  # fmt: skip
+    status, player = trio.run(
+        lambda: live_on_stdio(
+            cassette, playing, told.tell, server, recording=recording, say=say, faults=faults
+        )
+    )
+    told.leftovers(player)
+    return status
+
+
+def _behind(how: dict[str, Any], record: str | None) -> Server | None:
+    """The server that is asked what was not recorded."""
+    if how["on_miss"] == "live":
+        if record is not None:
+            raise click.UsageError(
+                "--record: not with --on-miss live; `mcpmock proxy --mode new_episodes` records"
+            )
+        return server_of(how)
+    if how["command"] or how["url"] is not None or how["url_transport"] or how["header"]:
+        raise click.UsageError("a server is only asked with --on-miss live")
+    return None
+
+
+def _playing(how: dict[str, Any], *, mute: bool) -> Playing:
     from mcpmock.pipeline.player import Playing
-    from mcpmock.pipeline.timing import Timing
+    from mcpmock.pipeline.timing import Pace, Timing
 
     try:
         timing = Timing.parse(how["timing"])
@@ -194,14 +271,23 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
     """What was asked, the nearest that was recorded with what differs, and what to do next."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
-        *(f"  event {near.n}: {near.why}{_difference(near)}" for near in miss.near),
+        *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),
         f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
     ]
 
 
+def _place(near: NearMiss) -> str:
+    from mcpmock.cassette.match import STUBBED
+
+    return "the stub" if near.n == STUBBED else f"event {near.n}"
+
+
 def _difference(near: NearMiss) -> str:
+    from mcpmock.cassette.match import STUBBED
+
+    had = "stubbed" if near.n == STUBBED else "recorded"
     return "".join(
-        f"; {d.path}: recorded {_short(d.recorded)}, asked {_short(d.live)}"
+        f"; {d.path}: {had} {_short(d.recorded)}, asked {_short(d.live)}"
         for d in near.differences[:3]
     )
 

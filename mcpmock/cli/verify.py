@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from .diff import comparing, parsed, report
+from .faulting import fault_options, faults_of, told_of
 from .terminal import CASSETTE, common, say
 from .upstream import server_of, server_options
 
@@ -20,6 +21,7 @@ from .upstream import server_of, server_options
 @click.argument("file", type=CASSETTE)
 @click.option("--update", is_flag=True, help="Replace FILE by what was recorded, if it differs.")
 @comparing
+@fault_options
 @server_options
 @common
 def verify(file: Path, update: bool, **options: Any) -> int:
@@ -40,12 +42,14 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     server = server_of(options)
     was = read_bytes(file) if update else None
     recorded = load(file)
-    driven = trio.run(drive_anew, recorded, server, Timing(), say)
+    faults = faults_of(options)
+    driven = trio.run(drive_anew, recorded, server, Timing(), say, faults)
+    owing = told_of(faults, options)
     if driven.status not in (0, DIFFERENT):
         return driven.status
     comparison = compare(recorded, driven.live, rules)
     form = "json" if options["json"] else options["format"]
-    status = report(comparison, form, options["fail_on"], quiet=options["quiet"])
+    status = report(comparison, form, options["fail_on"], quiet=options["quiet"]) or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

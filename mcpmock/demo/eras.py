@@ -12,6 +12,7 @@ from typing import Any
 
 from mcpmock.protocol.messages import Request, decode, member
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.revisions import CACHEABLE
 
 from .call import LEVELS, Answer, Call, Era, Failure, Handler, InputRequired, as_object
 from .peer import INVALID_PARAMS, Peer, Refusal
@@ -28,10 +29,6 @@ INSTRUCTIONS = "A small server that does a little of everything, always the same
 
 _META = "io.modelcontextprotocol/"
 VERSION = _META + "protocolVersion"
-_CACHEABLE = {
-    "server/discover", "tools/list", "resources/list", "resources/templates/list",
-    "resources/read", "prompts/list",
-}  # fmt: skip
 
 
 class Legacy(Era):
@@ -131,7 +128,7 @@ class Modern(Era):
             raise Refusal(-32022, "Unsupported protocol version", known)
 
     def dressed(self, call: Call, result: Answer) -> Answer:
-        fresh = {"ttlMs": 0, "cacheScope": "public"} if call.method in _CACHEABLE else {}
+        fresh = {"ttlMs": 0, "cacheScope": "public"} if call.method in CACHEABLE else {}
         meta = {_META + "serverInfo": SERVER_INFO}
         return {"resultType": "complete", **result, **fresh, "_meta": meta}
 

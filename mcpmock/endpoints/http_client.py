@@ -55,7 +55,7 @@ class _Exchange:
         leave: Callable[[int], None],
     ) -> None:
         self.number = number
-        self.out = Outflow()
+        self.out = Outflow(self._emptied)
         self.mcp = True
         self._connections = connections
         self._upstream = upstream
@@ -69,6 +69,9 @@ class _Exchange:
         self._body: BodyReader | None = None
         self._gone = ""
         self._over = False
+        self._parting: str | None = None
+        """How it is to be left, once the last of what was said `as_it_is` has gone out."""
+        self._as_it_is = False
 
     def say(self, data: bytes, *, last: bool) -> None:
         """(A piece of) the body; nothing, for a request without."""
@@ -86,11 +89,30 @@ class _Exchange:
             self.out.end()
         self._move()
 
-    def abort(self) -> None:
+    def say_as_it_is(self, data: bytes) -> None:
+        """Bytes behind the head, whatever that says of them. They still go out, however soon the
+        client is gone: a fault cuts the request here.
+        """
+        self.say(b"", last=False)
+        self._as_it_is = True
+        self.out.put(data)
+        self._move()
+
+    def abort(self, how: str = "closed") -> None:
         """The client is gone: nothing more is said or heard, and the server sees it now."""
-        if not self._over:
-            self._connecting.cancel()
-            self._finish()
+        if self._over:
+            return
+        if self._as_it_is and (self._wire is None or self.out.held):
+            self._parting = how
+            return
+        self._connecting.cancel()
+        if how == "reset" and self._as_it_is and self._wire is not None:
+            self._wire.reset_on_close()
+        self._finish()
+
+    def _emptied(self) -> None:
+        if self._parting is not None:
+            self.abort(self._parting)
 
     async def receive(self) -> list[Frame]:
         """What one read gives."""
@@ -125,6 +147,8 @@ class _Exchange:
         self._wire = wire
         self.out.attach(wire)
         self._move()
+        if not self.out.held:
+            self._emptied()
 
     def _move(self) -> None:
         """What could not be written at once is written by a task."""
@@ -287,10 +311,12 @@ class HttpClientChannel(MessageChannel):
 
     def _pass_on(self, exchange: _Exchange, frame: Frame) -> None:
         match frame.fact:
-            case ExchangeEnd():
-                exchange.abort()
+            case ExchangeEnd(how):
+                exchange.abort(how)
             case Fragment(last):
                 exchange.say(frame.raw, last=last)
+            case HttpBody(unframed=True):
+                exchange.say_as_it_is(frame.raw)
             case HttpBody(more=more):
                 exchange.mcp = False
                 exchange.say(frame.raw, last=not more)

@@ -93,7 +93,9 @@ class Driven:
     data: bytes
 
 
-async def drive_anew(cassette: Cassette, server: Server, timing: Timing, say: Say) -> Driven:
+async def drive_anew(
+    cassette: Cassette, server: Server, timing: Timing, say: Say, faults: FaultRun | None = None
+) -> Driven:
     """Drives, for the sake of what is recorded meanwhile. Redacted like the cassette: what was kept
     as it is can only be compared with what is. Raises as `drive` does.
     """
@@ -101,7 +103,7 @@ async def drive_anew(cassette: Cassette, server: Server, timing: Timing, say: Sa
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
         recording = Recording(output=output, redact=redact)
-        status = await drive(cassette, Driving(server, timing, recording), say)
+        status = await drive(cassette, Driving(server, timing, recording, faults), say)
         data = read_bytes(output) if output.exists() else b""
     return Driven(status, read("live", data), data)
 

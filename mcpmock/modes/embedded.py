@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 import trio
@@ -21,17 +21,23 @@ from mcpmock.endpoints.visitors import Visit, open_door
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
 from mcpmock.transports.reception import Kind
 
 from .ends import PATHS, Command, Listening, Reach, Url, mint, serve, server_rules
+from .faulting import with_faults
 from .http import record_url, replay_listening
 from .stdio import as_messages
 from .stopping import embedded, taking_signals
+from .stubbing import with_stubs
 from .taking import Recording, Say, Taking, open_taking
 from .watching import Watch, watching
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.faults.receipts import FaultRun
 
 
 @attrs.frozen
@@ -62,16 +68,19 @@ async def replay_embedded(
     stop: trio.Event,
     say: Say,
     kind: Kind | None = None,
+    faults: FaultRun | None = None,
+    script: Script | None = None,
 ) -> None:
     """Plays the server of a cassette until `stop`. `casting` is that of `bare_casting`; over
-    HTTP, `kind` is the transport (None: as recorded).
+    HTTP, `kind` is the transport (None: as recorded). A stub's `script` comes before the recording.
     """
     numbers = count(1)
 
     async def receive(visit: Visit) -> None:
-        player = Player(casting, report)
-        stages = [*watching(watch, next(numbers), player), player]
-        await _run_visit(visit, stages, None, player)
+        player, number = Player(casting, report), next(numbers)
+        ahead = with_faults(watching(watch, number, player), faults, session=number)
+        stages = [*ahead, *with_stubs(script, player)]
+        await run_visit(visit, stages, None, player)
 
     with embedded(stop), open_door() as door:
         listening = Listening(
@@ -80,22 +89,42 @@ async def replay_embedded(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(door.serve, receive)
             await replay_listening(
-                cassette, casting.playing, report, listening, recording=None, say=say, watch=watch
+                cassette,
+                casting.playing,
+                report,
+                listening,
+                recording=None,
+                say=say,
+                faults=faults,
+                watch=watch,
+                script=script,
             )
             nursery.cancel_scope.cancel()
 
 
 async def record_url_embedded(
-    server: Url, recording: Recording, watch: Watch, ready: Ready, stop: trio.Event, say: Say
+    server: Url,
+    recording: Recording,
+    watch: Watch,
+    ready: Ready,
+    stop: trio.Event,
+    say: Say,
+    faults: FaultRun | None = None,
 ) -> None:
     """Records the server at a URL until `stop`."""
     listening = Listening(announce=lambda url, _token: ready(Place(url, None)))
     with embedded(stop):
-        await record_url(server, recording, listening, say, watch=watch)
+        await record_url(server, recording, listening, say, faults, watch=watch)
 
 
 async def record_command_embedded(
-    server: Command, recording: Recording, watch: Watch, ready: Ready, stop: trio.Event, say: Say
+    server: Command,
+    recording: Recording,
+    watch: Watch,
+    ready: Ready,
+    stop: trio.Event,
+    say: Say,
+    faults: FaultRun | None = None,
 ) -> None:
     """Records a server over stdio until `stop`: a process for each visitor and for each
     conversation over HTTP, all in one take.
@@ -105,52 +134,47 @@ async def record_command_embedded(
     server.check()
     kind = Kind.STREAMABLE_HTTP
     listening = Listening(announce=lambda url, _token: ready(Place(url, door.command)))
-    sessions = count(1)
     with embedded(stop), open_door() as door, taking_signals() as signals:
         async with listening.opened(kind, PATHS[kind]) as front:
             taking = await open_taking(recording, say)
-            converse = partial(_record_conversation, server, taking, sessions, watch, Reach(say))
-            receive = partial(_record_visit, server, taking, sessions, watch, Reach(say))
+            many = _Many(server, taking, watch, Reach(say), faults)
             async with taking.recorded("stdio", server.described), trio.open_nursery() as nursery:
-                nursery.start_soon(door.serve, receive)
-                await serve(front, converse, signals, say)
+                nursery.start_soon(door.serve, many.receive)
+                await serve(front, many.converse, signals, say)
                 nursery.cancel_scope.cancel()
 
 
-async def _record_conversation(
-    server: Command,
-    taking: Taking,
-    sessions: count[int],
-    watch: Watch,
-    reach: Reach,
-    client: HttpServerChannel,
-) -> None:
-    """One client over HTTP."""
-    process = await server.open(reach)
-    kind = Kind.STREAMABLE_HTTP
-    number = next(sessions)
-    rules = server_rules(kind, PATHS[kind], stateless=client.conversation == NO_SESSION)
-    with taking.conversation(number) as recorder:
-        stages: list[Stage] = [*watching(watch, number), *rules, recorder]
-        await run(Session(Pipeline(stages), client, process))
+@attrs.frozen
+class _Many:
+    """Clients of one server over stdio, a process for each."""
+
+    server: Command
+    taking: Taking
+    watch: Watch
+    reach: Reach
+    faults: FaultRun | None
+    _sessions: count[int] = attrs.field(factory=lambda: count(1))
+
+    async def converse(self, client: HttpServerChannel) -> None:
+        """One client over HTTP."""
+        process = await self.server.open(self.reach)
+        kind, number = Kind.STREAMABLE_HTTP, next(self._sessions)
+        rules = server_rules(kind, PATHS[kind], stateless=client.conversation == NO_SESSION)
+        with self.taking.conversation(number) as recorder:
+            ahead = with_faults([recorder], self.faults, session=number)
+            stages = [*watching(self.watch, number), *rules, *ahead]
+            await run(Session(Pipeline(stages), client, process))
+
+    async def receive(self, visit: Visit) -> None:
+        """One client over stdio."""
+        number = next(self._sessions)
+        process = await self.server.open(self.reach)
+        with self.taking.conversation(number) as recorder:
+            ahead = with_faults([recorder], self.faults, session=number)
+            await run_visit(visit, [*watching(self.watch, number), *ahead], process)
 
 
-async def _record_visit(
-    server: Command,
-    taking: Taking,
-    sessions: count[int],
-    watch: Watch,
-    reach: Reach,
-    visit: Visit,
-) -> None:
-    """One client over stdio."""
-    number = next(sessions)
-    process = await server.open(reach)
-    with taking.conversation(number) as recorder:
-        await _run_visit(visit, [*watching(watch, number), recorder], process)
-
-
-async def _run_visit(
+async def run_visit(
     visit: Visit,
     stages: list[Stage],
     server: MessageChannel | None,
@@ -175,7 +199,11 @@ async def _run_visit(
 
 @asynccontextmanager
 async def replay_in_memory(
-    casting: Casting, report: Report, watch: Watch
+    casting: Casting,
+    report: Report,
+    watch: Watch,
+    faults: FaultRun | None = None,
+    script: Script | None = None,
 ) -> AsyncIterator[Callable[[], MessageChannel]]:
     """Gives what opens a session: the client's end of it. All that are open end with the block."""
     from mcpmock.endpoints.channel import memory_pair
@@ -185,8 +213,9 @@ async def replay_in_memory(
 
         def open_session() -> MessageChannel:
             client, ours = memory_pair()
-            player = Player(casting, report, mint=mint)
-            pipeline = Pipeline([*watching(watch, next(numbers), player), player])
+            player, number = Player(casting, report, mint=mint), next(numbers)
+            ahead = with_faults(watching(watch, number, player), faults, session=number)
+            pipeline = Pipeline([*ahead, *with_stubs(script, player)])
             nursery.start_soon(run, Session(pipeline, ours, None))
             return client
 

@@ -17,6 +17,7 @@ from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
+from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
@@ -26,6 +27,7 @@ from mcpmock.transports.resumption import Resumption
 from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_rules
 from .faulting import with_faults
 from .stopping import taking_signals
+from .stubbing import with_stubs
 from .taking import Recording, Say, Taking, open_taking
 from .watching import Watch, watching
 
@@ -78,16 +80,17 @@ async def replay_listening(
     say: Say,
     faults: FaultRun | None = None,
     watch: Watch | None = None,
+    script: Script | None = None,
 ) -> int:
     """Plays the server of a cassette to clients over HTTP until we are told to stop.
 
     What was recorded over the transport that is spoken is played exchange for exchange; of anything
-    else the bare messages, by the transport's rules.
+    else, and beside a stub's `script`, the bare messages, by the transport's rules.
     """
     transports = {take.transport for take in cassette.takes}
-    kind = listening.kind or _kind_of(transports)
-    as_recorded = transports == {kind.value}
-    path = (_path_of(cassette) if as_recorded else None) or PATHS[kind]
+    kind = listening.kind or kind_of(transports)
+    path = (_path_of(cassette) if transports == {kind.value} else None) or PATHS[kind]
+    as_recorded = transports == {kind.value} and script is None
     if not as_recorded:  # an event stream is one session, whatever its client says on it
         cassette = bare(cassette, one_session=kind is Kind.SSE)
     pace = attrs.evolve(playing.pace, after_progress=BREATHS[kind])
@@ -108,7 +111,7 @@ async def replay_listening(
                     number = client.conversation
                     ahead = with_faults(recorders, faults, session=number, transport=kind.value)
                     watchers = watching(watch, number, player)
-                    stages: list[Stage] = [*watchers, *ahead, *rules, player]
+                    stages = [*watchers, *ahead, *rules, *with_stubs(script, player)]
                     await run(Session(Pipeline(stages), client, None))
 
             if taking is None:
@@ -140,7 +143,7 @@ def _path_of(cassette: Cassette) -> str | None:
     return None if opened is None else str(opened["target"]).partition("?")[0]
 
 
-def _kind_of(transports: set[str]) -> Kind:
+def kind_of(transports: set[str]) -> Kind:
     """What was recorded; Streamable HTTP for what was recorded over stdio or over several."""
     known = {kind.value: kind for kind in Kind}
     found = {known[transport] for transport in transports if transport in known}

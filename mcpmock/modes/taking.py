@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import attrs
 import trio
@@ -43,9 +44,11 @@ class Recording:
     new: bool = False
     strict: bool = False
     redact: bool = True
+    test: str | None = None
+    """The test that is recorded, for the header."""
 
     @classmethod
-    def to(cls, output: str, **how: bool) -> Recording:
+    def to(cls, output: str, **how: Any) -> Recording:
         """From the words of the command line: a slash at the end makes it a folder."""
         return cls(output=Path(output), folder=output.endswith(os.sep), **how)
 
@@ -108,6 +111,7 @@ class Taking:
             transport=transport,
             target=_shown(target, redactor),
             redaction={"rules": RULES} if redactor else "off",
+            test=self.recording.test,
         )
         try:
             self.file.begin(header)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from mcpmock.cassette.match import Miss, NearMiss
+from mcpmock.cassette.match import STUBBED, Miss, NearMiss
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpResponse, encode
 
 MISS_CODE = -32099
@@ -52,7 +52,9 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
-    """The nearest recorded requests as JSON: `event`, `why`, and up to ten `differences`."""
+    """The nearest requests as JSON: `event` (null for what is written by hand), `why`, and up to
+    ten `differences`.
+    """
     return [_near(near) for near in miss.near]
 
 
@@ -78,7 +80,8 @@ def _near(near: NearMiss) -> dict[str, Any]:
     differences = [
         {"path": d.path, "recorded": d.recorded, "live": d.live} for d in near.differences[:10]
     ]
-    return {"event": near.n, "why": near.why, "differences": differences}
+    event = None if near.n == STUBBED else near.n
+    return {"event": event, "why": near.why, "differences": differences}
 
 
 def _error(id_: bytes, code: int, message: str, data: Any = None) -> Frame:

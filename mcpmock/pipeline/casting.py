@@ -8,6 +8,7 @@ are played from one score of all such exchanges.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import count
 
 import attrs
@@ -24,7 +25,8 @@ from mcpmock.cassette.steps import is_message, merged
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.messages import HttpRequest
 
-from .performance import Pace, Performance
+from .performance import Performance
+from .timing import Pace
 
 Session = Callable[[], str]
 """Gives the id of a live session."""
@@ -73,6 +75,12 @@ class Casting:
                 own += [episode] if not on_http or session != NO_SESSION else []
                 self._alone += [episode] if not on_http or session == NO_SESSION else []
         self._episodes = own or self._alone
+
+    def paced(self, pace: Pace) -> Casting:
+        """The same casting, all that was played included, at another pace."""
+        twin = copy(self)
+        twin.playing = attrs.evolve(self.playing, pace=pace)
+        return twin
 
     def candidates(self, session: Session) -> list[Performance]:
         """A performance of every episode that may be played, those not played yet first, in

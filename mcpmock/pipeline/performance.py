@@ -9,6 +9,7 @@ says when to come again.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -30,25 +31,9 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.session import PROGRESS
 
 from .rendering import Identities
-from .timing import Timing
+from .timing import Pace
 
 _ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
-
-
-@attrs.frozen
-class Pace:
-    """When cues are played. All in seconds.
-
-    `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
-    overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
-    the least time between the last progress of a call and its answer; over stdio the TypeScript
-    SDKs lose progress that comes in one read with the answer.
-    """
-
-    timing: Timing = attrs.field(factory=Timing)
-    overlap_grace: float = 0.020
-    overlap_limit: float = 0.100
-    after_progress: float = 0.002
 
 
 @attrs.define
@@ -178,6 +163,8 @@ class Performance:
         self._schedule({place: self._held.pop(place) for place in expired}, now)
         frames = []
         self._look_again()
+        if self.pace.timing.kind == "cap":
+            self._keep_order(now)
         while self._due and self._due[0][0] <= now:
             due, place = heapq.heappop(self._due)
             if place in self._played:
@@ -216,6 +203,23 @@ class Performance:
         """At the endings that came too early: something was said since, or will not be."""
         while self._endings:
             heapq.heappush(self._due, self._endings.pop())
+
+    def _keep_order(self, now: float) -> None:
+        """A cap shortens long pauses more than short ones. What was recorded before something that
+        is due now, and can go, goes before it all the same.
+        """
+        last = max((place for due, place in self._due if due <= now), default=-1)
+        early = (max(now, self._after_progress(place)) for _, place in self._due)
+        pairs = zip(self._due, early, strict=True)
+        self._due = [(min(e, due) if place < last else due, place) for (due, place), e in pairs]
+        heapq.heapify(self._due)
+
+    def _after_progress(self, place: int) -> float:
+        """When an answer may come at the earliest, for the progress of its call."""
+        cue = self.score.cues[place]
+        if not cue.answers or cue.chain not in self._progress_due:
+            return -math.inf
+        return self._progress_due[cue.chain] + self.pace.after_progress
 
     def _is_early(self, ending: int) -> bool:
         """Whether something recorded before an ending is still to be played: the ending comes
@@ -325,8 +329,7 @@ class Performance:
             cue = self.score.cues[place]
             pause = self.pace.timing.pause(cue.gap)
             due = max(now, max(since, self._chain_due.get(cue.chain, since)) + pause)
-            if cue.answers and cue.chain in self._progress_due:
-                due = max(due, self._progress_due[cue.chain] + self.pace.after_progress)
+            due = max(due, self._after_progress(place))
             if pause:
                 due = round(due, 6)  # recorded times are in us: what came together stays together
             elif self.pace.timing.kind == "none":

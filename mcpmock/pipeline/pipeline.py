@@ -44,12 +44,16 @@ class Pipeline:
         """Frames of one direction enter at their end. Gives what leaves now: batches, each of one
         direction, in order.
         """
+        if self.hung_up:
+            return []
         entered = -1 if frames[0].direction is C2S else len(self.stages)
         self._pass_on(entered, frames, now)
         return self._leave()
 
     def advance(self, now: float) -> list[Sequence[Frame]]:
         """The time is `now`: gives what leaves of all that is due."""
+        if self.hung_up:
+            self._due.clear()
         while self._due and self._due[0][0] <= now:
             _, _, place, action = heapq.heappop(self._due)
             match action:
@@ -85,7 +89,11 @@ class Pipeline:
         return max((until for until in held if until is not None), default=None)
 
     def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
-        """From stage `place` (or from outside) to the next one, or out."""
+        """From stage `place` (or from outside) to the next one, or out. Behind the end nothing
+        goes: what came together with what ended it is not heard any more.
+        """
+        if self.hung_up is not None:
+            return
         step = 1 if frames[0].direction is C2S else -1
         place += step
         while 0 <= place < len(self.stages):

@@ -45,12 +45,14 @@ from .performance import Performance
 from .strays import (
     OK,
     PROBE,
+    Understudy,
     answer_lost,
     answer_request,
     answer_too_long,
     answer_unasked,
     ends_session,
     ids_of,
+    name_of,
 )
 
 __all__ = ["Casting", "Note", "Player", "Playing", "Report"]
@@ -58,9 +60,7 @@ __all__ = ["Casting", "Note", "Player", "Playing", "Report"]
 
 @attrs.frozen
 class Note:
-    """Something worth telling about a match that was not the strictest, or a message that changed
-    nothing.
-    """
+    """Something worth telling of a match that was not the strictest, or of what changed nothing."""
 
     method: str
     text: str
@@ -73,14 +73,20 @@ Report = Callable[[Miss | Note], None]
 class Player(Stage):
     """Plays the server to one live session, or (`stateless`) to all exchanges that belong to none.
 
-    `mint` makes ids for live sessions, never the same twice.
+    `mint` makes ids for live sessions, never the same twice; `understudy` is asked for what nothing
+    recorded answers.
     """
 
     casting: Casting
     report: Report = lambda _what: None
     stateless: bool = attrs.field(default=False, kw_only=True)
     mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
+    understudy: Understudy = attrs.field(factory=Understudy, kw_only=True)
     missed: int = 0
+    unanswered: list[Frame] = attrs.field(factory=list)
+    """What is left to a real server, where misses are: `live` takes it away."""
+    backed: bool = False
+    """That server is up: it answers what we would in its name."""
     _session: str | None = None
     _cast: list[Performance] = attrs.field(factory=list)
     _encores: Encores = attrs.field(init=False)
@@ -121,9 +127,7 @@ class Player(Stage):
         return self._cast[0] if self._cast else None
 
     def leftovers(self) -> list[str]:
-        """What the recording still had when the session was over, in words; empty if it was used
-        up.
-        """
+        """What the recording still had when all was over, in words; empty if it was used up."""
         return [] if self.leading is None else leftovers(self.leading)
 
     @property
@@ -230,7 +234,7 @@ class Player(Stage):
         if not any(self._all(act)):
             self._hear_other(heard, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.used:
-            self._miss(Asked(_method(heard.frame), None))
+            self._miss(Asked(name_of(heard.frame), None))
 
     def _hear_other(self, heard: Heard, now: float) -> None:
         """What wants no answer: it only lets things happen that waited for it. A candidate that
@@ -249,9 +253,9 @@ class Player(Stage):
         unknown = self._cast and all(match is None for _, match in matches)
         if unknown and not isinstance(frame.fact, StreamEnd):
             if self._strict and not alone:
-                self._miss(Asked(_method(frame), None))
+                self._miss(Asked(name_of(frame), None))
             else:
-                self.report(Note(_method(frame), "not in the recording; nothing waited for it"))
+                self.report(Note(name_of(frame), "not in the recording; nothing waited for it"))
 
     def _hear_request(self, heard: Heard, now: float) -> None:
         if self.stateless and self._deal(heard, now):
@@ -321,7 +325,7 @@ class Player(Stage):
                     performance.hear(match, frame, now)
                 elif self._strict or not self._encores.add(performance, heard, tier, now):
                     continue
-                self._tell_tier(_method(frame), tier)
+                self._tell_tier(name_of(frame), tier)
                 return True
         return False
 
@@ -345,9 +349,14 @@ class Player(Stage):
         return again[0].strangeness if again else 0
 
     def _answer_unknown(self, heard: Heard, live: Asked) -> None:
-        answer = answer_lost(heard) if self._is_lost(heard) else answer_request(heard)
-        if answer is not None:
+        answer = answer_lost(heard) if self._is_lost(heard) else self.understudy.answer(heard.frame)
+        answer = answer_request(heard) if answer is None else answer
+        if answer is not None and not self.backed:
             self._ready += answer
+            return
+        if self.casting.playing.on_miss == "live":
+            self.unanswered.append(heard.frame)
+            self.report(Note(live.method, "not in the recording; the real server is asked"))
             return
         miss = self._miss(live)
         if self.casting.playing.on_miss == "error":
@@ -358,7 +367,7 @@ class Player(Stage):
     def _miss(self, live: Asked) -> Miss:
         self.missed += 1
         near = [near for cast in self._cast for near in cast.matcher.near(live)]
-        near += self.casting.elsewhere(live, self._cast)
+        near += [*self.casting.elsewhere(live, self._cast), *self.understudy.near(live)]
         near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
         miss = Miss(live.method, tuple(near[:3]))
         self.report(miss)
@@ -388,12 +397,3 @@ class Player(Stage):
 
     def _performing(self) -> list[Performance]:
         return [*self._cast[:1], *self._encores.playing]
-
-
-def _method(frame: Frame) -> str:
-    content = frame.content
-    if isinstance(content, Notification | Request):
-        return content.method
-    if isinstance(content, HttpRequest):
-        return f"{content.method} {content.path}"
-    return "response" if isinstance(content, Response) else "noise"

@@ -5,13 +5,17 @@ sessions that are over. `answers` has the words, `player` asks.
 
 from __future__ import annotations
 
+from mcpmock.cassette.keys import Asked
+from mcpmock.cassette.match import NearMiss
 from mcpmock.protocol.messages import (
     Batch,
     Content,
     Frame,
     HttpRequest,
+    Notification,
     Opaque,
     Request,
+    Response,
     parse_items,
 )
 
@@ -30,11 +34,33 @@ PROBE = "server/discover"
 OK, ACCEPTED, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 202, 400, 404, 405, 413
 
 
+class Understudy:
+    """Who is asked before a request is a miss. This one knows nothing, the one of `stubs` does."""
+
+    def answer(self, frame: Frame) -> list[Frame] | None:  # noqa: ARG002
+        """What answers a live request that the recording does not; None where nothing does."""
+        return None
+
+    def near(self, live: Asked) -> list[NearMiss]:  # noqa: ARG002
+        """What might have been meant by what is a miss, besides recorded requests."""
+        return []
+
+
 def ids_of(frame: Frame) -> list[bytes]:
     """The ids of the requests in a frame."""
     content: Content = frame.content
     items = parse_items(frame.raw) if isinstance(content, Batch) else [content]
     return [item.id for item in items if isinstance(item, Request)]
+
+
+def name_of(frame: Frame) -> str:
+    """What to call it, to people."""
+    content = frame.content
+    if isinstance(content, Notification | Request):
+        return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
+    return "response" if isinstance(content, Response) else "noise"
 
 
 def answer_request(heard: Heard) -> list[Frame] | None:

@@ -1,7 +1,12 @@
-"""How the pauses of a recording are played: `none`, `recorded`, `scale:X`, `fixed:MS`, `cap:MS`.
+"""How the pauses of a recording are played (`Timing`): `none`, `recorded`, `scale:X`, `fixed:MS`,
+`cap:MS`; and what else decides when a message goes (`Pace`).
 
 A pause is the time between a cause and what follows it, or between two messages of one call; never
 between messages that have nothing to do with each other. So one slow answer holds up no other.
+
+Pauses are made on the clock that the session runs on. In memory that is the clock of the caller's
+event loop: a mock clock of trio makes them free. asyncio has no such clock, so there `recorded` is
+`cap:100` (`on_a_real_clock`), and who wants to wait says `scale:1`.
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ _KINDS: dict[str, Callable[[float, float], float]] = {
     "fixed": lambda _pause, amount: amount / 1000,
     "cap": lambda pause, amount: min(pause, amount / 1000),
 }
+LONGEST = 0.1
+"""The longest pause in seconds, where pauses are real and nobody said how long they may be."""
 _WITH_AMOUNT = ("scale", "fixed", "cap")
 
 
@@ -31,6 +38,12 @@ class Timing:
 
     def pause(self, recorded: float) -> float:
         return _KINDS[self.kind](recorded, self.amount)
+
+    def on_a_real_clock(self) -> Timing:
+        """This timing where nobody can turn the clock on, and somebody waits: pauses as recorded
+        are cut at `LONGEST`, what was asked for in numbers is what was asked for.
+        """
+        return Timing("cap", LONGEST * 1000) if self.kind == "recorded" else self
 
     @classmethod
     def parse(cls, text: str) -> Timing:
@@ -46,3 +59,19 @@ class Timing:
         except ValueError:
             pass
         raise McpMockError(f"timing {text!r}: say none, recorded, scale:X, fixed:MS or cap:MS")
+
+
+@attrs.frozen
+class Pace:
+    """When cues are played. All in seconds.
+
+    `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
+    overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
+    the least time between the last progress of a call and its answer; over stdio the TypeScript
+    SDKs lose progress that comes in one read with the answer.
+    """
+
+    timing: Timing = attrs.field(factory=Timing)
+    overlap_grace: float = 0.020
+    overlap_limit: float = 0.100
+    after_progress: float = 0.002

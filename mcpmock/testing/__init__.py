@@ -1,3 +1,22 @@
 """What the pytest plugin does once a test uses it. `pytest_plugin` has the hooks and fixtures, and
-imports this only then.
+imports this only then. The names here are what its fixtures give, for annotations:
+
+    from mcpmock.testing import CassetteFile, Client, Race
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcpmock.testing.races import Race
+    from mcpmock.testing.servers import CassetteFile, Client
+
+__all__ = ["CassetteFile", "Client", "Race"]
+
+_PLACES = {"CassetteFile": "servers", "Client": "servers", "Race": "races"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'mcpmock.testing' has no attribute {name!r}")
+    return getattr(import_module(f"mcpmock.testing.{_PLACES[name]}"), name)

@@ -1,16 +1,20 @@
 """What the report of a failed test says of its fake server: what was missed and what came nearest,
-the last messages, what is open, standard error, and a command that shows the same outside the test.
+the last messages, what is open, standard error, what went wrong on purpose, and a command that
+shows the same outside the test.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcpmock.api.faulting import FaultControl, is_file, plan_of
 from mcpmock.api.log import LAST, Log
 from mcpmock.cli.replay import miss_lines
 from mcpmock.cli.terminal import printable
+from mcpmock.pipeline.faults.spelling import shorthand_of
 from mcpmock.protocol.messages import C2S
 
 from .settings import Settings
@@ -21,14 +25,16 @@ _LONGEST_COMMAND = 4000
 _OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss")
 
 
-def describe(settings: Settings, log: Log) -> str:
+def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
     """Lines for a section of the report. Nothing recorded gets at the terminal."""
-    return "\n".join(_lines(settings, log))
+    return "\n".join(_lines(settings, log, faults))
 
 
-def _lines(settings: Settings, log: Log) -> Iterator[str]:
-    done = f"recording {settings.rejected.name} for" if settings.records else "replaying"
-    yield f"{done} {settings.shown} (record mode {settings.mode})"
+def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
+    real = settings.records or settings.extends
+    done = "recording" if settings.records else "replaying"
+    kept = f", what was recorded is in {settings.rejected.name}" if real else ""
+    yield f"{done} {settings.shown} (record mode {settings.mode}){kept}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
     if log.last:
@@ -43,20 +49,41 @@ def _lines(settings: Settings, log: Log) -> Iterator[str]:
         yield "standard error of the server:"
         tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-_SHOWN:]
         yield from (f"  {printable(line)}" for line in tail)
-    if not settings.records:
+    if summary := faults.summary():
+        yield f"faults (seed {faults.seed}):"
+        yield from (f"  {printable(line)}" for line in summary)
+    if not real and settings.stub is None:
         yield "to reproduce:"
-        yield f"  {reproduction(settings, log)}"
+        yield f"  {reproduction(settings, log, faults)}"
 
 
-def reproduction(settings: Settings, log: Log) -> str:
-    """One line for a shell: the same server, given what the clients said where that is not long."""
+def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
+    """One line for a shell: the same server, given what the clients said where that is not long.
+    A fault that no shorthand can say is left out.
+    """
     words = ["mcpmock", "replay", settings.shown]
     for name in _OPTIONS:
         if name in settings.playing:
             words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
+    words += _faulty(settings, faults)
     command = shlex.join(words)
     said = [frame.raw for frame in log.last if frame.direction is C2S]
     texts = [raw.decode("utf-8", "replace") for raw in said]
     whole = len(log.last) < LAST and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
     return piped if whole and len(piped) <= _LONGEST_COMMAND else command
+
+
+def _faulty(settings: Settings, faults: FaultControl) -> Iterator[str]:
+    """The options that let the same go wrong: a plan that came first as the file that it is in."""
+    every = faults.ever()
+    if not every:
+        return
+    first = next(iter(settings.faults), None)
+    if first is not None and is_file(first):
+        yield from ("--faults", os.path.relpath(first))
+        every = every[len(plan_of(first).faults) :]
+    for fault in every:
+        if (shorthand := shorthand_of(fault)) is not None:
+            yield from ("--fault", shorthand)
+    yield from ("--seed", str(faults.seed))

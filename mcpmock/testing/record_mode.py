@@ -10,9 +10,11 @@ import os
 
 import pytest
 
-MODES = ("none", "once", "all")
+MODES = ("none", "once", "new_episodes", "all", "rewrite")
 """`none`: replay, and fail without a cassette. `once`: replay, or record where there is none.
-`all`: record anew, and keep the old cassette unless the test passed.
+`new_episodes`: as `once`, and what the cassette does not have is asked of the real server and
+recorded into it. `all`: record anew; the takes of other tests stay. `rewrite`: record anew, and
+nothing else stays. Whatever is recorded only gets into the cassette if the test has passed.
 """
 ENVIRONMENT = "MCPMOCK_RECORD"
 

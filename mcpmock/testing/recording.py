@@ -1,41 +1,47 @@
-"""`RecordingServer`: the real server behind the fixture, while its cassette is recorded.
+"""The real server behind the fixture: `RecordingServer` while all is recorded, `ExtendingServer`
+where only what the cassette does not have is.
 
-A test talks to it as to the fake one. What is recorded takes the place of the cassette only if the
-test passes; else it is kept beside it.
+A test talks to either as to the fake one. `keeping` has what becomes of a recording.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
+from mcpmock.api.faulting import run_of
 from mcpmock.api.recording import say, server_of
 from mcpmock.api.server import Reachable
 from mcpmock.cassette.match import Miss
+from mcpmock.cassette.model import Cassette
 from mcpmock.modes.embedded import Place, record_command_embedded, record_url_embedded
 from mcpmock.modes.ends import Command, Url
+from mcpmock.modes.live_embedded import live_embedded
 from mcpmock.modes.taking import Recording
+from mcpmock.pipeline.casting import Playing
 
+from .keeping import Keeping
 from .settings import Settings
 
 
 class RecordingServer(Reachable):
     """A real server, a process for each client or at a URL, that is being recorded."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, test: str, keeping: Keeping) -> None:
         if settings.server is None and settings.url is None:
             raise pytest.UsageError(
                 f"mcpmock: nothing to record {settings.shown} from: name the server in the marker,"
                 " server=[COMMAND, ...] or url="
             )
-        self._settings = settings
+        self._settings, self._test, self._keeping = settings, test, keeping
         self._server = server_of(settings.server, settings.url)
-        super().__init__(self._main)
+        self._output = keeping.recording(settings, test)
+        super().__init__(self._main, run_of(settings.faults, settings.seed))
 
     @property
     def misses(self) -> list[Miss]:
@@ -53,19 +59,51 @@ class RecordingServer(Reachable):
         return stdio_client(self.stdio)
 
     def finish(self, *, passed: bool) -> None:
-        """Stops it. The recording becomes the cassette, if the test passed."""
-        self.close()
-        rejected = self._settings.rejected
-        if passed and rejected.exists():
-            os.replace(rejected, self._settings.path)
+        """Stops it. What was recorded gets into the cassette if the test passed, else beside it."""
+        try:
+            self.close()
+        except BaseException:
+            self._keeping.reject(self._settings, self._output)
+            raise
+        if passed:
+            self._keeping.accept(self._settings, self._test, self._output)
+        else:
+            self._keeping.reject(self._settings, self._output)
 
     async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
-        rejected = self._settings.rejected
-        rejected.parent.mkdir(parents=True, exist_ok=True)
-        rejected.unlink(missing_ok=True)
-        recording = Recording(output=rejected)
-        watch = self.log.watch
+        recording = Recording(output=self._output, test=self._test)
+        await self._record(recording, ready, stop)
+
+    async def _record(
+        self, recording: Recording, ready: Callable[[Place], None], stop: trio.Event
+    ) -> None:
+        watch, run = self.log.watch, self._run
         if isinstance(self._server, Command):
-            await record_command_embedded(self._server, recording, watch, ready, stop, say)
+            await record_command_embedded(self._server, recording, watch, ready, stop, say, run)
         else:
-            await record_url_embedded(self._server, recording, watch, ready, stop, say)
+            await record_url_embedded(self._server, recording, watch, ready, stop, say, run)
+
+
+class ExtendingServer(RecordingServer):
+    """A fake server with the real one behind it, for what the cassette does not have."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        test: str,
+        keeping: Keeping,
+        cassette: Cassette,
+        playing: Playing,
+    ) -> None:
+        super().__init__(settings, test, keeping)
+        self._cassette = cassette
+        self._playing = attrs.evolve(playing, on_miss="live")
+
+    async def _record(
+        self, recording: Recording, ready: Callable[[Place], None], stop: trio.Event
+    ) -> None:
+        log = self.log
+        await live_embedded(
+            self._cassette, self._playing, log.report, self._server, recording, log.watch, ready,
+            stop, say, self._run,
+        )  # fmt: skip

@@ -4,9 +4,9 @@ cassette; and what is done when the test is over.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -14,16 +14,23 @@ import pytest
 import trio
 
 from mcpmock.api.driving import Driven, driven
+from mcpmock.api.faulting import Faults, run_of
 from mcpmock.api.files import load
 from mcpmock.api.server import Reachable, ReplayServer, playing_of
 from mcpmock.api.thread import Thread
 from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.retake import own_first
 from mcpmock.cli.terminal import printable
+from mcpmock.pipeline.casting import Playing
+from mcpmock.pipeline.faults.fault import PlanError
+from mcpmock.pipeline.faults.receipts import FaultRun
 
 from .failure import describe
-from .leftovers import Leftovers
-from .recording import RecordingServer
+from .keeping import Keeping
+from .leftovers import Told
+from .recording import ExtendingServer, RecordingServer
 from .settings import Settings
+from .unused import told_of
 
 
 @attrs.frozen
@@ -63,15 +70,27 @@ class Client:
         *,
         url: str | None = None,
         timing: str = "none",
+        faults: Faults | None = None,
     ) -> Driven:
         """Plays it to a command or to a URL, and gives what came: `.diff().worst` is None where
-        the server still does what it did. Blocks, so the server has to live elsewhere than in the
-        event loop of the test. Raises CassetteError, CannotStart.
+        the server still does what it did. `faults` (those of the marker, if none are given here)
+        are what goes wrong meanwhile. Blocks, so the server has to live elsewhere than in the event
+        loop of the test. Raises CassetteError, CannotStart.
         """
-        require(self.settings)
+        settings = self.settings
+        require(settings)
+        drive = partial(
+            driven,
+            settings.path,
+            server=server,
+            url=url,
+            timing=timing,
+            faults=settings.faults if faults is None else faults,
+            seed=settings.seed,
+        )
 
         async def main(ready: Callable[[Driven], None], _stop: trio.Event) -> None:
-            ready(await driven(self.settings.path, server=server, url=url, timing=timing))
+            ready(await drive())
 
         thread: Thread[Driven] = Thread(main)
         try:
@@ -99,43 +118,73 @@ class Using:
     test: str
     passed: bool = False
 
-    def judge(self, leftovers: Leftovers) -> None:
-        """The test has passed so far. Fails it for what was missed, and for what was left over if
-        it wants that.
-        """
+    def judge(self) -> None:
+        """The test has passed so far. Fails it for what was missed."""
         settings, log = self.settings, self.server.log
         if log.misses:
             methods = ", ".join(sorted({printable(miss.method) for miss in log.misses}))
             told = f"nothing recorded in {settings.shown} answers {len(log.misses)} requests"
             pytest.fail(f"mcpmock: {told}: {methods}", pytrace=False)
-        left = leftovers.passed(settings.path, self.test, log)
-        if left and settings.unused != "ignore" and not settings.records:
-            methods = ", ".join(sorted(set(left)))
-            told = (
-                f"mcpmock: {len(left)} recorded requests of {settings.shown} never came: {methods}"
+        faults = self.server.faults
+        if faults.mistakes():
+            pytest.fail(
+                f"mcpmock: {'; '.join(faults.mistakes())}: a mistake of ours", pytrace=False
             )
-            if settings.unused == "fail":
-                pytest.fail(told, pytrace=False)
-            warnings.warn(pytest.PytestWarning(told), stacklevel=1)
+        if owing := faults.owing():
+            told = f"faults that must fire never did: {', '.join(owing)}"
+            pytest.fail(f"mcpmock: {told}", pytrace=False)
         self.passed = True
+
+    def told(self) -> Told:
+        """What a test that passed tells of its cassette."""
+        return told_of(self.settings, self.server.log)
 
     def describe(self) -> str:
         """For the report of a failure."""
-        return describe(self.settings, self.server.log)
+        return describe(self.settings, self.server.log, self.server.faults)
+
+
+def _run_of(settings: Settings) -> FaultRun:
+    """Fails the test whose plan has mistakes, with all of them."""
+    try:
+        return run_of(settings.faults, settings.seed)
+    except PlanError as error:
+        pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
+
+
+def _playing_of(settings: Settings) -> Playing:
+    """In a race nothing of a call comes late: when the client cancels, all has been said."""
+    playing = playing_of(**settings.playing)
+    if settings.races is None:
+        return playing
+    return attrs.evolve(playing, pace=attrs.evolve(playing.pace, after_progress=0.0))
+
+
+def _cassette_of(settings: Settings, test: str) -> Cassette:
+    """The one of the test, which has to be there, but for a stub that is alone."""
+    if settings.alone:
+        return Cassette(name="stub", takes=[])
+    require(settings)
+    return own_first(load(settings.path), test)
 
 
 @contextmanager
-def using(settings: Settings, test: str) -> Iterator[Using]:
-    """The server of a test, fake or recorded; stopped at the end."""
-    if not settings.records:
-        require(settings)
-        fake = ReplayServer(load(settings.path), playing_of(**settings.playing))
-        try:
-            yield Using(settings, fake, test)
-        finally:
-            fake.close()
-        return
-    use = Using(settings, server := RecordingServer(settings), test)
+def using(settings: Settings, test: str, keeping: Keeping) -> Iterator[Using]:
+    """The server of a test: fake, recorded, or both; stopped at the end."""
+    if settings.records:
+        server = RecordingServer(settings, test, keeping)
+    else:
+        run, playing = _run_of(settings), _playing_of(settings)
+        cassette = _cassette_of(settings, test)
+        if not settings.extends:
+            fake = ReplayServer(cassette, playing, run, settings.stub)
+            try:
+                yield Using(settings, fake, test)
+            finally:
+                fake.close()
+            return
+        server = ExtendingServer(settings, test, keeping, cassette, playing)
+    use = Using(settings, server, test)
     try:
         yield use
     finally:

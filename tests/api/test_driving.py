@@ -28,3 +28,14 @@ async def test_drive(weather: Path, snow: Path) -> None:
         async with mcpmock.drive(weather, server=other.command) as driven:
             assert isinstance(driven.diff().worst, Verdict)
             assert driven.diff(ignore=["tools/call get_weather $.result"]).worst is None
+
+
+@pytest.mark.e2e
+async def test_faults(weather: Path) -> None:
+    """They happen next to the client, and are in what was recorded meanwhile."""
+    fault = "error:tool=get_*,message=no luck"
+    with mcpmock.serve(weather) as server:
+        async with mcpmock.drive(weather, server=server.command, faults=fault, seed=2) as driven:
+            assert 1 == driven.faults.fired("error")
+            assert 2 == driven.faults.seed
+            assert driven.diff().worst is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,22 @@ async def test_record(weather: Path, tmp_path: Path) -> None:
 
     assert take.sealed
     assert [INITIALIZE, HELLO] == [event.payload for event in take.events if event.payload]
+
+
+@pytest.mark.e2e
+async def test_faults(weather: Path, tmp_path: Path) -> None:
+    """What the client got is recorded, and a receipt."""
+    output = tmp_path / "new.jsonl"
+    with mcpmock.serve(weather) as server:
+        how: dict[str, Any] = {"server": server.command, "faults": "error:message=no luck"}
+        async with mcpmock.record(output, **how) as channel:
+            channel.send_nowait([c2s(INITIALIZE)])
+            assert b"no luck" in (await channel.receive())[0].raw
+            channel.send_nowait([hangs_up(C2S)])
+    data = output.read_bytes()
+
+    assert b"no luck" in data
+    assert b'"kind":"error"' in data
 
 
 async def test_which_server(tmp_path: Path) -> None:

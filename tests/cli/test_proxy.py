@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpmock.cassette.file import load
 from mcpmock.modes import proxy as proxy_mode
 from mcpmock.modes.ends import Command, Listening, Server, Url
 from mcpmock.transports.reception import Kind
 from tests.cli.conftest import Run
 from tests.cli.test_listening import said_of
+from tests.helpers import HEADER, INITIALIZE, request
+from tests.test_pytest_plugin_records import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"
 Given = list[tuple[Server, Listening | None]]
@@ -21,7 +27,10 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     """What the mode is called with; it ends with 7."""
     found: Given = []
 
-    async def proxy(server: Server, listening: Listening | None, say: Any, faults: Any) -> int:
+    async def proxy(
+        server: Server, listening: Listening | None, say: Any, faults: Any, recording: Any
+    ) -> int:
+        assert recording is None
         found.append((server, listening))
         return 7
 
@@ -124,3 +133,108 @@ def test_a_header_for_clients_that_send_their_own(
     assert "--header is not for clients of the server's own transport" in line
     assert [] == given
     assert 7 == run("proxy", "--url", URL, *listen[:2], "--transport", "sse", "--header", "X: y")[0]
+
+
+class Recording:
+    """A cassette and the command of a server that leaves a file when it is started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self._started = folder / "a.jsonl", folder / "started"
+        script = folder / "server.py"
+        script.write_text(SERVER.format(started=str(self._started)))
+        self.server = ["--", sys.executable, "-I", "-S", str(script)]
+
+    @property
+    def started(self) -> int:
+        """How often, since this was asked."""
+        count = len(self._started.read_text()) if self._started.exists() else 0
+        self._started.unlink(missing_ok=True)
+        return count
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Recording:
+    return Recording(tmp_path)
+
+
+ASKS = [INITIALIZE, request(1, "tools/list")]
+MORE = request(2, "tools/call", {"name": "new"})
+
+
+def said(recording: Recording, mode: str, *asks: bytes) -> tuple[int, int, str]:
+    """The status, how many answers came, and what was told of a client that asks all this."""
+    words = [sys.executable, "-m", "mcpmock", "proxy", "--cassette", str(recording.file)]
+    done = subprocess.run(
+        [*words, "--mode", mode, *recording.server],
+        input=b"".join(raw + b"\n" for raw in (*ASKS, *asks)),
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    return done.returncode, done.stdout.count(b'"result"'), done.stderr.decode()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("mode", MODES)
+def test_no_cassette(recording: Recording, mode: str) -> None:
+    """`none` starts nothing and says what records; the others record."""
+    status, answers, told = said(recording, mode)
+
+    if mode == "none":
+        words = f"mcpmock: {recording.file}: no such file or folder; --mode once records it\n"
+        assert (3, 0, words, 0) == (status, answers, told, recording.started)
+        assert not recording.file.exists()
+    else:
+        assert (0, 2, "", 1) == (status, answers, told, recording.started)
+        assert load(recording.file).takes[0].sealed
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("mode", MODES)
+def test_a_cassette(recording: Recording, mode: str) -> None:
+    """What is in it is played; `new_episodes` records what is not, `all` and `rewrite` all."""
+    said(recording, "once")
+    assert 1 == recording.started
+    anew = mode in ("all", "rewrite")
+
+    assert (0, 2) == said(recording, mode)[:2]
+    assert int(anew) == recording.started
+    assert 1 == len(load(recording.file).takes)
+    status, answers, _ = said(recording, mode, MORE)
+    asked = anew or mode == "new_episodes"
+    assert ((0, 3) if asked else (1, 2), int(asked)) == ((status, answers), recording.started)
+    assert (2 if mode == "new_episodes" else 1) == len(load(recording.file).takes)
+    assert [recording.file.name] == [one.name for one in recording.file.parent.glob("*.jsonl*")]
+
+
+@pytest.mark.e2e
+def test_on_miss_live(recording: Recording) -> None:
+    """`replay` asks the server as well, and records nothing."""
+    said(recording, "once")
+    before = recording.file.read_bytes()
+    words = [sys.executable, "-m", "mcpmock", "replay", str(recording.file), "--on-miss", "live"]
+    says = b"".join(raw + b"\n" for raw in (*ASKS, MORE))
+    done = subprocess.run([*words, *recording.server], input=says, capture_output=True, timeout=30)
+
+    assert (0, 3, b"") == (done.returncode, done.stdout.count(b'"result"'), done.stderr)
+    assert (2, before) == (recording.started, recording.file.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("proxy", "--mode", "once", "--", "x"), "--mode: only with --cassette"),
+        (("proxy", "--mode", "twice", "--", "x"), "is not one of"),
+        (("replay", "F", "--", "x"), "a server is only asked with --on-miss live"),
+        (("replay", "F", "--on-miss", "live"), "say either --url URL or -- COMMAND"),
+        (("replay", "F", "--on-miss", "live", "--record", "x", "--", "x"), "--mode new_episodes"),
+    ],
+)
+def test_what_makes_no_sense(run: Run, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    """It is said."""
+    file = tmp_path / "F"
+    file.write_bytes(HEADER)
+    status, _, err = run(*(file if word == "F" else word for word in words))
+
+    assert 2 == status
+    assert told in " ".join(err.split())

@@ -8,6 +8,9 @@ import pytest
 import trio
 
 from mcpmock.cassette.file import load
+from mcpmock.cassette.match import STUBBED, Miss, NearMiss
+from mcpmock.cassette.variables import Difference
+from mcpmock.cli.replay import miss_lines
 from mcpmock.endpoints.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
@@ -244,3 +247,15 @@ def test_recording_to_a_folder(run: Run, file: Path, client: MemoryChannel, tmp_
     says(client, OSLO)
 
     assert 0 == run("replay", file, "--record", f"{tmp_path}/b/")[0]
+
+
+def test_near_misses_of_a_stub() -> None:
+    """What is written by hand has no event."""
+    differing = Difference("$.name", "now", "then")
+    near = (NearMiss(STUBBED, "stubbed", (differing,)), NearMiss(4, "already used", (differing,)))
+    lines = miss_lines(Miss("tools/call", near), Path("a.jsonl"))
+
+    assert [
+        '  the stub: stubbed; $.name: stubbed "now", asked "then"',
+        '  event 4: already used; $.name: recorded "now", asked "then"',
+    ] == lines[1:3]

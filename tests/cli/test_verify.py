@@ -50,6 +50,17 @@ def test_a_server_that_is_the_same(run: Run, lives: Lives) -> None:
     )
 
 
+def test_faults(run: Run, lives: Lives) -> None:
+    """As `drive` takes them; one that must fire and has not is a failure."""
+    lives("old")
+    verify = ("verify", "a.jsonl", "--seed", "3", "--fault")
+    status, _, err = run(*verify, "drop:must_fire=true", "--", "server")
+
+    assert (1, True) == (status, "fault drop: never fired, and it must" in err)
+    assert 0 == run(*verify, "drop", "--", "server")[0]
+    assert 3 == run(*verify, "dropp", "--", "server")[0]
+
+
 def test_a_server_that_changed(run: Run, lives: Lives) -> None:
     """As `diff` tells it, with its options."""
     lives("new")

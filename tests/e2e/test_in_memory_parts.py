@@ -53,6 +53,43 @@ for backend in ("asyncio", "trio"):
     anyio.run(main, backend=backend)
 """
 
+FASTMCP_STUB = """
+import asyncio, sys, mcpmock
+from fastmcp import Client
+
+async def main():
+    stub = mcpmock.Stub().tool("now").reply({"hour": 12}).tool("echo")
+    async with Client(mcpmock.connect(sys.argv[1], stub=stub)) as client:
+        assert {"now", "echo"} <= {tool.name for tool in await client.list_tools()}
+        assert (await client.call_tool("now")).structured_content == {"hour": 12}
+    async with Client(mcpmock.connect(stub)) as client:
+        assert (await client.call_tool("now")).structured_content == {"hour": 12}
+
+asyncio.run(main())
+"""
+VERSION_1_STUB = """
+import datetime, sys, mcpmock, trio
+from mcp import ClientSession, McpError
+from trio.testing import MockClock
+
+async def main():
+    stub = mcpmock.Stub().tool("now").reply("noon", after="29s").hang()
+    async with mcpmock.connect(stub) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        half = datetime.timedelta(seconds=30)
+        began = trio.current_time()
+        result = await session.call_tool("now", read_timeout_seconds=half)
+        assert result.content[0].text == "noon"
+        assert trio.current_time() - began == 29
+        try:
+            await session.call_tool("now", read_timeout_seconds=half)
+        except McpError as error:
+            assert "Timed out" in str(error)
+        assert trio.current_time() - began == 59
+
+trio.run(main, clock=MockClock(autojump_threshold=0))
+"""
+
 
 @pytest.fixture
 def libraries(tmp_path: Path) -> Path:
@@ -66,10 +103,18 @@ def libraries(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("client", "part", "script"), [("fastmcp", "py2", FASTMCP), ("py1", "py1", VERSION_1)]
+    ("client", "part", "script"),
+    [
+        pytest.param("fastmcp", "py2", FASTMCP, id="fastmcp"),
+        pytest.param("py1", "py1", VERSION_1, id="py1"),
+        pytest.param("fastmcp", "py2", FASTMCP_STUB, id="fastmcp-stub"),
+        pytest.param("py1", "py1", VERSION_1_STUB, id="py1-stub"),
+    ],
 )
 def test_in_memory(client: str, part: str, script: str, libraries: Path) -> None:
-    """It gets the recorded tools, and its requests are noted."""
+    """It gets the recorded tools and the stubbed ones, and its requests are noted; half a minute on
+    a mock clock is none.
+    """
     if reason := missing(client):
         pytest.skip(reason)
     python = PARTS / part / "bin" / "python"

@@ -374,6 +374,26 @@ async def test_a_client_that_leaves_while_we_connect(autojump_clock: MockClock) 
         assert 0.0 == trio.current_time()
 
 
+@pytest.mark.parametrize("how", ["closed", "reset"])
+async def test_a_request_that_breaks_off(autojump_clock: MockClock, how: str) -> None:
+    """What a fault says as it is goes out behind the head, be it before there is a connection; then
+    the server sees the end.
+    """
+    head = request("POST", "/mcp", ("Content-Length", "9"))
+    cut = HttpBody(more=True, unframed=True)
+    async with back() as there:
+        frame = Frame(C2S, b'{"js', b"", cut, exchange=1)
+        receive = await there.send(*said(1, head), frame, *said(1, ExchangeEnd(how)))
+        there.nursery.start_soon(everything, receive)
+        server = await there.server()
+        came = await server.rest()
+
+        assert came.endswith(b'Content-Length: 9\r\nAccept-Encoding: identity\r\n\r\n{"js')
+        assert 0.0 == trio.current_time()
+        with pytest.raises(trio.EndOfChannel):
+            await receive()
+
+
 async def test_early_answers(autojump_clock: MockClock) -> None:
     """A server may answer before it has the request, and hang up; its answer is heard."""
     async with back() as there:

@@ -21,6 +21,7 @@ LAYERS = (
     ("runner",),
     ("modes",),
     ("api",),
+    ("faults",),
     ("cli", "demo", "__main__", "testing", "pytest_plugin"),
 )
 LEFT_WING, RIGHT_WING = {"transports", "endpoints"}, {"cassette", "pipeline"}

@@ -15,11 +15,10 @@ from mcpmock.cassette.bare import bare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Event, Header, Take
 from mcpmock.cassette.read import read
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Casting, Player, Playing
 from mcpmock.pipeline.recorder import Ledger, Recorder
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import (
     C2S,
     Frame,

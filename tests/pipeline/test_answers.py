@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cassette.match import Miss, NearMiss
+from mcpmock.cassette.match import STUBBED, Miss, NearMiss
 from mcpmock.cassette.variables import Difference
 from mcpmock.pipeline.answers import (
     empty_result,
@@ -26,6 +26,7 @@ MISS = Miss(
     (
         NearMiss(12, "different", (Difference("$.city", "Oslo", "Rome"),)),
         NearMiss(3, "already used"),
+        NearMiss(STUBBED, "stubbed"),
     ),
 )
 
@@ -70,6 +71,7 @@ def test_a_miss_explains_itself() -> None:
             "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
         },
         {"event": 3, "why": "already used", "differences": []},
+        {"event": None, "why": "stubbed", "differences": []},
     ] == error["data"]["near"]
 
 

@@ -8,6 +8,7 @@ from mcpmock.cassette.bare import bare
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.casting import Casting, Playing
 from mcpmock.pipeline.performance import Performance
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
 from tests.helpers import (
     INITIALIZE,
@@ -34,6 +35,18 @@ STDIO: list[Line] = [c(INITIALIZE), s(WELCOME)]
 
 def session() -> str:
     return "live"
+
+
+def test_another_pace() -> None:
+    """It is one casting still: what was played at one pace is played."""
+    casting = Casting(cassette(*STDIO, ("take", None), *STDIO), Playing())
+    pace = Pace(Timing("cap", 100))
+    twin = casting.paced(pace)
+    [first, _] = twin.candidates(session)
+    twin.played(first)
+
+    assert (pace, Pace()) == (first.pace, casting.candidates(session)[0].pace)
+    assert first.score is casting.candidates(session)[-1].score
 
 
 def one(x: int) -> list[Frame]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.match import Matcher
-from mcpmock.pipeline.performance import Pace, Performance
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.performance import Performance
+from mcpmock.pipeline.timing import Pace, Timing
 from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
@@ -186,6 +186,36 @@ def test_one_slow_answer_holds_up_nothing_else() -> None:
     assert 10.5 + 0.1 == played.next_due
     assert [response(2)] == raws(played, 10.5 + 0.1)
     assert [response(1)] == raws(played, 20.0)
+
+
+def test_a_cap_keeps_the_order() -> None:
+    """Of two pauses that are both cut the first recorded one still ends first, though its call came
+    later; what was asked alone waits for neither.
+    """
+    slow, quick = request(1, "slow"), request(2, "quick")
+    events = (c(slow), c(quick), (3, "s2c", response(2)), (40, "s2c", response(1)))
+    played = performance(*events, timing="cap:100")
+    hear(played, slow, 5.0)
+    hear(played, quick, 5.01)
+
+    assert [] == raws(played, 5.09)
+    assert [response(2), response(1)] == raws(played, 5.1)
+
+
+def test_a_cap_and_progress() -> None:
+    """An answer that is taken along still comes behind its progress, and not in one read with
+    it.
+    """
+    a, b = request(1, "a", token=1), request(2, "b")
+    first, last = (3, "s2c", progress(1)), (9, "s2c", response(1))
+    events = (c(a), c(b), first, last, (9.01, "s2c", response(2)))
+    played = performance(*events, timing="cap:100")
+    hear(played, a, 0.0)
+    hear(played, b, 0.0)
+
+    assert [progress(1), response(2)] == raws(played, 0.1)
+    assert played.next_due == 0.1 + 0.002
+    assert [response(1)] == raws(played, 0.1 + 0.002)
 
 
 def test_pauses_within_a_call_add_up() -> None:

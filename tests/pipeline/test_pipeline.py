@@ -170,6 +170,13 @@ def test_after_hanging_up_nothing_goes_either_way() -> None:
     row.at(0, client=A).nothing_more()
 
 
+def test_a_stage_in_front_hears_of_nothing_either() -> None:
+    """What comes behind a hangup goes not even as far as whoever hung up, in front of it or not."""
+    row = script(Echo(), Says(first=(Hangup("at once"),)))
+
+    row.hung_up().at(0, client=A).at(1, server=B).nothing_more()
+
+
 def test_the_first_hangup_counts() -> None:
     """A second hangup does not change why the session ended."""
     pipeline = Pipeline([Says(fed=(Hangup("one"), Hangup("two")))])
@@ -228,3 +235,10 @@ def test_who_hangs_up_waits_for_what_is_held_before_the_client() -> None:
 
     script(Holds(2), done).at(1, client=A).still_there().at(2).hung_up()
     script(done, Holds(2)).at(1, client=A).hung_up()
+
+
+def test_nothing_goes_behind_the_end() -> None:
+    """Neither what the same stage says after it nor what comes then."""
+    row = script(Says(fed=(Hangup("done"), Send([s2c(B)]))))
+
+    row.at(0, server=B).hung_up().at(1, client=A, server=B).nothing_more()

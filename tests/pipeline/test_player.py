@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.helpers import (
     INITIALIZE,

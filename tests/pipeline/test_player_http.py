@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Playing
-from mcpmock.pipeline.timing import Timing
+from mcpmock.pipeline.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpResponse
 from tests.helpers import (
     INITIALIZE,

@@ -26,6 +26,19 @@ def test_pauses(text: str, pauses: list[float]) -> None:
     assert pauses == [Timing.parse(text).pause(recorded) for recorded in (0.5, 3.0)]
 
 
+@pytest.mark.parametrize("text", ["none", "scale:2", "fixed:500", "cap:5000"])
+def test_numbers_are_meant(text: str) -> None:
+    """What somebody asked for in numbers he gets, on any clock."""
+    assert Timing.parse(text) == Timing.parse(text).on_a_real_clock()
+
+
+def test_recorded_on_a_real_clock() -> None:
+    """Nobody waits for half a minute without having said so."""
+    timing = Timing.parse("recorded").on_a_real_clock()
+
+    assert [0.05, 0.1] == [timing.pause(recorded) for recorded in (0.05, 30.0)]
+
+
 def test_the_default_is_no_pause() -> None:
     """Nothing said means no pauses."""
     assert 0.0 == Timing().pause(5.0)

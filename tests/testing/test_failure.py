@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mcpmock.api.faulting import FaultControl, run_of
 from mcpmock.api.log import Log
 from mcpmock.cassette.match import Miss, NearMiss
 from mcpmock.cassette.variables import Difference
@@ -11,6 +12,7 @@ from mcpmock.testing.failure import describe, reproduction
 from mcpmock.testing.settings import Settings
 from tests.helpers import c2s, logs, request, response, s2c
 
+NONE = FaultControl(run_of(None))
 ASKED = request(1, "tools/call", {"name": "\u001b[2J"})
 
 
@@ -26,7 +28,7 @@ def seen() -> Log:
 
 def test_what_is_said(tmp_path: Path) -> None:
     """Misses with what differs, messages, open calls, standard error, a command; no escapes."""
-    text = describe(Settings(path=Path("a.jsonl"), playing={"order": "any"}), seen())
+    text = describe(Settings(path=Path("a.jsonl"), playing={"order": "any"}), seen(), NONE)
 
     assert 'event 4: different; $.name: recorded "now", asked "then"' in text
     assert '  -> {"jsonrpc"' in text
@@ -38,9 +40,9 @@ def test_what_is_said(tmp_path: Path) -> None:
 
 def test_while_recording() -> None:
     """It says where the recording is; there is nothing to replay."""
-    text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log())
+    text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log(), NONE)
 
-    assert "recording a.rej.jsonl for a.jsonl (record mode all)" == text
+    assert "recording a.jsonl (record mode all), what was recorded is in a.rej.jsonl" == text
 
 
 def test_a_long_conversation() -> None:
@@ -50,4 +52,4 @@ def test_a_long_conversation() -> None:
     for _ in range(60):
         watcher.feed([c2s(ASKED)], 0.0)
 
-    assert "mcpmock replay a.jsonl" == reproduction(Settings(path=Path("a.jsonl")), log)
+    assert "mcpmock replay a.jsonl" == reproduction(Settings(path=Path("a.jsonl")), log, NONE)

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from mcpmock.api.log import Log
-from mcpmock.modes.embedded import bare_casting
-from mcpmock.pipeline.casting import Playing
-from mcpmock.pipeline.player import Player
-from mcpmock.testing.leftovers import Leftovers
-from tests.helpers import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
-
-FILE = Path("a.jsonl")
-RECORDED = cassette(
-    c(INITIALIZE), s(WELCOME), c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2))
-)
+from mcpmock.testing.leftovers import Leftovers, Told
 
 
-def asks(*calls: bytes) -> Log:
-    """The log of a test that asks these."""
-    log = Log()
-    player = Player(bare_casting(RECORDED, Playing()))
-    log.watch(1, player)
-    list(player.begin(0.0))
-    for raw in (INITIALIZE, *calls):
-        list(player.feed([c2s(raw)], 0.0))
-    list(player.wake(1.0))
-    return log
+def told(*left: str, session: str = "1", unused: str = "fail") -> Told:
+    """What a test tells that did not ask these."""
+    numbers = {"a": "4", "b": "6"}
+    return Told(
+        cassette="/a.jsonl",
+        shown="a.jsonl",
+        unused=unused,
+        left=[(session, {numbers[one]: f"tools/{one}" for one in left})],
+    )
+
+
+def judged(**tests: Told | None) -> list[str]:
+    """The verdicts on tests of one cassette: what each told, or None for one that did not pass."""
+    leftovers = Leftovers()
+    for name in tests:
+        leftovers.expect("/a.jsonl", name)
+    for name, what in tests.items():
+        if what is not None:
+            leftovers.passed(name, what)
+    return [f"{v.test} {v.unused} {v.text}" for v in leftovers.verdicts()]
+
+
+LEFT = "mcpmock: 1 recorded requests of a.jsonl never came: tools/b"
 
 
 def test_one_test() -> None:
     """What it did not ask is left over."""
-    assert ["tools/call"] == Leftovers().passed(FILE, "t", asks(call(1, "a")))
-    assert [] == Leftovers().passed(FILE, "t", asks(call(1, "a"), call(2, "b")))
+    assert [f"t fail {LEFT}"] == judged(t=told("b"))
+    assert [f"t warn {LEFT}"] == judged(t=told("b", unused="warn"))
+    assert [] == judged(t=told("b", unused="ignore"))
+    assert [] == judged(t=told())
 
 
 def test_two_tests_add_up() -> None:
-    """In either order; only the last of them can tell."""
-    for first, second in (("a", "b"), ("b", "a")):
-        leftovers = Leftovers()
-        leftovers.expect(FILE, "one")
-        leftovers.expect(FILE, "two")
-        assert [] == leftovers.passed(FILE, "one", asks(call(1, first)))
-        assert [] == leftovers.passed(FILE, "two", asks(call(1, second)))
-    assert ["tools/call"] == Leftovers().passed(FILE, "two", asks(call(1, "b")))
+    """In either order; the last that passed and minds is named."""
+    assert [] == judged(one=told("a"), two=told("b"))
+    assert [] == judged(two=told("b"), one=told("a"))
+    assert [f"two fail {LEFT}"] == judged(one=told("a", "b"), two=told("b"))
+    assert [f"one fail {LEFT}"] == judged(one=told("b"), two=told("b", unused="warn"))
+
+
+def test_another_session() -> None:
+    """What one session left is no matter of another one."""
+    assert [f"two fail {LEFT}"] == judged(one=told("b"), two=told(session="2"))
 
 
 def test_one_did_not_pass() -> None:
     """It may have been the one that asks."""
+    assert [] == judged(failed=None, t=told("b"))
+
+
+def test_what_a_worker_tells() -> None:
+    """All tests of each cassette."""
     leftovers = Leftovers()
-    leftovers.expect(FILE, "failed")
+    leftovers.expect("/a.jsonl", "two")
+    leftovers.expect("/a.jsonl", "one")
 
-    assert [] == leftovers.passed(FILE, "t", asks())
-
-
-def test_nothing_was_played() -> None:
-    """A test that never asked its server says nothing about the cassette."""
-    assert [] == Leftovers().passed(FILE, "t", Log())
+    assert {"/a.jsonl": ["one", "two"]} == leftovers.expected

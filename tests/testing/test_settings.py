@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
+from mcpmock.api.stub import Stub
 from mcpmock.testing.settings import Settings, file_name, settings_of
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
@@ -29,7 +31,8 @@ def test_file_names() -> None:
 @pytest.mark.parametrize(
     ("mode", "there", "records"),
     [("none", True, False), ("none", False, False), ("once", True, False), ("once", False, True),
-     ("all", True, True), ("all", False, True)],
+     ("new_episodes", True, False), ("new_episodes", False, True),
+     ("all", True, True), ("all", False, True), ("rewrite", True, True)],
 )  # fmt: skip
 def test_what_is_recorded(tmp_path: Path, mode: str, there: bool, records: bool) -> None:
     """By the mode, and by whether there is a cassette."""
@@ -38,6 +41,65 @@ def test_what_is_recorded(tmp_path: Path, mode: str, there: bool, records: bool)
         path.touch()
 
     assert records is Settings(path=path, mode=mode).records
+
+
+@pytest.mark.parametrize(
+    ("mode", "records"),
+    [("none", False), ("once", True), ("new_episodes", True), ("all", True)],
+)
+def test_a_cassette_of_this_run(tmp_path: Path, mode: str, records: bool) -> None:
+    """What the run began without is recorded by each test, also once it is there."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode=mode, url="http://x.test/")
+    settings.path.touch()
+
+    assert records is settings.as_born(True).records
+    assert (mode in ("once", "new_episodes")) is settings.may_be_born
+
+
+def test_a_stub_alone(tmp_path: Path) -> None:
+    """Where no cassette is named or there, and no server: then nothing is recorded either."""
+    alone = Settings(path=tmp_path / "a.jsonl", mode="once", named=False).with_stub(Stub())
+
+    assert (True, False) == (alone.alone, alone.records)
+    assert not attrs.evolve(alone, named=True).alone
+    assert not attrs.evolve(alone, url="http://x.test/").alone
+    alone.path.touch()
+    assert not alone.alone
+
+
+def test_the_stub_of_a_marker(pytester: pytest.Pytester) -> None:
+    """It answers before the recording."""
+    assert Stub is type(settings_of(item_of(pytester, "stub=__import__('mcpmock').Stub()")).stub)
+
+
+def test_what_is_no_stub(pytester: pytest.Pytester) -> None:
+    """It is said before the test runs."""
+    with pytest.raises(pytest.UsageError, match=r"stub= takes a mcpmock.Stub"):
+        settings_of(item_of(pytester, "stub='weather'"))
+
+
+def test_what_is_extended(tmp_path: Path) -> None:
+    """A cassette that is there, where a server is named that can be asked."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode="new_episodes", server=("x",))
+    assert [False] == [settings.extends]
+    settings.path.touch()
+
+    assert settings.extends
+    assert not attrs.evolve(settings, server=None).extends
+
+
+def test_strictly(pytester: pytest.Pytester) -> None:
+    """The command line comes before markers."""
+    source = """
+import pytest
+@pytest.mark.mcpmock("a", unused="ignore", match="relaxed")
+def test_it(): pass
+"""
+    args = (*PLUGIN, "--mcp-strict")
+    [item] = pytester.genitems([pytester.getmodulecol(source, configargs=args)])
+    settings = settings_of(item)
+
+    assert ("fail", {"match": "exact"}) == (settings.unused, settings.playing)
 
 
 def test_where_a_recording_waits(tmp_path: Path) -> None:

@@ -11,19 +11,21 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Rate
+from .values import Rate, to_rate
 
 
 @attrs.frozen(kw_only=True)
 class Bandwidth(Fault):
-    """The message comes at `rate`, in a piece every tenth of a second; all behind it waits."""
+    """The message comes at `rate`, in a piece every tenth of a second; all behind it waits.
+
+    >>> fault = mcpmock.faults.Bandwidth(rate="1KiB/s", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "bandwidth"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
-    rate: Rate = 1000
+    rate: Rate = attrs.field(default=1000, converter=to_rate)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         size = max(1, self.rate // 10)

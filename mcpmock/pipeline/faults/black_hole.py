@@ -14,6 +14,8 @@ from .fault import Act, Dice, Fault, Seen, Toward
 class BlackHole(Fault):
     """The message and all that goes its way after it (over HTTP: on its exchange) is lost; what
     would have carried it stays open.
+
+    >>> fault = mcpmock.faults.BlackHole(match={"method": "tools/call", "nth": 2})
     """
 
     kind: ClassVar[str] = "black_hole"

@@ -1,4 +1,8 @@
-"""`cancel_race`: a cancel that meets the answer exactly where it is told to."""
+"""`cancel_race`: a cancel that meets the answer exactly where it is told to.
+
+A cancel is a notification, or over HTTP from 2026-07-28 on a client that leaves its response; up to
+2025-11-25 that says nothing. `races` has the grid, `racing` what is to be remembered of a call.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +11,35 @@ from typing import Any, ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import (
+    C2S,
     S2C,
     ExchangeEnd,
     Frame,
+    HttpResponse,
     Notification,
     Request,
     Response,
+    member,
 )
-from mcpmock.protocol.session import CANCELLED, PROGRESS, Call
-from mcpmock.protocol.stage import Send
+from mcpmock.protocol.revisions import is_modern
+from mcpmock.protocol.session import CANCELLED, PROGRESS
+from mcpmock.protocol.stage import Hangup, Send
 
-from . import altering
-from .fault import Act, Dice, Fault, Keep, Lost, On, Seen, Toward
+from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
 from .pieces import dying
-from .races import Cell, Name, Reaction
-from .values import Count, Seconds
+from .races import Goal, Name, Reaction
+from .racing import Race
+from .values import Count, Seconds, to_seconds
 
-_NEVER = 1 << 30
-"""More messages than ever pass: what is kept is taken out, or comes when `patience` is over."""
 _REQUEST_CANCELLED = -32800
-
-
-@attrs.define
-class _Race:
-    """One call, on its way to its cell."""
-
-    call: Call
-    given: int = 0
-    """How many of its messages the client got before it cancelled: i, in the end."""
-    parked: list[tuple[On, Keep]] = attrs.field(factory=list)
-    cancelled: bool = False
-    emitted: int = 0
-    """How many the client got in all, or is to get: j, in the end."""
-    answered: bool = False
-    """Whether the client has the answer."""
-    over: bool = False
-
-    def take(self) -> tuple[On, list[Frame]] | None:
-        """The next of what is parked; what came out by itself is there no more."""
-        while self.parked:
-            on, keep = self.parked.pop(0)
-            frames = list(keep.frames)
-            keep.frames[:] = []  # type: ignore[index]
-            if frames:
-                return on, frames
-        return None
+_MOST = 1000
+"""How many calls of a session are remembered; of more the oldest are forgotten."""
+_EARLY = "early"
+"""Where cancels are remembered whose call has not come yet."""
+_OWN = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +47,13 @@ class CancelRace(Fault):
     """The client gets i messages of a call, and the rest waits until it cancels. Then it gets those
     that had crossed its cancel, up to the j-th, and of the rest what the `reaction` of the server
     makes of it. The server does not hear of the cancel: it is this that reacts. Which cell was
-    reached is in the receipt: a client may cancel earlier.
+    reached is in the receipt, or where the answer comes behind the cancel in the last one: a client
+    may cancel earlier, over HTTP even before its call is there.
+
+    The same for what the server asks and its client answers, on stdio: over HTTP a client's answer
+    is a request that wants a response itself.
+
+    >>> fault = mcpmock.faults.CancelRace(cell="cancel_crosses_response", match={"tool": "slow"})
     """
 
     kind: ClassVar[str] = "cancel_race"
@@ -73,8 +65,12 @@ class CancelRace(Fault):
     i: Count | None = None
     j: Count | None = None
     reaction: Reaction = "silent"
-    patience: Seconds = 30.0
+    patience: Seconds = attrs.field(default=30.0, converter=to_seconds)
     """How long messages wait for a cancel."""
+
+    @property
+    def overhears(self) -> bytes:
+        return CANCELLED.encode()
 
     def contradictions(self) -> Iterable[str]:
         if (self.cell is None) is (self.i is None) or (self.i is None) is not (self.j is None):
@@ -83,143 +79,186 @@ class CancelRace(Fault):
             yield "j: at least i, for what was consumed had been emitted"
 
     def fits(self, subject: Subject) -> bool:
-        return isinstance(subject.message, Request) and subject.call is not None
+        if not isinstance(subject.message, Request) or subject.call is None:
+            return False
+        return subject.frame.direction is C2S or subject.frame.exchange is None
 
     def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
         if on is On.END:
             return bool(memory)
-        call = subject.call
-        if call is None or (call.direction, call.request.id) not in memory:
+        if subject.call is None and subject.method == CANCELLED:
+            return subject.frame.exchange is not None  # one pipe keeps the order
+        race = _race_of(subject, memory)
+        if race is None or (race.over and on is On.LEFT):
             return False
-        own = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
         if on is On.NOTIFICATION and subject.method not in (PROGRESS, CANCELLED):
             return False  # a log line that only came on the same stream
-        return on in own and call is memory[call.direction, call.request.id].call
+        if on in On.CLOSE | On.LEFT:
+            return race.own is not None
+        return on in _OWN
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         if seen.on is On.END:
             yield from self._give_up(seen)
-            return
+        elif seen.on is On.REQUEST:
+            self._begin(seen, dice)
+            yield seen.passed()
+        elif (race := _race_of(seen.subject, seen.memory)) is None:
+            self._note_early(seen)
+            yield seen.passed()
+        else:
+            yield from self._go_on(race, seen, dice)
+            if race.over and not race.resumable:
+                seen.memory.pop(race.key, None)
+
+    def _begin(self, seen: Seen, dice: Dice) -> None:
         call = seen.subject.call
         assert call is not None
-        key, message = (call.direction, call.request.id), seen.subject.message
-        if seen.on is On.REQUEST:
-            seen.memory[key] = _Race(call)
-            yield seen.passed()
-            return
-        race: _Race = seen.memory[key]
+        race = Race(call, own=None if seen.stream is not None else seen.exchange)
+        early = seen.memory.get(_EARLY, ())
+        if race.key in early:
+            early.remove(race.key)
+            race.cancelled = race.overtaken = True
+            dice.drawn.update(race.reached())
+        seen.memory.pop(race.key, None)
+        seen.memory[race.key] = race
+        while len(seen.memory) > _MOST:
+            seen.memory.pop(next(key for key in seen.memory if key != _EARLY))
+
+    def _note_early(self, seen: Seen) -> None:
+        """A cancel of what nobody has asked: over HTTP it may have overtaken its call."""
+        message = seen.subject.message
+        params = message.params if isinstance(message, Notification) else None
+        id_ = member(params, "requestId")
+        early = seen.memory.setdefault(_EARLY, [])
+        if id_ is not None:
+            early[:] = [*early, (seen.direction, id_)][-_MOST:]
+
+    def _go_on(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
+        message = seen.subject.message
         if isinstance(message, Notification) and message.method == CANCELLED:
+            if accepted := seen.accepted():
+                yield Send(accepted)
             yield from self._cancel(race, seen, dice)
         elif seen.on is On.LEFT:
-            race.over = True
-            yield seen.passed()
-        elif seen.direction is call.direction:
+            yield from self._leave(race, seen, dice)
+        elif seen.direction is race.call.direction:
             yield seen.passed()
         else:
-            yield from self._come(race, seen)
-        if race.over:
-            del seen.memory[key]
+            race.comes_on(seen.exchange)
+            again = race.again(seen.unit)
+            sent = [*self._come(race, seen, dice)] if again is None else _sends(again)
+            yield from sent or [Lost()]
 
-    def _come(self, race: _Race, seen: Seen) -> Iterable[Act]:
+    def _come(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
+        race.count(seen.on)
         if race.cancelled:
-            acts = list(self._after(race, seen.on, list(seen.unit), seen))
-            yield from acts or [Lost()]
-        elif race.parked or self._waits(race, seen.on):
-            keep = Keep(list(seen.unit), _NEVER, self.patience)
-            race.parked.append((seen.on, keep))
-            yield keep
+            yield from self._after(race, seen.on, seen)
+            if seen.on is On.RESPONSE:
+                dice.drawn.update(race.reached())
+        elif race.waits() or self._waits(race, seen.on):
+            yield race.keep(seen.on, seen.unit, self.patience)
         else:
-            race.given += seen.on is not On.CLOSE
-            race.answered |= seen.on is On.RESPONSE
+            race.give(seen.on, seen.unit)
             yield seen.passed()
 
-    def _waits(self, race: _Race, on: On) -> bool:
-        """Whether the client is to cancel before it gets this."""
-        if self.i is not None:
-            return on is not On.CLOSE and race.given >= self.i
-        match self.cell:
-            case "cancel_before_start" | "cancel_crosses_progress":
-                return True
-            case "cancel_during_work":
-                return race.given >= 1 or on is On.RESPONSE
-            case "cancel_crosses_response":
-                return on is On.RESPONSE
-            case _:
-                return False
+    def _waits(self, race: Race, on: On) -> bool:
+        if on is On.CLOSE or race.hurried:
+            return False
+        return self._goal.waits(race.given, answer=on is On.RESPONSE)
 
-    def _crosses(self, race: _Race, on: On) -> bool:
-        """Whether the server had said this before it heard of the cancel."""
-        if self.j is not None:
-            return race.emitted < self.j
-        match self.cell:
-            case "cancel_crosses_progress":
-                return race.emitted < 1 and on is not On.RESPONSE
-            case "cancel_crosses_response" | "cancel_after_response":
-                return True
-            case _:
-                return False
+    @property
+    def _goal(self) -> Goal:
+        return Goal(self.cell, self.i, self.j)
 
-    def _cancel(self, race: _Race, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def _leave(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
+        """The client left. From 2026-07-28 on that is how it cancels; nobody hears what is said to
+        it from now on, but for one that may come back.
+        """
+        assert seen.exchange is not None
+        race.leave(seen.exchange)
+        yield seen.passed()
+        if is_modern(seen.era):
+            yield from self._cancel(race, seen, dice)
+            race.over = True
+
+    def _cancel(self, race: Race, seen: Seen, dice: Dice) -> Iterable[Act]:
         """The client cancels: what had crossed comes, and the server reacts to the rest."""
-        if accepted := seen.accepted():
-            yield Send(accepted)
         if race.cancelled:
             return
+        race.waits()
         race.cancelled, race.emitted = True, race.given
-        waiting = []
-        while (next_ := race.take()) is not None:
-            waiting.append(next_)
-        for on, frames in waiting:
-            yield from self._after(race, on, frames, seen)
-        k = race.given + sum(on is not On.CLOSE for on, _ in waiting)
-        cell = Cell(race.given, race.emitted, max(k, race.emitted))
-        dice.drawn.update(i=cell.i, j=cell.j, k=cell.k, cell=cell.name)
+        for on, frames in race.take():
+            yield from self._after(race, on, attrs.evolve(seen, unit=frames))
+        dice.drawn.update(race.reached())
         race.over |= race.answered
 
-    def _after(self, race: _Race, on: On, frames: list[Frame], seen: Seen) -> Iterable[Act]:
-        """What becomes of a message behind the cancel."""
+    def _after(self, race: Race, on: On, seen: Seen) -> Iterable[Act]:
+        """What becomes of a message behind the cancel; `seen.unit` is its own."""
+        answer = on is On.RESPONSE
+        became: list[Act] = [Send(seen.unit)]
         if on is On.CLOSE:
             race.over = True
-            yield Send(frames)
-        elif self._crosses(race, on):
+        elif not race.overtaken and self._goal.crosses(race.emitted, answer=answer):
             race.emitted += 1
-            race.over = on is On.RESPONSE and frames[0].exchange is None
-            yield Send(frames)
-        elif on is On.NOTIFICATION:
-            if self.reaction == "late_progress":
-                yield Send(frames)
-        else:
-            race.over = frames[0].exchange is None
-            yield from self._react(frames, seen)
+            race.over |= answer and race.own is None
+        elif answer:
+            race.over |= race.own is None
+            became = [*self._react(seen)]
+        elif self.reaction != "late_progress":
+            became = []
+        frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
+        yield from _sends(race.settle(seen.unit, frames))
+        yield from (act for act in became if not isinstance(act, Send))
 
-    def _react(self, frames: list[Frame], seen: Seen) -> Iterable[Act]:
+    def _react(self, seen: Seen) -> Iterable[Act]:
         """What the server does in place of the answer that it had not given yet."""
-        message = frames[-1]
+        message = seen.frame
         answer = message.content
         assert isinstance(answer, Response)
         failed = altering.error(answer.id or b"null", _REQUEST_CANCELLED, "Request cancelled")
-        error = Frame(message.direction, failed, message.eol, exchange=message.exchange)
         match self.reaction:
             case "late_result":
-                yield Send(frames)
+                yield seen.passed()
             case "late_error":
-                yield Send([*frames[:-1], error])
+                yield Send(seen.with_raw(failed))
             case "error_then_result":
-                both = attrs.evolve(seen, unit=frames).preceded_by(failed)
-                yield Send(both)
+                yield Send(seen.preceded_by(failed))
             case "crash" | "close" if message.exchange is None:
                 yield from dying(1 if self.reaction == "crash" else 0, None, None)
             case "crash" | "close":
                 how = "reset" if self.reaction == "crash" else "closed"
                 yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
-            case _:
-                pass
+                if seen.stream is not None:
+                    yield Hangup("a fault ended the server")
+            case _:  # a body in JSON was to come: an event stream may be empty
+                head = [f for f in seen.followed_by() if isinstance(f.fact, HttpResponse)]
+                yield from _sends(head)
 
     def _give_up(self, seen: Seen) -> Iterable[Act]:
         """The client has said all, and will not cancel: what waited for that comes."""
-        for race in list(seen.memory.values()):
-            while (next_ := race.take()) is not None:
-                yield Send(next_[1])
+        for race in (race for key, race in seen.memory.items() if key != _EARLY):
+            for _, frames in race.take():
+                yield from _sends(frames)
         seen.memory.clear()
         yield seen.passed()
+
+
+def _race_of(subject: Subject, memory: dict[Any, Any]) -> Race | None:
+    """The race that this belongs to, by its call; the end of an exchange that resumed another by
+    that.
+    """
+    call = subject.call
+    if call is not None:
+        race = memory.get((call.direction, call.request.id))
+        return race if race is not None and race.call is call else None
+    if subject.message is not None:
+        return None
+    exchange = subject.frame.exchange
+    races = (race for key, race in memory.items() if key != _EARLY)
+    return next((race for race in races if race.carries(exchange)), None)
+
+
+def _sends(frames: list[Frame]) -> list[Act]:
+    return [Send(frames)] if frames else []

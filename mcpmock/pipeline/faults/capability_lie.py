@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import member
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 from .match import Subject
 
@@ -19,6 +19,8 @@ from .match import Subject
 class CapabilityLie(Fault):
     """The answer to `initialize` or `server/discover` claims these capabilities too, and says
     nothing of the others.
+
+    >>> fault = mcpmock.faults.CapabilityLie(hides=("tools",))
     """
 
     kind: ClassVar[str] = "capability_lie"

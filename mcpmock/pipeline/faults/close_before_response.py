@@ -13,7 +13,10 @@ from .pieces import closing
 
 @attrs.frozen(kw_only=True)
 class CloseBeforeResponse(Fault):
-    """The server has heard the request, and the connection closes in place of the answer."""
+    """The server has heard the request, and the connection closes in place of the answer.
+
+    >>> fault = mcpmock.faults.CloseBeforeResponse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "close_before_response"
     acts_on: ClassVar[On] = On.RESPONSE

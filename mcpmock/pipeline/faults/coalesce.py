@@ -10,18 +10,21 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Coalesce(Fault):
-    """Messages are gathered for `time` from the first on, and come in one piece."""
+    """Messages are gathered for `time` from the first on, and come in one piece.
+
+    >>> fault = mcpmock.faults.Coalesce(time="50ms")
+    """
 
     kind: ClassVar[str] = "coalesce"
     usually: ClassVar[Toward] = "client"
     blocks: ClassVar[bool] = True
 
-    time: Seconds = 0.1
+    time: Seconds = attrs.field(default=0.1, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         if seen.now < seen.memory.get("until", 0.0):

@@ -17,7 +17,10 @@ bytes_of = bytes  # a knob has that name
 
 @attrs.frozen(kw_only=True)
 class Corrupt(Fault):
-    """One bit flips in each of `bytes` bytes of the message. Its line stays a line."""
+    """One bit flips in each of `bytes` bytes of the message. Its line stays a line.
+
+    >>> fault = mcpmock.faults.Corrupt(bytes=2, match={"tool": "get_*", "probability": 0.1})
+    """
 
     kind: ClassVar[str] = "corrupt"
     usually: ClassVar[Toward] = "client"

@@ -7,16 +7,19 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
 @attrs.frozen(kw_only=True)
 class CursorLoop(Fault):
-    """Every page of a list names the same next one."""
+    """Every page of a list names the same next one.
+
+    >>> fault = mcpmock.faults.CursorLoop(cursor="again")
+    """
 
     kind: ClassVar[str] = "cursor_loop"
     acts_on: ClassVar[On] = On.RESPONSE

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .values import Ordinal
 
@@ -18,6 +18,8 @@ from .values import Ordinal
 class Deep(Fault):
     """The message has one more member, an array in an array `depth` times, in its result or
     params.
+
+    >>> fault = mcpmock.faults.Deep(depth=1000, match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "deep"

@@ -10,17 +10,20 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Delay(Fault):
-    """Each message comes later by `delay`; what belongs to the same call waits with it."""
+    """Each message comes later by `delay`; what belongs to the same call waits with it.
+
+    >>> fault = mcpmock.faults.Delay(delay="2s", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "delay"
     usually: ClassVar[Toward] = "client"
 
-    delay: Seconds = 1.0
+    delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(seen.unit, self.delay)

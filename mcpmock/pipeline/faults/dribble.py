@@ -11,22 +11,23 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Ordinal, Seconds
+from .values import Ordinal, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Dribble(Fault):
     """The message comes in `parts` pieces of one length, the last of them after `time`; all behind
     it waits.
+
+    >>> fault = mcpmock.faults.Dribble(parts=5, time="1s", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "dribble"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
     parts: Ordinal = 10
-    time: Seconds = 1.0
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         size = len(wire_of(seen))

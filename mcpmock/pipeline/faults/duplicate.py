@@ -10,19 +10,21 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Ordinal, Seconds
+from .values import Ordinal, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Duplicate(Fault):
-    """The message comes `copies` times more, all at once or each `after` the one before."""
+    """The message comes `copies` times more, all at once or each `after` the one before.
+
+    >>> fault = mcpmock.faults.Duplicate(copies=2, after="10ms", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "duplicate"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     copies: Ordinal = 1
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         raw = seen.frame.raw

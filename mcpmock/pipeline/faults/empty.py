@@ -7,16 +7,19 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
 @attrs.frozen(kw_only=True)
 class Empty(Fault):
-    """The answer has an empty result, whatever it was to have."""
+    """The answer has an empty result, whatever it was to have.
+
+    >>> fault = mcpmock.faults.Empty(match={"method": "tools/list"})
+    """
 
     kind: ClassVar[str] = "empty"
     acts_on: ClassVar[On] = On.RESPONSE

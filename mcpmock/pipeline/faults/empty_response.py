@@ -7,26 +7,25 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 
 
 @attrs.frozen(kw_only=True)
 class EmptyResponse(Fault):
-    """The request never arrives, and is answered with 200, the usual type and no byte."""
+    """The request never arrives, and is answered with 200, the usual type and no byte.
+
+    >>> fault = mcpmock.faults.EmptyResponse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "empty_response"
     acts_on: ClassVar[On] = On.REQUEST
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     content_type: str = "application/json"
 
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
-
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield Send(refusal(seen, 200, {"Content-Type": self.content_type}))
+        yield Send(refusal(seen.exchange, 200, {"Content-Type": self.content_type}))

@@ -12,7 +12,8 @@ for them, `holding` what waits for what, and `silence` what is not to be heard o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -26,7 +27,6 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpRequest,
     HttpResponse,
-    ProcessExit,
     Request,
     Response,
     StreamEnd,
@@ -34,18 +34,19 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import PASS, Action, Send, Stage
 
-from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall, refuse, uncounted
+from .batches import accepting, add, lines_of, way_of, without_length
+from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall
 from .following import Following
 from .holding import Holding
 from .match import SPELLED_OUT, Place, Subject, concerns, fits
 from .outcome import Outcome
-from .receipts import Armed, FaultRun, Note, Receipt
+from .postings import Postings
+from .receipts import Armed, FaultRun, Interest, Note, Receipt
 from .silence import Silence
 from .traffic import Unit, Units
 
 _OWN = encode(OWN)[:-1]
 _ENDINGS = On.END | On.CLOSE | On.LEFT
-_ENDS = StreamEnd | ProcessExit | ExchangeEnd
 
 
 @attrs.define
@@ -57,10 +58,13 @@ class Faults(Stage):
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
     _following: Following = attrs.field(init=False)
+    _whole_interest: Interest | None = None
+    _own_interest: Interest = attrs.field(init=False)
     _began: float | None = None
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
     _holding: Holding = attrs.field(factory=Holding)
     _silence: Silence = attrs.field(factory=Silence)
+    _postings: Postings = attrs.field(factory=Postings)
     _altered: set[int] = attrs.field(factory=set)
     """The exchanges on which something has happened just now: no length given before is right."""
     _whole: bool = False
@@ -80,6 +84,16 @@ class Faults(Stage):
     def __attrs_post_init__(self) -> None:
         place = Place(session=self.session, transport=self.transport)
         self._following = Following(place, self._concerns)
+        self.run.spoken.add(self.transport)
+
+    @property
+    def _interest(self) -> Interest:
+        """What is worth a look in this session."""
+        whole = self.run.interest
+        if self._whole_interest is not whole:
+            self._whole_interest = whole
+            self._own_interest = whole.here(self.session, self.transport)
+        return self._own_interest
 
     @property
     def held_until(self) -> float | None:
@@ -88,7 +102,7 @@ class Faults(Stage):
     def begin(self, now: float) -> Iterable[Action]:
         self._began = now if self._began is None else self._began
         actions: list[Action] = []
-        if On.BEGIN in self.run.interest.acts_on:
+        if On.BEGIN in self._interest.acts_on:
             nothing = Frame(C2S)
             outcome = self._fire(Unit([nothing], On.BEGIN), Subject(nothing, None, None), now)
             if outcome is not None:
@@ -99,21 +113,32 @@ class Faults(Stage):
         return actions
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        if not self._worth_a_look(seen):
-            return PASS
+        if seen[0].exchange is not None:
+            self._postings.learn(seen[0])
+            if self._postings.newest:
+                seen = self._postings.unanswered(seen)
+                if not (seen and self._worth_a_look(seen)):
+                    return (Send(seen),)
+                return self._looked_at(seen, now)
+        if self._worth_a_look(seen):
+            return self._looked_at(seen, now)
+        self._following.overhear(seen)
+        return PASS
+
+    def _looked_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         actions: list[Action] = []
         self._whole = isinstance(seen[-1].fact, ExchangeEnd)
         for unit in self._units[seen[0].direction].feed(seen):
             self._take(unit, now, actions)
         self._busy = self._is_busy()
         if self._altered:
-            actions = [_uncounted(action, self._altered) for action in actions]
+            actions = [without_length(action, self._altered) for action in actions]
             self._altered = set()
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:
         actions: list[Action] = []
-        _add(actions, self._holding.release(now))
+        add(actions, self._holding.release(now))
         self._busy = self._is_busy()
         return actions
 
@@ -137,7 +162,7 @@ class Faults(Stage):
             self._learn_stream(seen)
         if self._busy:
             return True
-        interest = self.run.interest
+        interest = self._interest
         if not interest.faults:
             return False
         first, last = seen[0].fact, seen[-1].fact
@@ -161,7 +186,7 @@ class Faults(Stage):
                 self._stream = frame.exchange
 
     def _concerns(self, request: Request) -> bool:
-        return any(concerns(armed.match, request) for armed in self.run.interest.faults)
+        return any(concerns(armed.match, request) for armed in self._interest.faults)
 
     def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
         first = unit.frames[0]
@@ -169,9 +194,9 @@ class Faults(Stage):
         if number is not None and self._silence.covers(first.direction, number, ended=ended):
             return
         if self._is_for_us(unit):
-            _add(actions, _accepting(number))
+            add(actions, accepting(number))
             return
-        if _way(unit.frames) in self._holes:
+        if way_of(unit.frames) in self._holes:
             return
         subject = self._following.subject(unit)
         if number is not None:
@@ -185,7 +210,7 @@ class Faults(Stage):
             self._units[S2C].forget(number)
         passed = outcome is None or outcome.carried is not None
         if self._holding and passed and unit.on is not None:
-            _add(actions, self._holding.passed(first.direction, unit.on))
+            add(actions, self._holding.passed(first.direction, unit.on))
 
     def _watch(self, number: int, unit: Unit, subject: Subject) -> None:
         """An exchange that may be meant: its response is to come in one unit, or, an event stream
@@ -194,8 +219,11 @@ class Faults(Stage):
         units, first = self._units[S2C], unit.frames[0]
         if first.direction is C2S:
             if subject.call is not None:
-                units.watched.add(number)
-                units.streams = self.run.interest.streams
+                request = subject.call.request
+                units.watched[number] = any(
+                    armed.fault.holds_streams and concerns(armed.match, request)
+                    for armed in self._interest.faults
+                )
         elif number in units.watched and unit.on is None and not self._whole:
             self._altered |= {number} if isinstance(first.fact, HttpResponse) else set()
 
@@ -209,7 +237,7 @@ class Faults(Stage):
         message. None if there is none.
         """
         outcome = Outcome(Send(unit.frames))
-        for armed in self.run.interest.faults:
+        for armed in self._interest.faults:
             if outcome.carried is None:
                 break
             drawn: dict[str, object] = {}
@@ -235,16 +263,17 @@ class Faults(Stage):
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         fault, first = armed.fault, unit.frames[0]
         about = subject.carried if fault.by_exchange else subject
-        return (
+        if not (
             unit.on is not None
             and unit.on in fault.acts_on
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
-            and self.transport in fault.transports
-            and not (fault.adds and first.exchange is not None and first.direction is C2S)
-            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
             and fits(armed.match, about, self._following.place)
             and fault.fits(about)
-        )
+        ):
+            return False
+        headless = fault.needs_head and not isinstance(first.fact, HttpResponse)
+        armed.headless += headless
+        return not headless
 
     def _memory(self, armed: Armed) -> dict[Any, Any]:
         memory = self._memories.get(id(armed))
@@ -256,7 +285,9 @@ class Faults(Stage):
     def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         memory = self._memories.get(id(armed))
         on = unit.on
-        return bool(memory) and on is not None and armed.fault.continues(subject, on, memory or {})
+        if on is None or not (memory or armed.fault.overhears):
+            return False
+        return armed.fault.continues(subject, on, memory or {})
 
     def _is_its_turn(
         self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
@@ -284,25 +315,30 @@ class Faults(Stage):
         self, unit: Unit, outcome: Outcome, subject: Subject, now: float, actions: list[Action]
     ) -> None:
         """What became of the message, and what came of it besides."""
-        first, message = unit.frames[0], subject.message
+        first = unit.frames[0]
         mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
         if first.exchange is not None:
             self._altered.add(first.exchange)
+        outcome.posted(partial(self._postings.posted, unit=unit.frames))
         sent = list(outcome.frames())
         if any(fault.swallows for fault in outcome.fired):
-            self._holes.add(_way(unit.frames))
+            self._holes.add(way_of(unit.frames))
         lost = any(isinstance(act, Lost) for _, act in (*outcome.first, *outcome.then))
         if not lost:
             self._silence.after(unit, sent, mute=mute)
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
-        if outcome.carried is None and isinstance(message, Request):
-            self._following.forget(first.direction, message)
+        for item in (subject.message, *(one.message for one in subject.items)):
+            if outcome.carried is None and isinstance(item, Request):
+                own = first.exchange if first.direction is C2S else None
+                self._following.forget(first.direction, item, own)
+                if own is not None:
+                    self._units[S2C].forget(own)
         for fault, action in outcome.first:
-            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+            add(actions, self._placed(action, subject, now, [fault], besides=True))
         if outcome.carried is not None:
-            _add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
+            add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
         for fault, action in outcome.then:
-            _add(actions, self._placed(action, subject, now, [fault], besides=True))
+            add(actions, self._placed(action, subject, now, [fault], besides=True))
 
     def _placed(
         self,
@@ -338,9 +374,9 @@ class Faults(Stage):
         if not blocks and (besides or any(fault.reorders for fault in faults)):
             yield from self._holding.send_freely(action.frames, due, now)
             return
-        lines = [*_lines(action.frames, subject, self._stream)]
+        lines = [*lines_of(action.frames, subject, self._stream)]
         if due > now:
-            lines.append(_way(action.frames))
+            lines.append(way_of(action.frames))
         yield from self._holding.send(action.frames, due, now, lines, barrier=blocks)
 
     def _pass(self, unit: Unit, subject: Subject, now: float, actions: list[Action]) -> None:
@@ -348,51 +384,9 @@ class Faults(Stage):
         parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
         for part in parts:
             if self._holding:
-                _add(
-                    actions, self._holding.send(part, now, now, _lines(part, subject, self._stream))
-                )
+                lines = lines_of(part, subject, self._stream)
+                add(actions, self._holding.send(part, now, now, lines))
             elif unit.late:
                 actions.append(Send(part))
             else:
-                _add(actions, [Send(part)])
-
-
-def _lines(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
-    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
-    end nothing at all that goes its way.
-    """
-    frame = frames[-1]
-    if subject.call is not None:
-        yield (frame.direction, subject.call.direction, subject.call.request.id)
-    in_exchange = frame.exchange is not None and frame.exchange != stream
-    if in_exchange or isinstance(frame.fact, _ENDS):
-        yield _way(frames)
-
-
-def _way(frames: Sequence[Frame]) -> Hashable:
-    return (frames[-1].direction, frames[-1].exchange)
-
-
-def _accepting(number: int | None) -> Iterable[Action]:
-    return () if number is None else (Send(refuse(number, 202, "Accepted")),)
-
-
-def _uncounted(action: Action, exchanges: set[int]) -> Action:
-    if not isinstance(action, Send):
-        return action
-    frames = [uncounted(f) if f.exchange in exchanges else f for f in action.frames]
-    return Send(frames, action.after)
-
-
-def _add(actions: list[Action], more: Iterable[Action]) -> None:
-    """Adds to what is done; what goes the same way at once stays in one batch."""
-    for action in more:
-        last = actions[-1] if actions else None
-        if (
-            isinstance(action, Send)
-            and isinstance(last, Send)
-            and last.frames[0].direction is action.frames[0].direction
-        ):
-            actions[-1] = Send([*last.frames, *action.frames])
-        else:
-            actions.append(action)
+                add(actions, [Send(part)])

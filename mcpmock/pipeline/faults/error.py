@@ -7,16 +7,19 @@ from typing import Any, ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Code, Seconds
+from .values import Code, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Error(Fault):
-    """The request never arrives, and is answered with this error."""
+    """The request never arrives, and is answered with this error.
+
+    >>> fault = mcpmock.faults.Error(code=-32002, message="gone", match={"uri": "file:*"})
+    """
 
     kind: ClassVar[str] = "error"
     acts_on: ClassVar[On] = On.REQUEST
@@ -24,7 +27,7 @@ class Error(Fault):
     code: Code = -32603
     message: str = "Internal error"
     data: Any = attrs.field(default=None, hash=False)
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         assert seen.request is not None

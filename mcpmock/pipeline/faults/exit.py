@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
@@ -16,11 +16,12 @@ from .values import ExitCode, Ordinal
 class Exit(Fault):
     """In place of reading the message (or of saying it, toward the client) the server ends, with an
     exit `code` or by a `signal`.
+
+    >>> fault = mcpmock.faults.Exit(code=7, stderr="panic", match={"tool": "get_*", "nth": 3})
     """
 
     kind: ClassVar[str] = "exit"
     usually: ClassVar[Toward] = "server"
-    transports: ClassVar[Sequence[str]] = ("stdio",)
 
     code: ExitCode = 1
     signal: Ordinal | None = None
@@ -28,4 +29,4 @@ class Exit(Fault):
     """Its last words."""
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield from dying(self.code, self.signal, self.stderr)
+        yield from dying(self.code, self.signal, self.stderr, transport=seen.transport)

@@ -8,15 +8,15 @@ but from the dice that are given. `engine` calls it and keeps the order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Flag, auto
+from functools import cache
 from random import Random
 from typing import Any, ClassVar, Literal, get_type_hints
 
 import attrs
 
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -30,9 +30,10 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.stage import Action, Send
 
-from .match import Match, Subject
+from .match import Match, Subject, to_match
+from .responses import as_stream, refusal, uncounted
 from .spread import Distribution, draw
-from .values import knob_of
+from .values import knob_of, shown, words_of
 
 OWN = "mcpmock-"
 """What the ids of requests begin with that faults make up. The answers are for nobody."""
@@ -64,6 +65,14 @@ class On(Flag):
 class PlanError(McpMockError):
     """A plan has mistakes; all of them are in `mistakes`, each with its path. `keyed` are those of
     one fault, which begin with the knob's name; `mistakes` then name the fault.
+
+    >>> try:
+    ...     mcpmock.faults.Delay(delay="2 moons", match={"nth": 0})
+    ... except mcpmock.faults.PlanError as error:
+    ...     for mistake in error.mistakes:
+    ...         print(mistake)
+    delay: delay: expected a duration as "250ms" or "2s", not '2 moons'
+    delay: match.nth: expected a whole number from 1, not 0
     """
 
     exit_code = 3
@@ -74,16 +83,26 @@ class PlanError(McpMockError):
         super().__init__("; ".join(self.mistakes))
 
 
+def _own(frames: Sequence[Frame]) -> list[Frame]:
+    return list(frames)
+
+
 @attrs.frozen
 class Keep:
     """Keep these frames until `behind` more messages of their direction have passed (of those that
     are `like` this), and no longer than `at_most` seconds.
     """
 
-    frames: Sequence[Frame]
+    frames: list[Frame] = attrs.field(converter=_own)
     behind: int
     at_most: float
     like: On = On.MESSAGE
+
+    def take(self) -> list[Frame]:
+        """The frames, once: whoever takes them sends them, be it when their time has come."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
 
 
 @attrs.frozen
@@ -201,7 +220,7 @@ class Seen:
         if self.exchange is None or back is C2S:
             return [self.message(back, raw)]
         if self.stream is not None:
-            return [*refuse(self.exchange, 202, "Accepted"), self.message(back, raw)]
+            return [*refusal(self.exchange, 202), self.message(back, raw)]
         head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
         return [
             Frame(S2C, fact=head, exchange=self.exchange),
@@ -213,7 +232,7 @@ class Seen:
         """What a server says to a POST of what wants no answer; nothing where there is none."""
         if self.exchange is None or self.direction is S2C:
             return []
-        return refuse(self.exchange, 202, "Accepted")
+        return refusal(self.exchange, 202)
 
     def followed_by(self, *raws: bytes) -> list[Frame]:
         """The unit, and messages that go the same way behind it: a body in JSON has room for one,
@@ -230,7 +249,7 @@ class Seen:
         return [*heads, *before, *unit[len(heads) :]]
 
     def _streamed(self) -> list[Frame]:
-        return [_as_stream(frame) for frame in self.unit]
+        return [as_stream(frame) for frame in self.unit]
 
     def _exchange(self, direction: Direction) -> int | None:
         if direction is S2C and self.stream is not None:
@@ -238,40 +257,15 @@ class Seen:
         return self.exchange
 
 
-def refuse(
-    exchange: int, status: int, reason: str, headers: Sequence[tuple[str, str]] = ()
-) -> list[Frame]:
-    """A whole response without a body."""
-    return [
-        Frame(S2C, fact=HttpResponse(status, reason, list(headers)), exchange=exchange),
-        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
-    ]
-
-
-def _as_stream(frame: Frame) -> Frame:
-    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == EVENT_STREAM:
-        return frame
-    left_out = ("content-length", "content-type")
-    headers = [field for field in frame.fact.headers if field[0].lower() not in left_out]
-    headers.append(("Content-Type", EVENT_STREAM))
-    head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
-    return Frame(frame.direction, fact=head, exchange=frame.exchange)
-
-
-def uncounted(frame: Frame) -> Frame:
-    """The head of a response without the length of its body."""
-    if not isinstance(frame.fact, HttpResponse) or frame.fact.header("content-length") is None:
-        return frame
-    headers = [
-        (name, value) for name, value in frame.fact.headers if name.lower() != "content-length"
-    ]
-    head = HttpResponse(frame.fact.status, frame.fact.reason, headers)
-    return Frame(frame.direction, fact=head, exchange=frame.exchange)
-
-
 @attrs.frozen(kw_only=True)
 class Fault:
-    """One line of a plan. Raises PlanError where a knob is out of its bounds."""
+    """One line of a plan: what all kinds have in common. Raises PlanError where a knob is out of
+    its bounds.
+
+    >>> fault = mcpmock.faults.Drop(name="lost", toward="client", must_fire=True)
+    >>> isinstance(fault, mcpmock.faults.Fault), fault.title, fault.kind
+    (True, 'lost', 'drop')
+    """
 
     kind: ClassVar[str] = ""
     acts_on: ClassVar[On] = On.MESSAGE
@@ -295,18 +289,20 @@ class Fault:
     """Whether it `continues`, as long as its memory holds anything."""
     about: ClassVar[str | None] = None
     """The method (a glob) that it is for, whatever else `match` says."""
-    adds: ClassVar[bool] = False
-    """Whether it adds messages. Over HTTP it cannot to the server: whose exchange would it be?"""
+    only: ClassVar[Toward | None] = None
+    """The one direction in which there is such a thing."""
     transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
     """Where there is such a thing."""
 
     name: str | None = None
     toward: Toward | None = None
-    match: Match = attrs.field(factory=Match)
+    match: Match = attrs.field(factory=Match, converter=to_match)
     must_fire: bool = False
 
     def __attrs_post_init__(self) -> None:
         mistakes = [*_wrong(self, ""), *_wrong(self.match, "match."), *self.contradictions()]
+        if self.only is not None and self.toward not in (self.only, "both", None):
+            mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
             raise PlanError(mistakes, self.title)
 
@@ -315,13 +311,20 @@ class Fault:
         """What it is called in a receipt."""
         return self.name or self.kind
 
+    @property
+    def overhears(self) -> bytes | None:
+        """What is in messages that `match` does not mean and that it may `continue` with all the
+        same, whether its memory holds anything or not.
+        """
+        return None
+
     def contradictions(self) -> Iterable[str]:
         """What is wrong with knobs that are right each for itself."""
         return ()
 
     def goes(self, direction: Direction) -> bool:
         """Whether it is for what travels this way."""
-        toward = self.toward or self.usually
+        toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
@@ -352,11 +355,19 @@ def kind_of(message: object) -> On:
             return On.OTHER
 
 
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
 def _wrong(values: Any, path: str) -> Iterable[str]:
     """What is out of bounds of an attrs object."""
-    hints = get_type_hints(type(values), include_extras=True)
-    for field in attrs.fields(type(values)):
+    cls: Any = type(values)
+    hints = _hints(cls)
+    for field in attrs.fields(cls):
         value, knob = getattr(values, field.name), knob_of(hints[field.name])
+        if (words := words_of(hints[field.name])) and value is not None and value not in words:
+            yield f"{path}{field.name}: expected one of {', '.join(words)}, not {shown(value)}"
         if knob is None or value is None:
             continue
         for one in value if isinstance(value, tuple) else (value,):

@@ -6,12 +6,13 @@ there is none, nothing has to be read (`engine`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
 from mcpmock.protocol.messages import (
     S2C,
+    Batch,
     Direction,
     ExchangeEnd,
     Frame,
@@ -21,6 +22,7 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     member,
+    parse_items,
 )
 from mcpmock.protocol.session import CANCELLED, Call, Session
 
@@ -57,14 +59,37 @@ class Following:
         if isinstance(frame.fact, HttpRequest):
             return Subject(frame, None, frame.fact.method)
         message = frame.content
+        if isinstance(message, Batch):
+            return self._batch(frame)
         if not isinstance(message, Request | Notification | Response):
             return Subject(frame, None, None, None, self._carrier(frame))
         subject = self._followed(frame, message)
         self._settle_in(subject)
         return subject
 
-    def forget(self, direction: Direction, request: Request) -> None:
-        """Nobody will answer it."""
+    def overhear(self, frames: Sequence[Frame]) -> None:
+        """Learns of what passes without a look how far the session is: a fault that is added later
+        may ask.
+        """
+        for frame in frames if self.place.phase == "handshake" else ():
+            message = None if frame.fact is not None else frame.content
+            if isinstance(message, Request | Notification):
+                self._settle_in(Subject(frame, message, message.method))
+            elif isinstance(message, Response):
+                self._settle_in(Subject(frame, message, "initialize"))
+
+    def _batch(self, frame: Frame) -> Subject:
+        kinds = Request | Notification | Response
+        found = [item for item in parse_items(frame.raw) if isinstance(item, kinds)]
+        items = [self._followed(frame, item) for item in found]
+        for item in items:
+            self._settle_in(item)
+        return Subject(frame, None, None, None, self._carrier(frame), items)
+
+    def forget(self, direction: Direction, request: Request, exchange: int | None = None) -> None:
+        """Nobody will answer it, nor anything on its exchange."""
+        if exchange is not None:
+            self._exchanges.pop(exchange, None)
         self._awaited.discard((direction, request.id))
 
     def _followed(self, frame: Frame, message: Request | Notification | Response) -> Subject:

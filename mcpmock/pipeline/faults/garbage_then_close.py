@@ -9,18 +9,20 @@ import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import broken_off
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
 class GarbageThenClose(Fault):
-    """In place of the message come `size` bytes of noise, and the stream ends."""
+    """In place of the message come `size` bytes of noise, and the stream ends.
+
+    >>> fault = mcpmock.faults.GarbageThenClose(size="1KiB", match={"nth": 4})
+    """
 
     kind: ClassVar[str] = "garbage_then_close"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
-    size: Size = 64
+    size: Size = attrs.field(default=64, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         yield from broken_off(seen, dice.bytes("noise", self.size))

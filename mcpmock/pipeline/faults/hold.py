@@ -10,18 +10,21 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Hold(Fault):
-    """The message is held for `time`, and all that goes its way waits behind it."""
+    """The message is held for `time`, and all that goes its way waits behind it.
+
+    >>> fault = mcpmock.faults.Hold(time="500ms", match={"method": "notifications/*"})
+    """
 
     kind: ClassVar[str] = "hold"
     usually: ClassVar[Toward] = "client"
     blocks: ClassVar[bool] = True
 
-    time: Seconds = 1.0
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(seen.unit, self.time)

@@ -1,9 +1,17 @@
 """`Holding`: what faults hold back, and who has to wait behind it.
 
 What is held comes at its time, to the last bit: it is kept here and asked for by that time, not
-added up again. Three things keep the order: a call's messages (or an exchange's) never overtake
-each other; what is held in one direction is not overtaken by what is held later; and behind a
-`barrier` everything waits. All else passes at once.
+added up again. A stream is all of a direction on stdio, an event stream, or one HTTP exchange. Then
+the order is this, exactly:
+
+* what belongs to a call waits behind what is held of that call in the same direction;
+* on one stream, what is held leaves in the order in which it came, whatever each had to wait, and
+  an end (of the stream, of the exchange) leaves behind all that is held on it;
+* behind a `barrier` everything waits that goes its direction, on every stream;
+* all else passes at once: what is held does not delay what has nothing to do with it.
+
+What is sent `freely` (what comes besides a message, and what is meant to be out of order) waits for
+nothing and nobody.
 """
 
 from __future__ import annotations
@@ -66,12 +74,17 @@ class Holding:
         lines, wall = tuple(lines), ("barrier", frames[0].direction)
         for line in (*lines, wall):
             due = max(due, self._lines.get(line, due))
-        if due <= now:
+        if due <= now and not self._is_releasing(now, (*lines, wall)):
             yield Send(frames)
             return
         for line in (*lines, wall) if barrier else lines:
             self._lines[line] = due
         yield from self._hold(frames, due)
+
+    def _is_releasing(self, now: float, lines: Iterable[Hashable]) -> bool:
+        """Whether something in these lines may be due already and not have left yet."""
+        first = self._due[0][0] if self._due else now + 1
+        return first <= now and any(self._lines.get(line, -1.0) >= first for line in lines)
 
     def send_freely(self, frames: Sequence[Frame], due: float, now: float) -> Iterable[Action]:
         """The same for what waits for nobody, and nobody for it."""
@@ -104,16 +117,25 @@ class Holding:
                 self._kept.remove(kept)
                 self._due = [entry for entry in self._due if entry[2] is not kept]
                 heapq.heapify(self._due)
-                if kept.keep.frames:
-                    yield Send(kept.keep.frames)
+                if frames := kept.keep.take():
+                    yield Send(frames)
 
     def release(self, now: float) -> Iterable[Action]:
-        """All that is due."""
+        """What is due, as far as it goes one way. The rest comes in the same instant: a player
+        answers at once, and its answer must find what came before it still held.
+        """
+        way: Direction | None = None
         while self._due and self._due[0][0] <= now:
+            frames = _frames_of(self._due[0][2])
+            if frames and way not in (None, frames[0].direction):
+                yield Wake(now)
+                return
             _, _, held = heapq.heappop(self._due)
             if isinstance(held, Kept):
                 self._kept.remove(held)
-            if frames := _frames_of(held):
+                frames = held.keep.take()
+            if frames:
+                way = frames[0].direction
                 yield Send(frames)
         if not self._due:
             self._lines.clear()

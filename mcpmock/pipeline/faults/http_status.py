@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
+from .responses import refusal
 from .values import Count, Status
 
 
@@ -19,20 +18,19 @@ from .values import Count, Status
 class HttpStatus(Fault):
     """The request never arrives, and is answered with this `status`; where that is said, with a
     `Retry-After`, and with a `body` of plain text.
+
+    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after=2, match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "http_status"
     acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     status: Status = 503
     retry_after: Count | None = None
     body: str | None = None
 
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
-
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        yield Send(refusal(seen, self.status, fields, self.body))
+        yield Send(refusal(seen.exchange, self.status, fields, self.body))

@@ -7,22 +7,25 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
 class Huge(Fault):
-    """The message has `size` more bytes: one more member, a long text, in its result or params."""
+    """The message has `size` more bytes: one more member, a long text, in its result or params.
+
+    >>> fault = mcpmock.faults.Huge(size="8MiB", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "huge"
     usually: ClassVar[Toward] = "client"
     acts_on: ClassVar[On] = On.REQUEST | On.NOTIFICATION | On.RESPONSE
 
-    size: Size = 8 << 20
+    size: Size = attrs.field(default=8 << 20, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         raw = altering.enlarged(seen.frame.raw, b'"%b"' % (b"x" * self.size))

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response, encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
@@ -18,6 +18,8 @@ from .fault import Act, Dice, Fault, On, Seen
 class IdTypeFlip(Fault):
     """The answer to `1` says `"1"`, and the other way round; of an id that is no number in any
     spelling it says 0.
+
+    >>> fault = mcpmock.faults.IdTypeFlip(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "id_type_flip"

@@ -14,6 +14,8 @@ from .fault import Act, Dice, Fault, On, Seen
 class IgnoreEof(Fault):
     """The end of the client's input never arrives: whoever wants the server to end has to say so by
     a signal.
+
+    >>> fault = mcpmock.faults.IgnoreEof()
     """
 
     kind: ClassVar[str] = "ignore_eof"

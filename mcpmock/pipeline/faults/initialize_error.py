@@ -12,7 +12,10 @@ from .values import Code
 
 @attrs.frozen(kw_only=True)
 class InitializeError(Error):
-    """`initialize` never arrives, and is answered with this error."""
+    """`initialize` never arrives, and is answered with this error.
+
+    >>> fault = mcpmock.faults.InitializeError(message="not today")
+    """
 
     kind: ClassVar[str] = "initialize_error"
     about: ClassVar[str | None] = "initialize"

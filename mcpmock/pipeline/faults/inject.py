@@ -16,11 +16,13 @@ from .fault import Act, Dice, Fault, Seen, Toward
 class Inject(Fault):
     """`text` comes as a message of its own, byte for byte, in front of each that matches or
     (`behind`) behind it.
+
+    >>> said = '{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}'
+    >>> fault = mcpmock.faults.Inject(text=said)
     """
 
     kind: ClassVar[str] = "inject"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     text: str = ""
     behind: bool = False

@@ -16,6 +16,8 @@ from .fault import Act, Dice, Fault, Seen, Toward
 class InvalidJson(Fault):
     """The message has a comma too many in front of its last bracket, where every parser stumbles;
     the rest of it is as it was.
+
+    >>> fault = mcpmock.faults.InvalidJson(match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "invalid_json"

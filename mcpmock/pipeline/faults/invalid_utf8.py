@@ -14,7 +14,10 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class InvalidUtf8(Fault):
-    """A byte that UTF-8 does not have stands in the last text of the message."""
+    """A byte that UTF-8 does not have stands in the last text of the message.
+
+    >>> fault = mcpmock.faults.InvalidUtf8(match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "invalid_utf8"
     usually: ClassVar[Toward] = "client"

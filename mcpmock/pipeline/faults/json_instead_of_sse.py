@@ -13,15 +13,18 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Lost, On, Seen, Toward
 from .match import Subject
-from .pieces import with_type
+from .responses import with_type
 
 
 @attrs.frozen(kw_only=True)
 class JsonInsteadOfSse(Fault):
-    """The answer comes alone, as JSON; progress and whatever else its stream had is lost."""
+    """The answer comes alone, as JSON; progress and whatever else its stream had is lost.
+
+    >>> fault = mcpmock.faults.JsonInsteadOfSse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "json_instead_of_sse"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     needs_head: ClassVar[bool] = True
     by_exchange: ClassVar[bool] = True
     holds_streams: ClassVar[bool] = True

@@ -11,20 +11,22 @@ from mcpmock.protocol.stage import Action, Send
 
 from .fault import Dice, Fault, Seen, Toward
 from .spread import Distribution
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Latency(Fault):
     """Each message comes later by `latency`, as its `distribution` has it. Nothing else waits but
     what belongs to the same call, or is held back as well.
+
+    >>> fault = mcpmock.faults.Latency(latency="250ms", jitter="50ms", distribution="lognormal")
     """
 
     kind: ClassVar[str] = "latency"
     usually: ClassVar[Toward] = "client"
 
-    latency: Seconds = 0.0
-    jitter: Seconds = 0.0
+    latency: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    jitter: Seconds = attrs.field(default=0.0, converter=to_seconds)
     distribution: Distribution | None = None
     """`fixed`, or with a jitter `uniform`, where nothing is said."""
     cassette: str | None = None

@@ -7,21 +7,23 @@ from typing import ClassVar, Literal
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .values import Ordinal
 
 
 @attrs.frozen(kw_only=True)
 class ListChangedStorm(Fault):
-    """In front of the answer come `count` notifications that the list of `what` has changed."""
+    """In front of the answer come `count` notifications that the list of `what` has changed.
+
+    >>> fault = mcpmock.faults.ListChangedStorm(count=100, what="tools")
+    """
 
     kind: ClassVar[str] = "list_changed_storm"
     acts_on: ClassVar[On] = On.RESPONSE
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     count: Ordinal = 100
     what: Literal["tools", "prompts", "resources"] = "tools"

@@ -8,9 +8,7 @@ from typing import ClassVar
 import attrs
 
 from mcpmock.protocol.messages import (
-    C2S,
     S2C,
-    Direction,
     ExchangeEnd,
     Frame,
     HttpBody,
@@ -25,17 +23,16 @@ from .fault import Act, Dice, Fault, On, Seen, Toward
 class MalformedChunk(Fault):
     """The request never arrives. The answer begins well, and then comes a chunk whose length is
     none; or its length breaks off (`cut`) and the connection closes.
+
+    >>> fault = mcpmock.faults.MalformedChunk(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "malformed_chunk"
     acts_on: ClassVar[On] = On.REQUEST
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     cut: bool = False
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         number = seen.exchange

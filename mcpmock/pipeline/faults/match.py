@@ -8,7 +8,7 @@ belongs to are held against the globs first, by `fits`; when it is the right one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from random import Random
@@ -31,7 +31,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import ROWS, Sender
 from mcpmock.protocol.session import Call
 
-from .values import Chance, Count, Ordinal, Seconds
+from .values import Chance, Count, Ordinal, Seconds, to_span
 
 _GLOB = frozenset("*?[")
 _WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
@@ -44,7 +44,10 @@ for _row in ROWS:
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The conditions; one that is left out holds always."""
+    """The conditions; one that is left out holds always.
+
+    >>> match = mcpmock.faults.Match(method="tools/call", tool="get_*", nth=2, between=("1s", "5s"))
+    """
 
     method: str | None = None
     """A glob. Of a response it is the method that it answers, of an HTTP request without a message
@@ -74,10 +77,15 @@ class Match:
     """Not the first so many."""
     times: Ordinal | None = None
     """At most so often."""
-    between: tuple[Seconds, Seconds] | None = None
+    between: tuple[Seconds, Seconds] | None = attrs.field(default=None, converter=to_span)
     """Only in this time, from the beginning of the session."""
     probability: Chance = 1.0
     """Drawn for each."""
+
+
+def to_match(value: Match | Mapping[str, Any]) -> Match:
+    """A table, as a plan has it, as a Match. Raises TypeError for a key that there is none of."""
+    return value if isinstance(value, Match) else Match(**value)
 
 
 @attrs.frozen(kw_only=True)
@@ -101,6 +109,8 @@ class Subject:
     call: Call | None = None
     carrier: Call | None = None
     """The call on whose HTTP exchange it came, whether it belongs to that or not."""
+    items: Sequence[Subject] = ()
+    """Of a batch, its messages. It is meant if any of them is, and then as a whole."""
 
     @property
     def carried(self) -> Subject:
@@ -112,6 +122,10 @@ class Subject:
 
 def fits(match: Match, subject: Subject, place: Place) -> bool:
     """Whether this is a message that the fault is for, its turn aside."""
+    return any(_fits(match, one, place) for one in subject.items or (subject,))
+
+
+def _fits(match: Match, subject: Subject, place: Place) -> bool:
     asked = subject.call.request if subject.call is not None else subject.message
     params = asked.params if isinstance(asked, Request | Notification) else None
     return (

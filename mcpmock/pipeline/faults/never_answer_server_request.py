@@ -12,7 +12,10 @@ from .fault import On, Toward
 
 @attrs.frozen(kw_only=True)
 class NeverAnswerServerRequest(Drop):
-    """The client's answer never arrives."""
+    """The client's answer never arrives.
+
+    >>> fault = mcpmock.faults.NeverAnswerServerRequest()
+    """
 
     kind: ClassVar[str] = "never_answer_server_request"
     usually: ClassVar[Toward] = "server"

@@ -12,7 +12,10 @@ from .fault import Act, Dice, Fault, On, Seen
 
 @attrs.frozen(kw_only=True)
 class NeverRespond(Fault):
-    """The answer is lost, and what would have carried it stays open."""
+    """The answer is lost, and what would have carried it stays open.
+
+    >>> fault = mcpmock.faults.NeverRespond(match={"tool": "slow"})
+    """
 
     kind: ClassVar[str] = "never_respond"
     acts_on: ClassVar[On] = On.RESPONSE

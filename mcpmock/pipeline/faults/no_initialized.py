@@ -12,7 +12,10 @@ from .fault import On, Toward
 
 @attrs.frozen(kw_only=True)
 class NoInitialized(Drop):
-    """`notifications/initialized` never arrives."""
+    """`notifications/initialized` never arrives.
+
+    >>> fault = mcpmock.faults.NoInitialized()
+    """
 
     kind: ClassVar[str] = "no_initialized"
     usually: ClassVar[Toward] = "server"

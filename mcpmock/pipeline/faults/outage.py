@@ -7,31 +7,30 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
-from .values import Seconds, Status
+from .responses import refusal
+from .values import Seconds, Status, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Outage(Fault):
     """For `time` from the first request that matches, every one that does is refused, or (`reset`)
     its connection is.
+
+    >>> fault = mcpmock.faults.Outage(time="5s", status=503, match={"nth": 3})
     """
 
     kind: ClassVar[str] = "outage"
     acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
-    time: Seconds = 5.0
+    time: Seconds = attrs.field(default=5.0, converter=to_seconds)
     status: Status = 503
     reset: bool = False
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         if seen.now >= seen.memory.setdefault("until", seen.now + self.time):
@@ -39,4 +38,4 @@ class Outage(Fault):
         elif self.reset:
             yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=seen.exchange)])
         else:
-            yield Send(refusal(seen, self.status))
+            yield Send(refusal(seen.exchange, self.status))

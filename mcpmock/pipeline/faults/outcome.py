@@ -4,7 +4,7 @@ now, and what is sent besides, in front of it and behind. Used by `engine`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -40,6 +40,19 @@ class Outcome:
                 place.append((fault, action))
         self.carried = carried
         self.fired.append(fault)
+
+    def posted(self, post: Callable[[Sequence[Frame]], Sequence[Frame]]) -> None:
+        """With all that is sent as `post` gives it."""
+
+        def sent(action: Act) -> Act:
+            if isinstance(action, Send) and action.frames:
+                return Send(post(action.frames), action.after)
+            return action
+
+        self.first = [(fault, sent(action)) for fault, action in self.first]
+        self.then = [(fault, sent(action)) for fault, action in self.then]
+        if self.carried is not None:
+            self.carried = Send(post(self.carried.frames), self.carried.after)
 
     def frames(self) -> Iterator[Frame]:
         """All that is sent, either way."""

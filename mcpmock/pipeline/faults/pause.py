@@ -10,20 +10,22 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward, Wall
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Pause(Fault):
     """From the message on nothing goes either way for `time`, as if the server were stopped and
     continued.
+
+    >>> fault = mcpmock.faults.Pause(time="5s", match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "pause"
     usually: ClassVar[Toward] = "server"
     blocks: ClassVar[bool] = True
 
-    time: Seconds = 5.0
+    time: Seconds = attrs.field(default=5.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Wall(seen.direction.back, self.time)

@@ -7,16 +7,17 @@ and needs no second engine below the transports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from http import HTTPStatus
+from collections.abc import Iterable, Sequence
 
 from mcpmock.protocol.exchanges import EVENT_STREAM
 from mcpmock.protocol.messages import (
+    C2S,
     S2C,
     ExchangeEnd,
     Fragment,
     Frame,
     HttpBody,
+    HttpRequest,
     HttpResponse,
     ProcessExit,
     SseMeta,
@@ -37,7 +38,8 @@ def wire_of(seen: Seen) -> bytes:
         return frame.raw + frame.eol
     if frame.wire is not None:
         return frame.wire
-    return frame.raw if _is_body(seen) else _event(seen)
+    is_body = seen.direction is C2S or _is_body(seen)
+    return frame.raw if is_body else _event(seen)
 
 
 def pieces(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
@@ -48,16 +50,39 @@ def pieces(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
         _piece(seen, data[at:end], last=end == len(data))
         for at, end in zip(places, ends, strict=True)
     ]
-    return [[*_heads(seen), sliced[0]], *([piece] for piece in sliced[1:])]
+    return [[*_heads(seen, data), sliced[0]], *([piece] for piece in sliced[1:])]
 
 
-def broken_off(seen: Seen, data: bytes) -> Iterable[Act]:
-    """These bytes in place of the message, and then the end of the stream."""
-    piece = Frame(seen.direction, data, b"", Fragment(last=True))
-    if seen.exchange is not None:
-        piece = Frame(seen.direction, data, b"", HttpBody(), seen.exchange)
-    yield Send([*_heads(seen), piece])
-    yield from closing(seen, "closed")
+def broken_off(
+    seen: Seen, data: bytes, *, how: str = "closed", after: float = 0.0
+) -> Iterable[Act]:
+    """These bytes in place of the message, and then the end of the stream: of both its directions,
+    where it is the request of an exchange that breaks off.
+    """
+    number = seen.exchange
+    if number is not None and seen.direction is C2S:
+        piece = Frame(C2S, data, b"", HttpBody(more=True, unframed=True), number)
+        left = Frame(C2S, fact=ExchangeEnd(how), exchange=number)
+        yield Send([*_heads(seen, data), piece, left], after)
+    elif data:
+        fact = Fragment(last=True) if number is None else HttpBody()
+        yield Send([*_heads(seen), Frame(seen.direction, data, b"", fact, number)], after)
+    yield from closing(seen, how, after)
+
+
+def has_chunks(seen: Seen) -> bool:
+    """Whether the message comes in one."""
+    return seen.exchange is not None and seen.direction is S2C
+
+
+def cut_in_chunk(seen: Seen) -> Iterable[Act]:
+    """The beginning of the chunk that was to carry the message, up to the middle of its length; and
+    the end of the connection.
+    """
+    size = b"%x" % len(wire_of(seen))
+    piece = Frame(S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), seen.exchange)
+    end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=seen.exchange)
+    yield Send([*_heads(seen), piece, end])
 
 
 def closing(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
@@ -69,41 +94,20 @@ def closing(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
     yield Hangup("a fault closed the stream", after)
 
 
-def dying(code: int, signal: int | None, stderr: str | None) -> Iterable[Act]:
-    """The server process ends."""
+def dying(
+    code: int, signal: int | None, stderr: str | None, *, transport: str = "stdio"
+) -> Iterable[Act]:
+    """The server process ends: over HTTP with all that is open in the session, which nobody knows
+    afterwards.
+    """
     if stderr is not None:
         yield Send([Frame(S2C, stderr.encode() + b"\n", b"", Stderr())])
+    if transport != "stdio":
+        yield Hangup("a fault ended the server")
+        return
     exit_ = ProcessExit(code) if signal is None else ProcessExit(signal=signal)
     yield Send([Frame(S2C, b"", b"", StreamEnd()), Frame(S2C, b"", b"", exit_)])
     yield Hangup("a fault ended the server")
-
-
-def refusal(
-    seen: Seen, status: int, fields: Mapping[str, str] | None = None, body: str | None = None
-) -> list[Frame]:
-    """A whole response to the request, with a body of plain text or none."""
-    number, known = seen.exchange, {one.value: one.phrase for one in HTTPStatus}
-    headers = list((fields or {}).items())
-    if body is not None:
-        headers.append(("Content-Type", "text/plain; charset=utf-8"))
-    text = [] if body is None else [Frame(S2C, body.encode(), b"", HttpBody(), number)]
-    head = HttpResponse(status, known.get(status, ""), headers)
-    return [
-        Frame(S2C, fact=head, exchange=number),
-        *text,
-        Frame(S2C, fact=ExchangeEnd(), exchange=number),
-    ]
-
-
-def with_type(head: Frame, content_type: str) -> Frame:
-    """The head of a response that says another content type."""
-    assert isinstance(head.fact, HttpResponse)
-    headers = [
-        (name, content_type if name.lower() == "content-type" else value)
-        for name, value in head.fact.headers
-    ]
-    fact = HttpResponse(head.fact.status, head.fact.reason, headers)
-    return Frame(head.direction, fact=fact, exchange=head.exchange)
 
 
 def with_events(seen: Seen, metas: Sequence[SseMeta]) -> list[Frame]:
@@ -115,11 +119,26 @@ def with_events(seen: Seen, metas: Sequence[SseMeta]) -> list[Frame]:
     return [*heads, *events, *unit[len(heads) :]]
 
 
-def _heads(seen: Seen) -> list[Frame]:
-    return [frame for frame in seen.heads() if isinstance(frame.fact, HttpResponse)]
+def _heads(seen: Seen, data: bytes = b"") -> list[Frame]:
+    """Of a request with a length that it can have sent in pieces, or not to its end."""
+    if seen.direction is S2C:
+        return [frame for frame in seen.heads() if isinstance(frame.fact, HttpResponse)]
+    return [_counted(frame, max(len(data), len(seen.frame.raw))) for frame in seen.unit[:-1]]
+
+
+def _counted(frame: Frame, size: int) -> Frame:
+    head = frame.fact
+    if not isinstance(head, HttpRequest):
+        return frame
+    left_out = ("content-length", "transfer-encoding")
+    headers = [field for field in head.headers if field[0].lower() not in left_out]
+    headers.append(("Content-Length", str(size)))
+    return Frame(C2S, fact=HttpRequest(head.method, head.target, headers), exchange=frame.exchange)
 
 
 def _piece(seen: Seen, data: bytes, *, last: bool) -> Frame:
+    if seen.exchange is not None and seen.direction is C2S:
+        return Frame(C2S, data, b"", Fragment(last=last), seen.exchange)
     if seen.exchange is not None:
         return Frame(seen.direction, data, b"", HttpBody(), seen.exchange)
     eol = seen.frame.eol if last and data.endswith(seen.frame.eol) else b""

@@ -23,7 +23,11 @@ Load = Callable[[str], Cassette]
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What is to go wrong. The same plan, seed and input give the same bytes."""
+    """What is to go wrong. The same plan, seed and input give the same bytes.
+
+    >>> rarely = mcpmock.faults.Drop(match={"probability": 0.1})
+    >>> plan = mcpmock.faults.Plan(faults=(rarely,), seed=7)
+    """
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0

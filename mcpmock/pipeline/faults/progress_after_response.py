@@ -7,23 +7,25 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 from .match import Subject
-from .values import Code, Seconds
+from .values import Code, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class ProgressAfterResponse(Fault):
-    """Behind the answer to a call with a progress token comes more progress."""
+    """Behind the answer to a call with a progress token comes more progress.
+
+    >>> fault = mcpmock.faults.ProgressAfterResponse(after="10ms", match={"tool": "slow"})
+    """
 
     kind: ClassVar[str] = "progress_after_response"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
     progress: Code = 1000
 
     def fits(self, subject: Subject) -> bool:

@@ -7,17 +7,20 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import decode, encode, member
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 from .values import Code
 
 
 @attrs.frozen(kw_only=True)
 class ProgressDecreasing(Fault):
-    """The more progress a call has made, the less it reports: `most` minus what it was."""
+    """The more progress a call has made, the less it reports: `most` minus what it was.
+
+    >>> fault = mcpmock.faults.ProgressDecreasing(match={"tool": "slow"})
+    """
 
     kind: ClassVar[str] = "progress_decreasing"
     acts_on: ClassVar[On] = On.NOTIFICATION

@@ -7,16 +7,19 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
 @attrs.frozen(kw_only=True)
 class ProgressUnknownToken(Fault):
-    """Progress is reported under another token."""
+    """Progress is reported under another token.
+
+    >>> fault = mcpmock.faults.ProgressUnknownToken(token="nobody's")
+    """
 
     kind: ClassVar[str] = "progress_unknown_token"
     acts_on: ClassVar[On] = On.NOTIFICATION

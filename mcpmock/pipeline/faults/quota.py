@@ -8,30 +8,28 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import refusal
-from .values import Count, Seconds
+from .responses import refusal
+from .values import Count, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Quota(Fault):
     """Of the requests that match, `requests` are let through in each `window`; others get 429 and
     are told when to try again.
+
+    >>> fault = mcpmock.faults.Quota(requests=10, window="1s")
     """
 
     kind: ClassVar[str] = "quota"
     acts_on: ClassVar[On] = On.ASKED
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     requests: Count = 10
-    window: Seconds = 1.0
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
+    window: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         began = seen.memory.get("began")
@@ -43,4 +41,4 @@ class Quota(Fault):
             yield seen.passed()
             return
         left = math.ceil(began + self.window - seen.now)
-        yield Send(refusal(seen, 429, {"Retry-After": str(left)}))
+        yield Send(refusal(seen.exchange, 429, {"Retry-After": str(left)}))

@@ -62,3 +62,40 @@ def cells(k: int) -> Iterator[Cell]:
     for i in range(k + 1):
         for j in range(i, k + 1):
             yield Cell(i, j, k)
+
+
+@attrs.frozen
+class Goal:
+    """Where a race is to go: to the cell of i and j, or to any of this name."""
+
+    name: Name | None = None
+    i: int | None = None
+    j: int | None = None
+
+    def waits(self, given: int, *, answer: bool) -> bool:
+        """Whether the next message has to wait for the cancel, with so many given; `answer` is
+        whether it is the last one.
+        """
+        if self.i is not None:
+            return given >= self.i
+        match self.name:
+            case "cancel_before_start" | "cancel_crosses_progress":
+                return True
+            case "cancel_during_work":
+                return given >= 1 or answer
+            case "cancel_crosses_response":
+                return answer
+            case _:
+                return False
+
+    def crosses(self, emitted: int, *, answer: bool) -> bool:
+        """Whether the next message was on its way before the cancel was heard, as so many were."""
+        if self.j is not None:
+            return emitted < self.j
+        match self.name:
+            case "cancel_crosses_progress":
+                return emitted < 1 and not answer
+            case "cancel_crosses_response" | "cancel_after_response":
+                return True
+            case _:
+                return False

@@ -8,7 +8,7 @@ at `armed` anew with everything that comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -20,19 +20,37 @@ from .fault import Fault, On, Seen
 from .match import Match, Turn, needles, openers
 from .plan import Plan
 
+_KEPT = 1000
+"""How many receipts are kept."""
+
 
 @attrs.define(eq=False)
 class Armed:
-    """A fault that may fire."""
+    """A fault that may fire: what `FaultControl.add` gives.
+
+    >>> with mcpmock.serve("weather.jsonl") as server:
+    ...     slow = server.faults.add("delay:delay=1s")
+    ...     slow.fault.kind, slow.fired
+    ('delay', 0)
+    """
 
     fault: Fault
     random: Random
+    number: int = 0
+    """How many were there before it."""
     match: Match = attrs.field(init=False)
     """The fault's, and what its kind is about."""
     turn: Turn = attrs.field(init=False)
+    headless: int = 0
+    """How many messages it would have been for, had they come with a head of their own."""
     needles: list[bytes] | None = attrs.field(init=False)
     """Bytes that tell whether a batch may concern it; None where every batch may."""
     openers: Sequence[Direction] = attrs.field(init=False)
+
+    @property
+    def fired(self) -> int:
+        """How often it has."""
+        return self.turn.fired
 
     def __attrs_post_init__(self) -> None:
         match = self.fault.match
@@ -40,6 +58,21 @@ class Armed:
         self.turn = Turn(match)
         self.needles = needles(self.match)
         self.openers = openers(self.match)
+
+    def is_here(self, session: int, transport: str) -> bool:
+        """Whether it can fire in this session at all."""
+        match = self.match
+        return (
+            transport in self.fault.transports
+            and match.session in (None, session)
+            and match.transport in (None, transport)
+        )
+
+    @property
+    def all_needles(self) -> Sequence[bytes]:
+        """Those, and what it overhears."""
+        overhears = self.fault.overhears
+        return [*(self.needles or ()), *([] if overhears is None else [overhears])]
 
 
 @attrs.frozen
@@ -90,22 +123,23 @@ class Interest:
     wide: bool
     """Whether any message may be meant."""
     acts_on: On
-    streams: bool = False
-    """Whether the head of an event stream may be meant."""
+
+    def here(self, session: int, transport: str) -> Interest:
+        """Of those that there can be in this session."""
+        return Interest.of([one for one in self.faults if one.is_here(session, transport)])
 
     @classmethod
     def of(cls, armed: Sequence[Armed]) -> Interest:
         faults = [one for one in armed if one.fault.match.probability > 0]
         needles = {
-            way: sorted({n for one in faults if way in one.openers for n in one.needles or ()})
+            way: sorted({n for one in faults if way in one.openers for n in one.all_needles})
             for way in Direction
         }
         acts_on = On(0)
         for one in faults:
             acts_on |= one.fault.acts_on
         wide = any(one.needles is None for one in faults)
-        streams = any(one.fault.holds_streams for one in faults)
-        return cls(faults, needles, wide, acts_on, streams)
+        return cls(faults, needles, wide, acts_on)
 
 
 @attrs.define
@@ -113,53 +147,66 @@ class FaultRun:
     """A plan at work."""
 
     seed: int = 0
+    interest: Interest = attrs.field(factory=lambda: Interest.of([]))
+    """What is worth a look. It is replaced as a whole, so that whoever lets faults happen may do so
+    in another thread than who adds them.
+    """
     armed: list[Armed] = attrs.field(factory=list)
     spent: list[Armed] = attrs.field(factory=list)
     """Those that were removed, for the summary."""
     mistakes: list[str] = attrs.field(factory=list)
     """What went wrong in a fault, and not on purpose. The message then passed as it came."""
+    receipts: list[dict[str, Any]] = attrs.field(factory=list)
+    """As a recording has them, with their `session`; the last ones."""
+    spoken: set[str] = attrs.field(factory=set)
+    """The transports of its sessions."""
     _numbers: int = 0
-    _interest: Interest | None = None
 
     @classmethod
     def of(cls, plan: Plan) -> FaultRun:
         run = cls(plan.seed)
-        for fault in plan.faults:
-            run.add(fault)
+        run._arm([*map(run._armed, plan.faults)])
         return run
 
     def add(self, fault: Fault) -> Armed:
         """From now on."""
-        armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"))
-        self._numbers += 1
-        self.armed = [*self.armed, armed]
-        self._interest = None
+        armed = self._armed(fault)
+        self._arm([*self.armed, armed])
         return armed
 
     def remove(self, armed: Armed) -> None:
-        """It fires no more. What it holds back already comes at its time."""
-        self.armed = [one for one in self.armed if one is not armed]
-        self.spent.append(armed)
-        self._interest = None
+        """It fires no more. What it holds back already comes at its time. Nothing for one that is
+        gone.
+        """
+        left = [one for one in self.armed if one is not armed]
+        if len(left) < len(self.armed):
+            self.spent.append(armed)
+            self._arm(left)
 
     def clear(self) -> None:
         for armed in self.armed:
             self.remove(armed)
 
-    @property
-    def interest(self) -> Interest:
-        """What is worth a look."""
-        if self._interest is None:
-            self._interest = Interest.of(self.armed)
-        return self._interest
+    def note(self, receipt: Receipt, session: int) -> None:
+        """A fault has fired."""
+        self.receipts.append({**receipt.value, "session": session})
+        del self.receipts[:-_KEPT]
+
+    def _armed(self, fault: Fault) -> Armed:
+        armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
+        self._numbers += 1
+        return armed
+
+    def _arm(self, armed: list[Armed]) -> None:
+        self.armed, self.interest = armed, Interest.of(armed)
 
     def summary(self) -> list[str]:
         """A line for each fault: how often it fired."""
-        return [_line(armed) for armed in self._all()]
+        return [_line(armed, self.spoken) for armed in self.all()]
 
     def owing(self) -> list[Fault]:
         """Those that must have fired and have not."""
-        return [a.fault for a in self._all() if a.fault.must_fire and not a.turn.fired]
+        return [a.fault for a in self.all() if a.fault.must_fire and not a.turn.fired]
 
     def tallies(self) -> list[dict[str, Any]]:
         """The summary as JSON values."""
@@ -171,18 +218,30 @@ class FaultRun:
                 "matched": armed.turn.seen,
                 "must_fire": armed.fault.must_fire,
             }
-            for armed in self._all()
+            for armed in self.all()
         ]
 
-    def _all(self) -> Sequence[Armed]:
+    def all(self) -> Sequence[Armed]:
+        """Also those that were removed, first."""
         return [*self.spent, *self.armed]
 
 
-def _line(armed: Armed) -> str:
+def _line(armed: Armed, spoken: Collection[str]) -> str:
     fault, turn = armed.fault, armed.turn
     title = fault.kind if fault.name is None else f"{fault.name} ({fault.kind})"
     if not turn.fired:
         never = "never fired" + (", and it must" if fault.must_fire else "")
-        reason = f"{turn.seen} messages matched" if turn.seen else "nothing matched"
-        return f"fault {title}: {never}: {reason}"
+        return f"fault {title}: {never}: {_reason(armed, spoken)}"
     return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
+
+
+def _reason(armed: Armed, spoken: Collection[str]) -> str:
+    """Why it never fired."""
+    transports = armed.fault.transports
+    if armed.turn.seen:
+        return f"{armed.turn.seen} messages matched"
+    if spoken and not set(spoken) & set(transports):
+        return f"there is no such thing over {' or '.join(sorted(spoken))}"
+    if armed.headless:
+        return f"{armed.headless} messages matched, on event streams, and it is for bodies in JSON"
+    return "nothing matched"

@@ -8,13 +8,15 @@ from typing import ClassVar
 import attrs
 
 from .fault import Act, Dice, Fault, Keep, Seen, Toward
-from .values import Ordinal, Seconds
+from .values import Ordinal, Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Reorder(Fault):
     """The message comes behind the next `behind` that go its way, and after `at_most` in any
     case.
+
+    >>> fault = mcpmock.faults.Reorder(behind=1, match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "reorder"
@@ -22,7 +24,7 @@ class Reorder(Fault):
     transports: ClassVar[Sequence[str]] = ("stdio", "sse")
 
     behind: Ordinal = 1
-    at_most: Seconds = 1.0
+    at_most: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Keep(seen.unit, self.behind, self.at_most)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, Seen, Toward
 from .match import Subject
 
@@ -19,6 +19,8 @@ from .match import Subject
 class Replace(Fault):
     """`text` comes in place of the message, byte for byte; or the same answer with another
     `result`.
+
+    >>> fault = mcpmock.faults.Replace(result={"content": []}, match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "replace"

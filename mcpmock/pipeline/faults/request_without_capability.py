@@ -29,12 +29,13 @@ _PARAMS: dict[str, dict[str, Any]] = {
 class RequestWithoutCapability(Fault):
     """In front of the answer comes a request of the server, whether the client has declared to
     take such or not. What the client answers does not reach the server.
+
+    >>> fault = mcpmock.faults.RequestWithoutCapability(asks="sampling/createMessage")
     """
 
     kind: ClassVar[str] = "request_without_capability"
     acts_on: ClassVar[On] = On.RESPONSE
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     asks: Literal["sampling/createMessage", "elicitation/create", "roots/list"] = (
         "sampling/createMessage"

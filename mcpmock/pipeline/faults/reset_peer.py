@@ -8,19 +8,21 @@ from typing import ClassVar
 import attrs
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .pieces import closing
-from .values import Seconds
+from .pieces import broken_off
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class ResetPeer(Fault):
-    """In place of the message comes a reset, `after` so long; on stdio the session ends."""
+    """In place of the message comes a reset, `after` so long; on stdio the session ends.
+
+    >>> fault = mcpmock.faults.ResetPeer(after="100ms", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "reset_peer"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield from closing(seen, "reset", self.after)
+        yield from broken_off(seen, b"", how="reset", after=self.after)

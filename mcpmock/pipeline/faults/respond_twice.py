@@ -7,24 +7,26 @@ from typing import ClassVar, Literal
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class RespondTwice(Fault):
-    """The answer comes, and `after` it a second one: the `same`, or an `error`."""
+    """The answer comes, and `after` it a second one: the `same`, or an `error`.
+
+    >>> fault = mcpmock.faults.RespondTwice(second="error", match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "respond_twice"
     acts_on: ClassVar[On] = On.RESPONSE
-    adds: ClassVar[bool] = True
 
     second: Literal["same", "error"] = "same"
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         answer, second = seen.subject.message, seen.frame.raw

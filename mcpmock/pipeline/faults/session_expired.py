@@ -7,30 +7,28 @@ from typing import ClassVar
 
 import attrs
 
-from mcpmock.protocol.messages import C2S, Direction
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
 from .match import Subject
-from .pieces import refusal
+from .responses import refusal
 
 
 @attrs.frozen(kw_only=True)
 class SessionExpired(Fault):
     """The request never arrives, and is answered with 404: initialize again. With `match.after` it
     is so from some request on.
+
+    >>> fault = mcpmock.faults.SessionExpired(match={"method": "tools/call", "nth": 2})
     """
 
     kind: ClassVar[str] = "session_expired"
     acts_on: ClassVar[On] = On.ASKED | On.RESPONSE
-    usually: ClassVar[Toward] = "server"
+    only: ClassVar[Toward | None] = "server"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
-
-    def goes(self, direction: Direction) -> bool:
-        return direction is C2S and super().goes(direction)
 
     def fits(self, subject: Subject) -> bool:
         return subject.method != "initialize"
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
-        yield Send(refusal(seen, 404))
+        yield Send(refusal(seen.exchange, 404))

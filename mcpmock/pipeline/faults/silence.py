@@ -34,9 +34,7 @@ class Silence:
 
     def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
         """Whether nobody shall hear of this, which ends the exchange or not."""
-        if direction is S2C:
-            return number in self.muted
-        covered = number in self.consumed
+        covered = number in (self.muted if direction is S2C else self.consumed)
         if ended:
             self.muted.discard(number)
             self.consumed.discard(number)
@@ -46,11 +44,14 @@ class Silence:
         """This is what was sent in place of a unit; `mute` if nothing is to come behind it."""
         first, sent = unit.frames[0], list(sent)
         number = first.exchange
-        if number is None:
-            return
+        if number is None or type(unit.frames[-1].fact) is ExchangeEnd:
+            return  # behind an end nothing comes anyway
         kinds = {type(frame.fact) for frame in sent if frame.exchange == number}
-        if isinstance(first.fact, HttpRequest) and HttpRequest not in kinds:
-            self.consumed.add(number)
+        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is S2C}
+        consumed = isinstance(first.fact, HttpRequest) and HttpRequest not in kinds
+        ended = ExchangeEnd in back
         headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
-        if mute or headless or (first.direction is S2C and ExchangeEnd in kinds):
+        if consumed and not ended:  # else nobody has anything more to say
+            self.consumed.add(number)
+        if mute or headless or (ended and not consumed):
             self.muted.add(number)

@@ -11,23 +11,24 @@ from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
 from .pieces import pieces, wire_of
-from .values import Seconds, Size
+from .values import Seconds, Size, to_bytes, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class Slicer(Fault):
     """The message comes in pieces of `size` bytes, give or take `vary`, each `delay` after the one
     before; all behind it waits.
+
+    >>> fault = mcpmock.faults.Slicer(size="16B", delay="5ms", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "slicer"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     blocks: ClassVar[bool] = True
 
-    size: Size = 64
-    vary: Size = 0
-    delay: Seconds = 0.01
+    size: Size = attrs.field(default=64, converter=to_bytes)
+    vary: Size = attrs.field(default=0, converter=to_bytes)
+    delay: Seconds = attrs.field(default=0.01, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         cuts, at, end = list[int](), 0, len(wire_of(seen))

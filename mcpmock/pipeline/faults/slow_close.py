@@ -10,18 +10,21 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class SlowClose(Fault):
-    """The end of the server's output, or of an exchange, comes `delay` later."""
+    """The end of the server's output, or of an exchange, comes `delay` later.
+
+    >>> fault = mcpmock.faults.SlowClose(delay="2s")
+    """
 
     kind: ClassVar[str] = "slow_close"
     acts_on: ClassVar[On] = On.CLOSE
     usually: ClassVar[Toward] = "client"
 
-    delay: Seconds = 1.0
+    delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         yield Send(seen.unit, self.delay)

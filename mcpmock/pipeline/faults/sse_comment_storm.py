@@ -17,11 +17,13 @@ from .values import Ordinal
 
 @attrs.frozen(kw_only=True)
 class SseCommentStorm(Fault):
-    """In front of the message come `count` comments."""
+    """In front of the message come `count` comments.
+
+    >>> fault = mcpmock.faults.SseCommentStorm(count=1000, match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "sse_comment_storm"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     count: Ordinal = 1000

@@ -15,11 +15,13 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class SseDuplicateId(Fault):
-    """The event of the message has this `id`, whatever others have."""
+    """The event of the message has this `id`, whatever others have.
+
+    >>> fault = mcpmock.faults.SseDuplicateId(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "sse_duplicate_id"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     id: str = "1"

@@ -16,10 +16,13 @@ from .fault import Act, Dice, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class SseGap(Drop):
-    """The event of the message is lost, and with it its id; the stream goes on."""
+    """The event of the message is lost, and with it its id; the stream goes on.
+
+    >>> fault = mcpmock.faults.SseGap(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "sse_gap"
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002

@@ -17,11 +17,13 @@ from .values import Count
 
 @attrs.frozen(kw_only=True)
 class SseRetry(Fault):
-    """In front of the message comes a `retry` of so many milliseconds."""
+    """In front of the message comes a `retry` of so many milliseconds.
+
+    >>> fault = mcpmock.faults.SseRetry(retry=2000)
+    """
 
     kind: ClassVar[str] = "sse_retry"
-    usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
+    only: ClassVar[Toward | None] = "client"
     transports: ClassVar[Sequence[str]] = ("streamable-http", "sse")
 
     retry: Count = 60_000

@@ -11,19 +11,21 @@ from mcpmock.protocol.messages import S2C, Frame, Stderr
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
 class StderrFlood(Fault):
-    """In front of the message come `size` bytes on standard error."""
+    """In front of the message come `size` bytes on standard error.
+
+    >>> fault = mcpmock.faults.StderrFlood(size="1MiB")
+    """
 
     kind: ClassVar[str] = "stderr_flood"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
-    size: Size = 1 << 20
+    size: Size = attrs.field(default=1 << 20, converter=to_bytes)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         line = b"mcpmock: " + b"x" * 70 + b"\n"

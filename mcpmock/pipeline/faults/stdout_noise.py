@@ -15,11 +15,13 @@ from .fault import Act, Dice, Fault, Seen, Toward
 
 @attrs.frozen(kw_only=True)
 class StdoutNoise(Fault):
-    """In front of the message stands a line with this `text`."""
+    """In front of the message stands a line with this `text`.
+
+    >>> fault = mcpmock.faults.StdoutNoise(text="Listening on port 8080")
+    """
 
     kind: ClassVar[str] = "stdout_noise"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("stdio",)
 
     text: str = "DEBUG: starting up"

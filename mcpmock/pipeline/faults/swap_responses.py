@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, Keep, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen
@@ -29,20 +29,22 @@ class _Waiting:
 class SwapResponses(Fault):
     """An answer waits for the next one that matches (no longer than `at_most`), and each comes with
     the other's id.
+
+    >>> fault = mcpmock.faults.SwapResponses(match={"method": "tools/call"})
     """
 
     kind: ClassVar[str] = "swap_responses"
     acts_on: ClassVar[On] = On.RESPONSE
     transports: ClassVar[Sequence[str]] = ("stdio", "sse")
 
-    at_most: Seconds = 1.0
+    at_most: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         answer, waiting = seen.subject.message, seen.memory.pop("waiting", None)
         assert isinstance(answer, Response)
         id_ = answer.id or b"null"
         if waiting is None or waiting.until <= seen.now:
-            keep = Keep(list(seen.unit), 1, self.at_most, On.RESPONSE)
+            keep = Keep(seen.unit, 1, self.at_most, On.RESPONSE)
             seen.memory["waiting"] = _Waiting(keep, id_, seen.frame.raw, seen.now + self.at_most)
             yield keep
             return

@@ -7,23 +7,26 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
-from .values import Seconds
+from .values import Seconds, to_seconds
 
 
 @attrs.frozen(kw_only=True)
 class ToolError(Fault):
-    """The call never arrives, and is answered with a result that has `isError` and this text."""
+    """The call never arrives, and is answered with a result that has `isError` and this text.
+
+    >>> fault = mcpmock.faults.ToolError(text="no luck", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "tool_error"
     acts_on: ClassVar[On] = On.REQUEST
     about: ClassVar[str | None] = "tools/call"
 
     text: str = "the tool failed"
-    after: Seconds = 0.0
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:  # noqa: ARG002
         assert seen.request is not None

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Request, decode, encode, member
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 from .match import Subject
 
@@ -20,6 +20,8 @@ from .match import Subject
 class ToolVanishes(Fault):
     """The call never arrives: there is no such tool any more, and in the list there is none
     either. Which one, `match.tool` says; of the list it takes those that it is for.
+
+    >>> fault = mcpmock.faults.ToolVanishes(match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "tool_vanishes"

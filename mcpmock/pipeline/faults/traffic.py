@@ -40,10 +40,9 @@ class Unit:
 class Units:
     """Frames in, units out, in order."""
 
-    watched: set[int] = attrs.field(factory=set)
-    """The exchanges whose response has to come in one unit."""
-    streams: bool = False
-    """Whether the head of an event stream waits for its first event, too."""
+    watched: dict[int, bool] = attrs.field(factory=dict)
+    """The exchanges whose response has to come in one unit: the head of an event stream with its
+    first event, too, or not."""
     _heads: dict[int, list[Frame]] = attrs.field(factory=dict)
 
     def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
@@ -73,7 +72,7 @@ class Units:
 
     def forget(self, number: int) -> None:
         """This exchange is over."""
-        self.watched.discard(number)
+        self.watched.pop(number, None)
         self._heads.pop(number, None)
 
     def _alone(self, frames: list[Frame]) -> Iterator[Unit]:
@@ -91,8 +90,9 @@ class Units:
         yield Unit([frame], _end_of(frame))
 
     def _waits(self, head: HttpResponse, number: int | None) -> bool:
-        stream = head.media_type == EVENT_STREAM
-        return number in self.watched and bool(head.media_type) and (self.streams or not stream)
+        streams = None if number is None else self.watched.get(number)
+        is_stream = head.media_type == EVENT_STREAM
+        return streams is not None and bool(head.media_type) and (streams or not is_stream)
 
 
 def _end_of(frame: Frame) -> On | None:

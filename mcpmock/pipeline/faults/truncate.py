@@ -10,19 +10,21 @@ import attrs
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, Seen, Toward
-from .values import Size
+from .values import Size, to_bytes
 
 
 @attrs.frozen(kw_only=True)
 class Truncate(Fault):
     """Only the first `keep` bytes of the message come, or as many as are drawn; then the end of
     the line, as if that were all.
+
+    >>> fault = mcpmock.faults.Truncate(keep="10B", match={"tool": "get_*"})
     """
 
     kind: ClassVar[str] = "truncate"
     usually: ClassVar[Toward] = "client"
 
-    keep: Size | None = None
+    keep: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         raw = seen.frame.raw

@@ -7,20 +7,22 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, Seen, Toward
 
 
 @attrs.frozen(kw_only=True)
 class UnsolicitedResponse(Fault):
-    """In front of the message comes an empty result with `id`."""
+    """In front of the message comes an empty result with `id`.
+
+    >>> fault = mcpmock.faults.UnsolicitedResponse(match={"method": "tools/call"})
+    """
 
     kind: ClassVar[str] = "unsolicited_response"
     usually: ClassVar[Toward] = "client"
-    adds: ClassVar[bool] = True
 
     id: int | str = 999_999
 

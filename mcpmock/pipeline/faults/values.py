@@ -2,15 +2,17 @@
 
 Each is an `Annotated` type whose `Knob` says what it takes. In a plan a duration or a size has its
 unit (`"250ms"`, `"64KiB"`): a bare number would be milliseconds to one reader and seconds to the
-next. In Python it is a number, in seconds or bytes. `structure` reads the former, `check` holds the
-latter against the same bounds.
+next. In Python it may be a number as well, in seconds or bytes: `to_seconds` and its like take
+both, and `check` holds what came of it against the same bounds.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any
+from collections.abc import Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import attrs
 
@@ -24,7 +26,7 @@ class Knob:
     """What a number may be. `units` are the words that it is written with; none for bare ones."""
 
     what: str
-    units: dict[str, float] = attrs.field(factory=dict, hash=False)
+    units: Mapping[str, float] = attrs.field(factory=dict, hash=False)
     least: float = 0
     most: float = math.inf
     whole: bool = False
@@ -64,17 +66,17 @@ class Knob:
         return math.isfinite(value)
 
 
-Seconds = Annotated[float, Knob(what='a duration as "250ms" or "2s"', units=_TIMES)]
-Size = Annotated[int, Knob(what='a size as "512B" or "64KiB"', units=_SIZES, whole=True)]
-Rate = Annotated[
-    int,
-    Knob(
-        what='a rate as "64KiB/s"',
-        units={f"{unit}/s": factor for unit, factor in _SIZES.items()},
-        least=1,
-        whole=True,
-    ),
-]
+_SECONDS = Knob(what='a duration as "250ms" or "2s"', units=_TIMES)
+_SIZE = Knob(what='a size as "512B" or "64KiB"', units=_SIZES, whole=True)
+_RATE = Knob(
+    what='a rate as "64KiB/s"',
+    units={f"{unit}/s": factor for unit, factor in _SIZES.items()},
+    least=1,
+    whole=True,
+)
+Seconds = Annotated[float, _SECONDS]
+Size = Annotated[int, _SIZE]
+Rate = Annotated[int, _RATE]
 Chance = Annotated[float, Knob(what="a number from 0 to 1", most=1)]
 Count = Annotated[int, Knob(what="a whole number from 0", whole=True)]
 Ordinal = Annotated[int, Knob(what="a whole number from 1", least=1, whole=True)]
@@ -85,10 +87,47 @@ Code = Annotated[int, Knob(what="a whole number", least=-math.inf, whole=True)]
 ExitCode = Annotated[int, Knob(what="an exit status from 0 to 255", most=255, whole=True)]
 
 
+def to_seconds(value: float | str) -> float:
+    """`"250ms"` as 0.25; a number is in seconds. What is no duration stays as it is, for `check` to
+    complain of.
+    """
+    return _read(_SECONDS, value)  # type: ignore[return-value]
+
+
+def to_bytes(value: int | str) -> int:
+    """`"64KiB"` as 65536; a number is in bytes."""
+    return _read(_SIZE, value)  # type: ignore[return-value]
+
+
+def to_rate(value: int | str) -> int:
+    """`"64KiB/s"` as 65536; a number is in bytes per second."""
+    return _read(_RATE, value)  # type: ignore[return-value]
+
+
+def to_span(
+    value: tuple[float | str, float | str] | None,
+) -> tuple[float, float] | None:
+    """Two durations, each as `to_seconds` takes it."""
+    return None if value is None else (to_seconds(value[0]), to_seconds(value[1]))
+
+
+def _read(knob: Knob, value: object) -> object:
+    try:
+        return knob.read(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 def shown(value: object) -> str:
     """A value as a plan spells it, nearly, and not long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def words_of(type_: object) -> tuple[str, ...]:
+    """The words of a `Literal`, also where it may be left out."""
+    inside = get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
+    return next((get_args(one) for one in inside if get_origin(one) is Literal), ())
 
 
 def knob_of(type_: object) -> Knob | None:

@@ -7,16 +7,19 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
 @attrs.frozen(kw_only=True)
 class VersionMismatch(Fault):
-    """The answer to `initialize` names this revision."""
+    """The answer to `initialize` names this revision.
+
+    >>> fault = mcpmock.faults.VersionMismatch(version="1999-01-01")
+    """
 
     kind: ClassVar[str] = "version_mismatch"
     acts_on: ClassVar[On] = On.RESPONSE

@@ -12,16 +12,19 @@ from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.stage import Send
 
 from .fault import Act, Dice, Fault, On, Seen, Toward
-from .pieces import with_type
+from .responses import with_type
 
 
 @attrs.frozen(kw_only=True)
 class WrongContentType(Fault):
-    """The answer in JSON says that it is of another type."""
+    """The answer in JSON says that it is of another type.
+
+    >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "wrong_content_type"
     acts_on: ClassVar[On] = On.RESPONSE
-    usually: ClassVar[Toward] = "client"
+    only: ClassVar[Toward | None] = "client"
     needs_head: ClassVar[bool] = True
     transports: ClassVar[Sequence[str]] = ("streamable-http",)
 

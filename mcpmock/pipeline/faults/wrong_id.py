@@ -7,16 +7,19 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.protocol import altering
 from mcpmock.protocol.messages import Response, decode, encode
 from mcpmock.protocol.stage import Send
 
-from . import altering
 from .fault import Act, Dice, Fault, On, Seen
 
 
 @attrs.frozen(kw_only=True)
 class WrongId(Fault):
-    """The answer comes with `id`, or with the next number."""
+    """The answer comes with `id`, or with the next number.
+
+    >>> fault = mcpmock.faults.WrongId(match={"tool": "get_*"})
+    """
 
     kind: ClassVar[str] = "wrong_id"
     acts_on: ClassVar[On] = On.RESPONSE

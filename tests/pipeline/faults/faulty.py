@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import attrs
 
 from mcpmock.pipeline.faults.engine import Faults
 from mcpmock.pipeline.faults.fault import Fault
 from mcpmock.pipeline.faults.plan import Plan
+from mcpmock.pipeline.faults.races import Cell, Reaction
 from mcpmock.pipeline.faults.receipts import FaultRun, Receipt
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
+from mcpmock.protocol.stage import PASS, Action, Stage
 from tests.helpers import Script, answers, post, request, response, shown
 
 CALL = request(1, "tools/call", {"name": "x"}, token="t")
@@ -21,10 +25,40 @@ def faulty(*faults: Fault, seed: int = 7, transport: str = "stdio", session: int
     return Script([Faults(FaultRun.of(Plan(faults=faults, seed=seed)), session, transport)])
 
 
+@attrs.define
+class Tape(Stage):
+    """Keeps all that passes."""
+
+    frames: list[Frame] = attrs.field(factory=list)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self.frames += seen
+        return PASS
+
+
+def taped(*faults: Fault) -> tuple[Script, list[Frame]]:
+    """The same, and all that crosses between the faults and the server."""
+    wire = Script([Faults(FaultRun.of(Plan(faults=faults))), Tape()])
+    return wire, tape_of(wire)
+
+
+def tape_of(script: Script) -> list[Frame]:
+    """All that crossed at the place of its tape."""
+    return next(stage.frames for stage in script.pipeline.stages if isinstance(stage, Tape))
+
+
+def how_it_breaks(cell: Cell, reaction: Reaction) -> list[str]:
+    """What the oracles say of a server that does this: nothing where it is silent or gone."""
+    call, left = "tools/call 1 of the client", cell.k - cell.j
+    late = {"late_result": 1, "late_error": 1, "late_progress": left - 1, "error_then_result": 2}
+    twice = [f"{call}: answered 2 times"] if left and reaction == "error_then_result" else []
+    extra = late.get(reaction, 0) if left else 0
+    many = cell.j - cell.i + extra
+    return [*twice, *([f"{call}: {many} messages behind its cancel"] if extra else [])]
+
+
 def faults_of(script: Script) -> Faults:
-    stage = script.pipeline.stages[0]
-    assert isinstance(stage, Faults)
-    return stage
+    return next(stage for stage in script.pipeline.stages if isinstance(stage, Faults))
 
 
 def receipts(script: Script) -> list[dict[str, Any]]:

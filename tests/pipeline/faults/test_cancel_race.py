@@ -4,6 +4,7 @@ in which order, is the definition.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
@@ -14,11 +15,12 @@ from mcpmock.pipeline.faults.cancel_race import CancelRace
 from mcpmock.pipeline.faults.engine import Faults
 from mcpmock.pipeline.faults.fault import PlanError
 from mcpmock.pipeline.faults.match import Match
+from mcpmock.pipeline.faults.oracles import broken
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, Name, Reaction, cells
 from mcpmock.pipeline.faults.receipts import FaultRun
-from mcpmock.pipeline.performance import Pace
 from mcpmock.pipeline.player import Casting, Player, Playing
+from mcpmock.pipeline.timing import Pace
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.helpers import (
     OPENING,
@@ -40,7 +42,7 @@ from tests.helpers import (
     script,
     shown,
 )
-from tests.pipeline.faults.faulty import faulty, receipts
+from tests.pipeline.faults.faulty import Tape, faulty, how_it_breaks, receipts, tape_of
 
 CALL = request(1, "tools/call", {"name": "slow"}, token="t")
 ANSWER = response(1, {"content": []})
@@ -53,6 +55,7 @@ def messages(k: int) -> list[bytes]:
     return [*(progress("t", n) for n in range(1, k)), *([ANSWER] if k else [])]
 
 
+@cache
 def recorded(k: int) -> Cassette:
     return cassette(*OPENING, c(CALL), *map(s, messages(k)))
 
@@ -60,7 +63,8 @@ def recorded(k: int) -> Cassette:
 def racing(fault: CancelRace, k: int) -> Script:
     """A replay of such a call, past its handshake."""
     run = FaultRun.of(Plan(faults=(attrs.evolve(fault, match=Match(tool="slow")),)))
-    wire = script(Faults(run), Player(Casting(recorded(k), Playing(pace=Pace(after_progress=0)))))
+    player = Player(Casting(recorded(k), Playing(pace=Pace(after_progress=0))))
+    wire = script(Tape(), Faults(run), player)
     for _, raw in OPENING[::2]:
         wire._take(wire.pipeline.enter([Frame(C2S, raw)], 0))
     wire._out.clear()
@@ -102,12 +106,16 @@ def test_every_cell(cell: Cell, reaction: Reaction) -> None:
     wire.at(
         2, client=cancelled(1), to_client=[*said[cell.i : cell.j], *reaction_to(reaction, cell)]
     )
-    assert {"i": cell.i, "j": cell.j, "k": cell.k, "cell": cell.name} == told[-1]["drawn"]
+    size = {"k": cell.k} if cell.k else {}  # what has no answer is of no size
+    assert {"i": cell.i, "j": cell.j, **size, "cell": cell.name} == told[-1]["drawn"]
     if reaction in ("crash", "close") and cell.reacts:
         wire.hung_up()
     else:
         wire.at(3, client=PING, to_client=PONG).still_there()
     wire.nothing_more()
+    assert how_it_breaks(cell, reaction) == broken(
+        tape_of(wire), crossed=cell.j - cell.i, silent=True
+    )
 
 
 @pytest.mark.parametrize("k", [3, 5])
@@ -120,6 +128,14 @@ def test_cells_by_name(name: Name, k: int) -> None:
     wire.pipeline.enter([Frame(C2S, cancelled(1))], 2)
 
     assert name == told[-1]["drawn"]["cell"]
+
+
+def test_a_dead_server_hears_nothing_more() -> None:
+    """Not what was read together with the cancel, either."""
+    wire = racing(CancelRace(i=0, j=0, reaction="crash"), 3)
+
+    wire.at(1, client=CALL)
+    wire.at(2, client=[cancelled(1), PING], to_client=[hangs_up(S2C), exits(1)]).hung_up()
 
 
 def test_a_client_that_cancels_earlier() -> None:
@@ -142,15 +158,54 @@ def test_a_client_that_does_not_cancel() -> None:
     wire.at(2, client=hangs_up(C2S), to_client=messages(3)[1:]).nothing_more()
 
 
+def test_a_cancel_when_patience_is_over() -> None:
+    """What came by then was given, and comes once."""
+    wire = racing(CancelRace(i=1, j=1, patience=5), 3)
+    told = receipts(wire)
+    wire.at(1, client=CALL, to_client=messages(3)[:1]).at(6, to_client=messages(3)[1:])
+
+    wire.at(7, client=cancelled(1)).nothing_more()
+    assert {"i": 3, "j": 3, "k": 3, "cell": "cancel_after_response"} == told[-1]["drawn"]
+
+
+def test_calls_that_are_never_cancelled() -> None:
+    """Of very many the newest are remembered."""
+    fault = CancelRace(cell="cancel_after_response", match=Match(tool="slow"))
+    wire = faulty(fault)
+    told = receipts(wire)
+    calls = [request(n, "tools/call", {"name": "slow"}) for n in range(1002)]
+    answers = [response(n) for n in range(1002)]
+    for call, answer in zip(calls, answers, strict=True):
+        wire.at(0, client=call, to_server=call).at(0, server=answer, to_client=answer)
+
+    wire.at(1, client=[cancelled(0), cancelled(1001)], to_server=cancelled(0))
+    assert ["1001"] == [receipt["id"] for receipt in told if "drawn" in receipt]
+
+
 def test_a_live_server_that_takes_its_time() -> None:
     """What comes behind the cancel is dealt with as it comes; the server has not heard of it."""
     wire = faulty(CancelRace(i=1, j=2, reaction="late_error", match=Match(tool="slow")))
+    told = receipts(wire)
     first, second, answer = messages(3)
 
     wire.at(0, client=CALL, to_server=CALL).at(1, server=first, to_client=first)
     wire.at(2, client=cancelled(1)).at(3, server=second, to_client=second)
+    assert {"i": 1, "j": 1, "cell": "cancel_during_work"} == told[-1]["drawn"]
     wire.at(4, client=cancelled(1)).at(5, server=answer, to_client=FAILED)
+    assert {"i": 1, "j": 2, "k": 3, "cell": "cancel_crosses_progress"} == told[-1]["drawn"]
     wire.at(6, client=PING, to_server=PING).at(7, server=PONG, to_client=PONG).nothing_more()
+
+
+def test_a_question_of_the_server() -> None:
+    """It is the client that answers late, then."""
+    asked = request(1, "sampling/createMessage", {"messages": []})
+    fault = CancelRace(i=0, j=0, reaction="late_result", toward="client")
+    wire = faulty(attrs.evolve(fault, match=Match(method="sampling/createMessage")))
+    told = receipts(wire)
+
+    wire.at(0, server=asked, to_client=asked).at(1, client=ANSWER)
+    wire.at(2, server=cancelled(1), to_server=ANSWER).nothing_more()
+    assert {"i": 0, "j": 0, "k": 1, "cell": "cancel_before_start"} == told[-1]["drawn"]
 
 
 def test_only_the_call_that_is_meant() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcpmock.pipeline.faults.duplicate import Duplicate
-from tests.pipeline.faults.faulty import ANSWER, answered, body, faulty, on_http
+from tests.helpers import answers
+from tests.pipeline.faults.faulty import ANSWER, CALL, answered, body, faulty, on_http
 
 
 def test_it_comes_again() -> None:
@@ -25,4 +26,15 @@ def test_over_http() -> None:
     said = "1 " + ANSWER.decode()
 
     assert ["1 200 text/event-stream", said, said, "1 eof"] == body(Duplicate())
-    assert 2 == len(on_http(Duplicate(toward="server"))[0])
+
+
+def test_to_a_server_over_http() -> None:
+    """The copy goes in an exchange of its own, whose answer is for nobody."""
+    posted = "POST /mcp", CALL.decode()
+
+    assert [f"{x} {said}" for x in (1, -1) for said in posted] == on_http(
+        Duplicate(toward="server"),
+        CALL,
+        answers(-1, ANSWER),
+    )[0]
+    assert [] == body(Duplicate(toward="server"), CALL, answers(-1, ANSWER))

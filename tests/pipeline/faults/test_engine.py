@@ -7,16 +7,20 @@ from typing import ClassVar
 
 import attrs
 
+from mcpmock.pipeline.faults.drop import Drop
 from mcpmock.pipeline.faults.engine import Faults
+from mcpmock.pipeline.faults.error import Error
 from mcpmock.pipeline.faults.fault import Act, Dice, Fault, On, Seen
 from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.plan import Plan
 from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.pipeline.faults.tool_error import ToolError
 from mcpmock.protocol.messages import Frame, HttpResponse
 from mcpmock.protocol.stage import PASS, Action, Hangup, Send
 from tests.helpers import (
     answers,
+    batch,
     c2s,
     call,
     ends,
@@ -170,7 +174,6 @@ def test_over_http_a_request_is_taken_whole() -> None:
     wire = faulty(Answers(match=Match(tool="x")), transport="streamable-http")
 
     assert ["1 200 application/json", "1 {}", "1 eof"] == wire.hears(0, post(1, call(1, "x")))
-    assert [] == wire.hears(1, [ends(1, direction=c2s(b"").direction)])
     assert 2 == len(wire.hears(2, post(2, call(1, "y"))))
 
 
@@ -284,3 +287,23 @@ def test_a_stream_with_a_length() -> None:
 
     assert (None, None) == (head_of(1, whole=True), head_of(1, whole=False))
     assert length == head_of(2, whole=True)
+
+
+def test_a_batch_is_meant_as_a_whole() -> None:
+    """If any of its messages is; also where it answers one that is."""
+    both = batch(call(1, "y"), call(2, "x"))
+    told = batch(response(1), response(2))
+    one = Match(tool="x")
+
+    faulty(Drop(toward="server", match=one)).at(0, client=both).nothing_more()
+    faulty(Drop(match=one)).at(0, client=both, to_server=both).at(1, server=told).nothing_more()
+    slow = faulty(Latency(latency=1, match=one)).at(0, client=both, to_server=both)
+    slow.at(1, server=response(1), to_client=response(1)).at(2, server=told).at(3, to_client=told)
+    slow.at(4, server=batch(response(1)), to_client=batch(response(1))).nothing_more()
+
+
+def test_in_a_batch_there_is_no_request_to_refuse() -> None:
+    """What is for requests or answers leaves a batch alone."""
+    asked = batch(call(1, "x"))
+
+    faulty(Error(), ToolError()).at(0, client=asked, to_server=asked).nothing_more()

@@ -6,11 +6,12 @@ from random import Random
 
 import pytest
 
-from mcpmock.pipeline.faults.fault import Dice, On, PlanError, Seen, kind_of, refuse
+from mcpmock.pipeline.faults.fault import Dice, Fault, On, PlanError, Seen, kind_of
+from mcpmock.pipeline.faults.kinds import KINDS
 from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match, Subject
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.helpers import accepts, c2s, notification, post, replies, request, response, says, shown
+from tests.helpers import c2s, notification, post, replies, request, response, says, shown
 
 
 def seen(unit: list[Frame], stream: int | None = None) -> Seen:
@@ -66,11 +67,6 @@ def test_an_answer_has_its_exchange() -> None:
     ]
 
 
-def test_refusals() -> None:
-    """A whole response without a body."""
-    assert shown(accepts(2, 503)) == shown(refuse(2, 503, "Service Unavailable"))
-
-
 def test_dice_tell_what_they_gave() -> None:
     """What was drawn goes into the receipt."""
     dice = Dice(Random(1))
@@ -80,3 +76,14 @@ def test_dice_tell_what_they_gave() -> None:
     assert {"at": number, "noise": noise[:16].hex()} == dice.drawn
     assert 5 <= number < 10
     assert 5 == dice.below("at", 5, 5)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.only is not None])
+def test_a_kind_with_one_direction(kind: type[Fault]) -> None:
+    """The other is refused; both is what there is of it."""
+    other = "client" if kind.only == "server" else "server"
+
+    with pytest.raises(PlanError, match=f"only for what goes to the {kind.only}"):
+        kind(toward=other)  # type: ignore[arg-type]
+    for fault in (kind(), kind(toward="both")):
+        assert [kind.only == "server", kind.only == "client"] == [fault.goes(C2S), fault.goes(S2C)]

@@ -11,6 +11,7 @@ from tests.helpers import (
     INITIALIZE,
     INITIALIZED,
     WELCOME,
+    batch,
     c2s,
     call,
     cancelled,
@@ -73,3 +74,15 @@ def test_what_is_no_message() -> None:
     assert "GET" == following.subject(Unit(get(1), On.EXCHANGE)).method
     assert None is following.subject(Unit([hangs_up(C2S)], On.END)).method
     assert None is follow(following, s2c(b"banner")).message
+
+
+def test_a_batch_is_about_all_that_stands_in_it() -> None:
+    """Its requests are noted, and what answers them is known, alone or in a batch."""
+    following = Following(Place(), lambda asked: asked.method == "tools/call")
+    asked = follow(following, c2s(batch(call(1, "x"), request(2, "ping"), call(3, "y"))))
+
+    assert ["tools/call", "ping", "tools/call"] == [item.method for item in asked.items]
+    assert "tools/call" == follow(following, s2c(response(1))).method
+    told = follow(following, s2c(batch(response(2), response(3))))
+    assert [None, "tools/call"] == [item.method for item in told.items]
+    assert not following

@@ -60,3 +60,15 @@ def test_keeping() -> None:
     assert [b"a"] == sent(holding.passed(S2C, On.RESPONSE))
     assert [b"b"] == sent(holding.release(10))
     assert not holding
+
+
+def test_what_is_due_leaves_one_way_at_a_time() -> None:
+    """What answers the first of it at once stays behind the rest of that instant."""
+    holding = Holding()
+    assert [] == sent(holding.send([c2s(b"asks")], 5, 1, [], barrier=True))
+    assert [] == sent(holding.send([s2c(b"before")], 5, 1, [], barrier=True))
+
+    assert [b"asks"] == sent(holding.release(5.1))
+    assert [] == sent(holding.send([s2c(b"answers")], 5.1, 5.1, []))
+    assert [b"before", b"answers"] == sent(holding.release(5.1))
+    assert [b"more"] == sent(holding.send([s2c(b"more")], 5, 5, []))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mcpmock.pipeline.faults.fault import On, Seen
 from mcpmock.pipeline.faults.match import Subject
-from mcpmock.pipeline.faults.pieces import pieces, refusal, wire_of, with_type
+from mcpmock.pipeline.faults.pieces import pieces, wire_of
 from mcpmock.protocol.messages import Fragment, Frame
-from tests.helpers import answers, post, replies, request, response, s2c, says, shown
+from tests.helpers import answers, replies, response, s2c, says, shown
 from tests.pipeline.faults.faulty import ANSWER
 
 
@@ -52,11 +52,3 @@ def test_the_first_piece_has_the_head() -> None:
     assert ["1 200 application/json", "1 body a", "1 body bc"] == shown(
         frame for frames in pieces(seen(head, message), [1]) for frame in frames
     )
-
-
-def test_responses_of_our_own() -> None:
-    """A refusal with a text, and a head with another type."""
-    asked = seen(*post(3, request(1, "ping")))
-
-    assert ["3 418 text/plain", "3 body tea", "3 eof"] == shown(refusal(asked, 418, None, "tea"))
-    assert ["1 200 text/html"] == shown([with_type(replies(1, 200, "a/b"), "text/html")])

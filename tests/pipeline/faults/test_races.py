@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, cells
+from mcpmock.pipeline.faults.races import NAMES, REACTIONS, Cell, Goal, cells
 
 
 @pytest.mark.parametrize("k", range(6))
@@ -30,3 +30,18 @@ def test_names() -> None:
     assert before == Cell(0, 0, 0).name
     assert 7 == len(REACTIONS)
     assert [True, False] == [Cell(0, 2, 3).reacts, Cell(0, 3, 3).reacts]
+
+
+@pytest.mark.parametrize("cell", list(cells(3)), ids=str)
+def test_a_goal(cell: Cell) -> None:
+    """What waits, and what crosses: by numbers exactly, by name to a cell of that name."""
+    goal = Goal(i=cell.i, j=cell.j)
+
+    assert cell == reached(goal)
+    assert cell.name == reached(Goal(cell.name)).name
+
+
+def reached(goal: Goal, k: int = 3) -> Cell:
+    i = next((n for n in range(k) if goal.waits(n, answer=n == k - 1)), k)
+    j = next((n for n in range(i, k) if not goal.crosses(n, answer=n == k - 1)), k)
+    return Cell(i, j, k)

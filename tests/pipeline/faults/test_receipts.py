@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpmock.pipeline.faults.cancel_race import CancelRace
 from mcpmock.pipeline.faults.fault import On
 from mcpmock.pipeline.faults.latency import Latency
 from mcpmock.pipeline.faults.match import Match
@@ -71,6 +72,9 @@ def test_what_is_worth_a_look() -> None:
         run.interest.wide,
         run.interest.acts_on,
     )
+    run.add(CancelRace(cell="cancel_before_start", match=Match(tool="x")))
+    overheard = [b'"get_', b'"x"', b"notifications/cancelled"]
+    assert {C2S: overheard, S2C: []} == run.interest.needles
     run.add(Latency(match=Match(probability=0)))
     assert not run.interest.wide
     run.add(Latency())

@@ -11,7 +11,7 @@ from tests.helpers import answers, ends, post, request, response, s2c
 def test_what_the_server_has_not_heard_of() -> None:
     """Nor does it hear of its end."""
     silence = Silence()
-    silence.after(Unit(post(1, request(1, "ping"))), answers(1, response(1)), mute=False)
+    silence.after(Unit(post(1, request(1, "ping"))), [], mute=False)
 
     assert silence.covers(C2S, 1, ended=True)
     assert not silence.covers(C2S, 1, ended=True)
@@ -23,9 +23,10 @@ def test_what_the_client_shall_not_hear() -> None:
     silence = Silence()
     silence.after(Unit(answers(1, response(1))[:2]), [], mute=False)
 
+    assert silence.covers(S2C, 1, ended=False)
     assert silence.covers(S2C, 1, ended=True)
     assert not silence.covers(C2S, 1, ended=True)
-    assert not silence.covers(S2C, 1, ended=True)
+    assert not silence
 
 
 def test_behind_an_end_nothing_comes() -> None:
@@ -35,3 +36,12 @@ def test_behind_an_end_nothing_comes() -> None:
     silence.after(Unit([s2c(b"x")]), [], mute=True)
 
     assert {1} == silence.muted
+
+
+def test_what_is_over_is_forgotten() -> None:
+    """A request that we have answered whole, and the end of an answer itself."""
+    silence = Silence()
+    silence.after(Unit(post(1, request(1, "ping"))), answers(1, response(1)), mute=False)
+    silence.after(Unit([ends(2)]), [ends(2)], mute=False)
+
+    assert not silence

@@ -51,7 +51,7 @@ def test_requests_over_http() -> None:
 
 def test_responses_over_http() -> None:
     """An event goes with its meta; a head in JSON waits where it was asked for."""
-    of = Units(watched={1})
+    of = Units(watched={1: False})
     head, message, end = answers(1, PONG)
 
     assert [] == units(of, head)
@@ -66,7 +66,7 @@ def test_responses_over_http() -> None:
 
 def test_a_response_that_ends_early() -> None:
     """A head that waits comes with the end, and is forgotten with the exchange."""
-    of = Units(watched={1})
+    of = Units(watched={1: False})
     head = answers(1, PONG)[0]
     units(of, head)
 
@@ -80,7 +80,7 @@ def test_a_response_that_ends_early() -> None:
 
 def test_what_comes_behind_a_head_that_waits_waits_too() -> None:
     """An event without data is no message."""
-    of = Units(watched={1}, streams=True)
+    of = Units(watched={1: True})
 
     assert [] == units(of, *opens(1), says(1, PONG, id="1")[0])
     assert [(4, On.RESPONSE, True)] == units(of, *says(1, PONG, id="2"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.pipeline.faults import altering
+from mcpmock.protocol import altering
 from tests.helpers import error, notification, response
 
 

@@ -1,12 +1,15 @@
-"""Messages altered in one place, and every other byte left as it was. Used by the kinds."""
+"""Messages altered in one place, and every other byte left as it was; and small ones made up.
+
+Pure bytes, no state. Faults and stubs say so what nobody recorded; `spans` below finds the places.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from mcpmock.protocol.messages import encode
-from mcpmock.protocol.spans import Span, locate, members, splice
+from .messages import encode
+from .spans import Span, locate, members, splice
 
 PADDING = "mcpmock"
 """The name of what is added."""

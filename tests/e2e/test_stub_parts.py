@@ -1,0 +1,62 @@
+"""A stub in the place of a real server, for the clients that people have."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcpmock
+from mcpmock.api.stub import Stub
+
+from .parts import CLIENTS, HTTP, drive, environment, missing, reach
+
+pytestmark = [pytest.mark.parts, pytest.mark.e2e]
+EVERY_PAIR = bool(os.environ.get("MCPMOCK_E2E_ALL"))
+FEW = ("py2-auto", "ts1", "ts2-auto")
+"""One of each family, of both eras."""
+
+
+def convert(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"from": arguments["time"], "to": arguments["target_timezone"]}
+
+
+def clock() -> Stub:
+    """The server of the scenario `time`, by hand."""
+    zone = {"properties": {"timezone": {"type": "string"}}, "required": ["timezone"]}
+    stub = Stub("clock")
+    stub.tool("get_current_time", zone).progress(1).reply("noon")
+    stub.tool("get_current_time").when(timezone="Mars/Olympus").fail("no such zone")
+    stub.tool("convert_time").reply(convert)
+    stub.tool("convert_time").when(time="half past ☃").error(-32602, "no such time")
+    stub.tool("no_such_tool").error(-32602, "Unknown tool")
+    return stub
+
+
+@pytest.mark.parametrize("transport", ["stdio", HTTP])
+@pytest.mark.parametrize("client", CLIENTS if EVERY_PAIR else FEW)
+def test_clients(client: str, transport: str, tmp_path: Path) -> None:
+    """Each gets what was written, over every transport and in the era that it speaks."""
+    if reason := missing(client):
+        pytest.skip(reason)
+    with mcpmock.serve(clock()) as server:
+        command = (
+            drive(client, "time", tmp_path, server.command)
+            if transport == "stdio"
+            else reach(client, "time", tmp_path, transport, server.url)
+        )
+        done = subprocess.run(
+            command, env=environment(tmp_path), capture_output=True, timeout=60, check=False
+        )
+        assert 0 == done.returncode, done.stderr.decode()
+        asked = server.requests("tools/call")
+
+        assert [] == server.misses
+        assert 7 == len(asked)
+    report = json.dumps(json.loads(done.stdout))
+    for told in ("noon", "America/Phoenix", "no such zone", "no such time", "Unknown tool"):
+        assert told in report

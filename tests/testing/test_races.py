@@ -1,0 +1,100 @@
+"""One cancellation race: which there are, and when the client is to cancel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mcpmock
+from mcpmock.api.server import ReplayServer
+from mcpmock.cassette.read import read
+from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.pipeline.faults.match import Match
+from mcpmock.pipeline.faults.races import REACTIONS, Cell, cells
+from mcpmock.testing.races import Race, Raced, messages_of, raced
+from tests.helpers import INITIALIZE, c2s, notification, request
+from tests.test_pytest_plugin_races import CASSETTE
+
+SLOW = Match(tool="slow")
+CALL = request(9, "tools/call", {"name": "slow", "arguments": {}, "_meta": {"progressToken": 4}})
+CANCEL = notification("notifications/cancelled", {"requestId": 9})
+
+
+@pytest.mark.parametrize("k", range(1, 6))
+def test_the_grid(k: int) -> None:
+    """Every cell; every reaction where there is one to be seen, under names of their own."""
+    all_ = list(raced(k, REACTIONS))
+
+    assert list(cells(k)) == list(dict.fromkeys(race.cell for race in all_))
+    assert len(all_) == len({race.id for race in all_})
+    for race in all_:
+        assert race.cell.reacts or race.reaction == "silent"
+        assert race.reaction != "late_progress" or race.cell.j < k - 1
+    assert (k + 1) * (k + 2) // 2 == len(list(raced(k, ("late_result",))))
+
+
+def test_how_many_messages() -> None:
+    """Progress and the answer of the first answered call that fits."""
+    cassette = read("a", CASSETTE)
+
+    assert 3 == messages_of(cassette, SLOW)
+    assert 1 == messages_of(cassette, Match(method="tools/list"))
+    assert messages_of(cassette, Match(tool="fast")) is None
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "slow.jsonl"
+    path.write_bytes(CASSETTE)
+    return path
+
+
+async def heard(channel: MessageChannel, count: int) -> list[bytes]:
+    frames: list[bytes] = []
+    while len(frames) < count:
+        frames += [frame.raw for frame in await channel.receive()]
+    return frames
+
+
+async def started(server: ReplayServer, race: Raced) -> tuple[Race, MessageChannel]:
+    channel, live = server.open(), Race(race, SLOW, server)
+    channel.send_nowait([c2s(INITIALIZE)])
+    await heard(channel, 1)
+    return live, channel
+
+
+async def test_a_race(file: Path) -> None:
+    """The moment comes when the client has been given i messages; then it gets what crossed."""
+    async with mcpmock.replay(file, overlap_grace=0) as server:
+        race, channel = await started(server, Raced(Cell(1, 2, 3), "silent"))
+        assert (None, None) == (race.reached, race.request_id)
+        with pytest.raises(TimeoutError, match="was not made"):
+            race.wait(0)
+
+        channel.send_nowait([c2s(CALL)])
+        await race.moment()
+        race.wait(0)
+        assert 1 == len(await heard(channel, 1))
+        assert 9 == race.request_id
+        channel.send_nowait([c2s(request(10, "ping"))])
+        await heard(channel, 1)
+        channel.send_nowait([c2s(CANCEL)])
+        assert b'"progress":2' in (await heard(channel, 1))[0]
+        assert race.reached is not None
+        assert (1, 2) == (race.reached.i, race.reached.j)
+        assert (1, 2, 3, "cancel_crosses_progress") == (race.i, race.j, race.k, race.name)
+        assert not race.ends
+        assert "cancel_crosses_progress-i1-j2-silent" in repr(race)
+        assert [] == server.faults.owing()
+
+
+async def test_a_call_that_is_not_made(file: Path) -> None:
+    """It is owing; what else is said does not count."""
+    async with mcpmock.replay(file) as server:
+        race, channel = await started(server, Raced(Cell(2, 2, 3), "crash"))
+        channel.send_nowait([c2s(request(9, "tools/list")), c2s(CANCEL)])
+
+        assert ["cancel_during_work-i2-j2-crash"] == server.faults.owing()
+        assert race.request_id is None
+        assert race.ends
