@@ -137,8 +137,8 @@ def test_a_hundred_tests_over_http(suite: Suite) -> None:
 
 @pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])
 def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, way: str) -> None:
-    """What was asked, what came nearest, the last messages, standard error, and a command that
-    shows the same miss outside of the test.
+    """What was asked, what came nearest, the last messages, standard error, what went wrong on
+    purpose with its seed, and a command that shows the same miss outside of the test.
     """
     run = suite("miss", "asyncio", *STRICT, WAY=way)
 
@@ -153,6 +153,8 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
         '  -> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_current_time",',
         "standard error of the server:\n",
         "Tool 'get_current_time' failed:",
+        "faults (seed 7):\n",
+        "fault latency: fired 2 of 2 times that it matched\n",
         "to reproduce:\n",
     ]
     assert in_this_order(told, *miss, *rest), run.output
@@ -163,7 +165,7 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
         capture_output=True, text=True, timeout=20, check=False,
     )  # fmt: skip
-    assert 1 == shown.returncode
+    assert (1, True) == (shown.returncode, "--seed 7" in command)
     assert in_this_order(shown.stderr, *miss), shown
 
 
