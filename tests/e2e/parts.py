@@ -40,6 +40,9 @@ HTTP_SERVERS = {
 }
 """Server name -> the transports with a URL that it serves; each is a process with a port."""
 
+SUITES = ("suites", "suites_py1")
+"""The parts where test suites of users run (suite_runs.py): pytest, its plugins, and an SDK."""
+
 CLIENTS = {
     "py2-auto": ("py2", "py2.py", "--mode", "auto"),
     "py2-legacy": ("py2", "py2.py", "--mode", "legacy"),
@@ -87,9 +90,14 @@ def missing(name: str) -> str | None:
         return f"{name} needs Node"
     if name == "git" and shutil.which("git") is None:
         return "the git server needs git"
-    if not (PARTS / part / ".pins").exists():
-        return f"{name} is not installed: run tools/e2e_parts.sh {part}"
-    return None
+    return not_installed(part, name)
+
+
+def not_installed(part: str, name: str) -> str | None:
+    """Say that a part, which `name` is in, has to be installed; None if it is."""
+    if (PARTS / part / ".pins").exists():
+        return None
+    return f"{name} is not installed: run tools/e2e_parts.sh {part}"
 
 
 def server(name: str, workdir: Path, transport: str = "stdio") -> list[str]:

@@ -43,13 +43,6 @@ interactions:
 """
 
 
-def missing(part: str) -> str | None:
-    """Say why no suite can run on this part, or None if it can."""
-    if (PARTS / part / ".pins").exists():
-        return None
-    return f"{part} is not installed: run tools/e2e_parts.sh {part}"
-
-
 def wheel(folder: Path) -> Path:
     """The wheel of this tree."""
     python = str(PARTS / "suites" / "bin" / "python")

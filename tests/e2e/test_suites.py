@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from . import suite_runs
-from .suite_runs import ALL, Run, prepare, run_suite, source
+from .parts import SUITES, not_installed
+from .suite_runs import ALL, Run, environment, prepare, run_suite, source, wheel
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 Suite = Callable[..., Run]
@@ -29,9 +29,10 @@ AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=fun
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, once for a run."""
-    if reason := suite_runs.missing("suites"):
-        pytest.skip(reason)
-    return suite_runs.wheel(tmp_path_factory.mktemp("wheel"))
+    for part in SUITES:
+        if reason := not_installed(part, part):
+            pytest.skip(reason)
+    return wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +41,8 @@ def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
     made: dict[str, Path] = {}
 
     def python(part: str) -> Path:
-        if reason := suite_runs.missing(part):
-            pytest.skip(reason)
         if part not in made:
-            made[part] = suite_runs.environment(built, part, tmp_path_factory.mktemp(part) / "venv")
+            made[part] = environment(built, part, tmp_path_factory.mktemp(part) / "venv")
         return made[part]
 
     return python
@@ -53,13 +52,11 @@ def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
 def suite(pythons: Pythons, tmp_path: Path) -> Suite:
     """Runs suites of suites/, by their names."""
 
-    def run(
-        names: str, plugins: str, *options: str, part: str = "suites", **environment: str
-    ) -> Run:
+    def run(names: str, plugins: str, *options: str, part: str = "suites", **variables: str) -> Run:
         python = pythons(part)
         prepare(tmp_path, {name: source(name) for name in names.split()})
-        environment = {"LOOP": "asyncio", **environment}
-        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **environment)
+        variables = {"LOOP": "asyncio", **variables}
+        return run_suite(python, tmp_path, tuple(plugins.split()), *options, **variables)
 
     return run
 
@@ -140,8 +137,8 @@ def test_a_hundred_tests_over_http(suite: Suite) -> None:
 
 @pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])
 def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, way: str) -> None:
-    """What was asked, what came nearest, the last messages, standard error, and a command that
-    shows the same miss outside of the test.
+    """What was asked, what came nearest, the last messages, standard error, what went wrong on
+    purpose with its seed, and a command that shows the same miss outside of the test.
     """
     run = suite("miss", "asyncio", *STRICT, WAY=way)
 
@@ -156,6 +153,8 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
         '  -> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_current_time",',
         "standard error of the server:\n",
         "Tool 'get_current_time' failed:",
+        "faults (seed 7):\n",
+        "fault latency: fired 2 of 2 times that it matched\n",
         "to reproduce:\n",
     ]
     assert in_this_order(told, *miss, *rest), run.output
@@ -166,7 +165,7 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
         capture_output=True, text=True, timeout=20, check=False,
     )  # fmt: skip
-    assert 1 == shown.returncode
+    assert (1, True) == (shown.returncode, "--seed 7" in command)
     assert in_this_order(shown.stderr, *miss), shown
 
 

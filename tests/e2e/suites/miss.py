@@ -8,7 +8,7 @@ from mcp import Client
 
 
 @pytest.mark.asyncio
-@pytest.mark.mcpmock("time.jsonl")
+@pytest.mark.mcpmock("time.jsonl", faults="latency:latency=1ms,tool=get_current_time", seed=7)
 async def test_the_agent(mcpmock_server):
     way = os.environ["WAY"]
     to = mcpmock_server.transport() if way == "memory" else getattr(mcpmock_server, way)
