@@ -62,7 +62,7 @@ class Pipeline:
                 case Wake():
                     self._act(place, self.stages[place].wake(now), now)
                 case Hangup():
-                    self.hung_up = self.hung_up or action
+                    self._hang_up(now, place, action, now)
         return self._leave()
 
     @property
@@ -125,10 +125,14 @@ class Pipeline:
         """
         held = self._held_before(place)
         due = due if held is None else max(due, held)
-        if due <= now:
+        if due <= now and (held is None or not self._is_more_due(now)):
             self.hung_up = self.hung_up or action
         else:
             self._schedule(due, place, action)
+
+    def _is_more_due(self, now: float) -> bool:
+        """Whether anything is left to happen now, but ends."""
+        return any(due <= now and type(action) is not Hangup for due, _, _, action in self._due)
 
     def _schedule(self, due: float, place: int, action: Action) -> None:
         heapq.heappush(self._due, (due, next(self._order), place, action))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.pause import Pause
-from mcpmock.protocol.messages import C2S, S2C
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
+from mcpmock.protocol.stage import Action, Hangup, Send, Stage
 from tests.pipeline.faults.faulty import faulty
 
 
@@ -17,3 +21,23 @@ def test_nothing_goes_either_way() -> None:
     assert [(C2S, b"a"), (S2C, b"x"), (C2S, b"b")] == [(f.direction, f.raw) for f in wire._out]
     wire._out.clear()
     wire.at(2, server=b"y", to_client=b"y").nothing_more()
+
+
+def test_a_server_that_ends_then_has_said_all() -> None:
+    """What it answers in the very moment in which everything comes, its end included, is before
+    that end.
+    """
+
+    class Server(Stage):
+        def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+            for frame in seen:
+                ended = isinstance(frame.fact, StreamEnd)
+                yield Hangup("done") if ended else Send([Frame(S2C, b"re " + frame.raw)])
+
+    row = Pipeline([*faulty(Pause(time=2, match=Match(nth=1))).pipeline.stages, Server()])
+    row.begin(0)
+    said = [Frame(C2S, b"a"), Frame(C2S, b"b"), Frame(C2S, fact=StreamEnd())]
+
+    assert [] == row.enter(said, 0)
+    assert [b"re a", b"re b"] == [f.raw for frames in row.advance(2) for f in frames]
+    assert row.hung_up
