@@ -39,5 +39,6 @@ def test_a_server_that_ends_then_has_said_all() -> None:
     said = [Frame(C2S, b"a"), Frame(C2S, b"b"), Frame(C2S, fact=StreamEnd())]
 
     assert [] == row.enter(said, 0)
-    assert [b"re a", b"re b"] == [f.raw for frames in row.advance(2) for f in frames]
+    assert [] == row.enter([Frame(S2C, b"x")], 1)
+    assert [b"x", b"re a", b"re b"] == [f.raw for frames in row.advance(2) for f in frames]
     assert row.hung_up
