@@ -122,7 +122,8 @@ class Faults(Stage):
                 return self._looked_at(seen, now)
         if self._worth_a_look(seen):
             return self._looked_at(seen, now)
-        self._following.overhear(seen)
+        if self._following.shakes_hands:
+            self._following.overhear(seen)
         return PASS
 
     def _looked_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:

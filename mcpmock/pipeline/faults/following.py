@@ -39,6 +39,8 @@ class Following:
 
     place: Place
     concerns: Callable[[Request], bool]
+    shakes_hands: bool = True
+    """Whether that is not over."""
     _calls: Session = attrs.field(factory=Session)
     _exchanges: dict[int, Call] = attrs.field(factory=dict)
     """The call that each open exchange brought."""
@@ -71,7 +73,7 @@ class Following:
         """Learns of what passes without a look how far the session is: a fault that is added later
         may ask.
         """
-        for frame in frames if self.place.phase == "handshake" else ():
+        for frame in frames:
             message = None if frame.fact is not None else frame.content
             if isinstance(message, Request | Notification):
                 self._settle_in(Subject(frame, message, message.method))
@@ -123,6 +125,7 @@ class Following:
             phase = "running"
         if (era, phase) != (self.place.era, self.place.phase):
             self.place = attrs.evolve(self.place, era=era, phase=phase)
+            self.shakes_hands = phase == "handshake"
 
 
 def _text(raw: bytes | None) -> str | None:

@@ -32,7 +32,10 @@ def test_a_server_that_ends_then_has_said_all() -> None:
         def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
             for frame in seen:
                 ended = isinstance(frame.fact, StreamEnd)
-                yield Hangup("done") if ended else Send([Frame(S2C, b"re " + frame.raw)])
+                answer = Send(
+                    [Frame(S2C, b"re " + frame.raw)] if frame.direction is C2S else [frame]
+                )
+                yield Hangup("done") if ended else answer
 
     row = Pipeline([*faulty(Pause(time=2, match=Match(nth=1))).pipeline.stages, Server()])
     row.begin(0)
