@@ -126,6 +126,8 @@ class _Pump:
     wording: Wording
     to_client: Any
     from_client: Any
+    _left: bool = False
+    """Whether the client has said all. What is held may still come, and a fault may ignore it."""
     _over: bool = False
 
     async def run(self) -> None:
@@ -143,12 +145,15 @@ class _Pump:
         self.to_client.close()
 
     async def _receive(self) -> Frame:
-        """The next message, or the end."""
+        """The next message, or the end, which comes once."""
         import anyio
 
+        if self._left:
+            await anyio.sleep_forever()
         try:
             return Frame(C2S, self.wording.write(await self.from_client.receive()))
         except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._left = True
             return Frame(C2S, b"", b"", StreamEnd())
 
     def _send(self, batches: Sequence[Sequence[Frame]]) -> None:

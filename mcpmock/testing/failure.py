@@ -26,7 +26,9 @@ _OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", 
 
 
 def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
-    """Lines for a section of the report. Nothing recorded gets at the terminal."""
+    """Lines for a section of the report. Nothing recorded gets at the terminal. The server may go
+    on meanwhile, in its thread: what changes is copied before it is gone through.
+    """
     return "\n".join(_lines(settings, log, faults))
 
 
@@ -37,14 +39,14 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     yield f"{done} {settings.shown} (record mode {settings.mode}){kept}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
-    if log.last:
+    if last := list(log.last):
         yield "last messages:"
-        for frame in list(log.last)[-_SHOWN:]:
+        for frame in last[-_SHOWN:]:
             way = "->" if frame.direction is C2S else "<-"
             text = frame.raw.decode("utf-8", "replace")
             yield f"  {way} {printable(text[:_WIDEST])}{'...' if len(text) > _WIDEST else ''}"
-    if log.open:
-        yield f"without an answer: {', '.join(printable(method) for method in log.open.values())}"
+    if waiting := list(log.open.values()):
+        yield f"without an answer: {', '.join(map(printable, waiting))}"
     if log.stderr:
         yield "standard error of the server:"
         tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-_SHOWN:]
@@ -67,9 +69,10 @@ def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
             words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
     words += _faulty(settings, faults)
     command = shlex.join(words)
-    said = [frame.raw for frame in log.last if frame.direction is C2S]
+    last = list(log.last)
+    said = [frame.raw for frame in last if frame.direction is C2S]
     texts = [raw.decode("utf-8", "replace") for raw in said]
-    whole = len(log.last) < LAST and texts and all(text.isprintable() for text in texts)
+    whole = len(last) < LAST and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
     return piped if whole and len(piped) <= _LONGEST_COMMAND else command
 

@@ -9,6 +9,7 @@ grid, `pytest_plugin` the fixture.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import attrs
@@ -18,7 +19,7 @@ from mcpmock.api.server import Reachable
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode
 from mcpmock.pipeline.faults.cancel_race import CancelRace
-from mcpmock.pipeline.faults.match import Match, Place, Subject, fits
+from mcpmock.pipeline.faults.match import Match, Place, Subject, Turn, fits
 from mcpmock.pipeline.faults.races import Cell, Name, Reaction, cells
 from mcpmock.protocol.messages import Frame, Notification, Request, Response, decode
 from mcpmock.protocol.session import PROGRESS, Call, Session
@@ -75,13 +76,18 @@ def _counted(episode: Episode, match: Match) -> Iterator[int]:
         note = session.note(frame.direction, message, index)  # type: ignore[arg-type]
         if note.call is None or note.late:
             continue
-        asked = note.call.request
-        if not fits(match, Subject(frame, asked, asked.method, note.call), Place()):
+        if not _asks(match, frame, note.call):
             continue
         if note.method == PROGRESS:
             progress[note.call.index] = progress.get(note.call.index, 0) + 1
         elif isinstance(message, Response):
             yield progress.get(note.call.index, 0) + 1
+
+
+def _asks(match: Match, frame: Frame, call: Call) -> bool:
+    """Whether the call fits, wherever it is made."""
+    anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
+    return fits(anywhere, Subject(frame, call.request, call.request.method, call), Place())
 
 
 class Race:
@@ -115,7 +121,9 @@ class Race:
         self.reaction: Reaction = raced.reaction
         """What the server does that had not answered yet: `silent`, `late_result`, ..."""
         self._raced, self._server = raced, server
-        self._match = match if _chooses(match) else attrs.evolve(match, nth=1)
+        match = match if _chooses(match) else attrs.evolve(match, nth=1)
+        self._match = match
+        self._turn = Turn(attrs.evolve(match, between=None, probability=1.0))
         self._sessions: dict[int, Session] = {}
         self._call: Call | None = None
         self._given = 0
@@ -127,7 +135,7 @@ class Race:
                 i=self.i,
                 j=self.j,
                 reaction=self.reaction,
-                match=self._match,
+                match=match,
                 must_fire=True,
             )
         )
@@ -241,7 +249,7 @@ class Race:
         if call is None:
             return
         if self._call is None and isinstance(message, Request):
-            self._call = call if self._is_meant(frame, call) else None
+            self._call = call if self._is_meant(conversation, frame, call) else None
         elif call is not self._call or frame.direction is call.direction:
             return
         elif isinstance(message, Response) or message.method == PROGRESS:
@@ -249,9 +257,10 @@ class Race:
         if self._call is not None and self._given == self.i:
             self._moment.set()
 
-    def _is_meant(self, frame: Frame, call: Call) -> bool:
-        match = attrs.evolve(self._match, era=None, phase=None)
-        return fits(match, Subject(frame, call.request, call.request.method, call), Place())
+    def _is_meant(self, conversation: int, frame: Frame, call: Call) -> bool:
+        """Whether the fault, which sees it next, is for it."""
+        here = self._match.session in (None, conversation)
+        return here and _asks(self._match, frame, call) and self._turn.comes(0.0, Random(0), {})
 
 
 def _chooses(match: Match) -> bool:

@@ -97,6 +97,20 @@ def test_a_stub_that_hangs() -> None:
     on_a_mock_clock(main)
 
 
+def test_a_client_that_leaves_a_server_that_stays(slow: Path) -> None:
+    """Its end comes once; nothing runs on while the server ignores it."""
+
+    async def main() -> None:
+        transport = mcpmock.connect(slow, faults="ignore_eof")
+        async with transport as (read, write):
+            await write.aclose()
+            with trio.move_on_after(30) as patience:
+                await read.receive()
+            assert patience.cancelled_caught
+
+    on_a_mock_clock(main)
+
+
 async def test_frames_on_the_clock_of_the_caller(slow: Path, autojump_clock: MockClock) -> None:
     """`replay` needs no SDK; its time is exact."""
     async with mcpmock.replay(slow, timing="recorded") as server:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+
+import pytest
 
 from mcpmock.api.faulting import FaultControl, run_of
 from mcpmock.api.log import Log
 from mcpmock.cassette.match import Miss, NearMiss
 from mcpmock.cassette.variables import Difference
+from mcpmock.testing import failure
 from mcpmock.testing.failure import describe, reproduction
 from mcpmock.testing.settings import Settings
 from tests.helpers import c2s, logs, request, response, s2c
@@ -36,6 +40,22 @@ def test_what_is_said(tmp_path: Path) -> None:
     assert "  trouble" in text
     assert "mcpmock replay a.jsonl --order any" in text
     assert "\u001b" not in text
+
+
+def test_a_server_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs in another thread while the words are made."""
+    log = seen()
+    watcher, count = log.watch(2, None), itertools.count(2)
+
+    def meanwhile(text: str) -> str:
+        watcher.feed([c2s(request(next(count), "ping"))], 0.0)
+        return text
+
+    monkeypatch.setattr(failure, "printable", meanwhile)
+    log.open[1, b"0"] = "tools/list"
+    text = describe(Settings(path=Path("a.jsonl")), log, NONE)
+
+    assert "without an answer: tools/call, tools/list, ping" in text
 
 
 def test_while_recording() -> None:

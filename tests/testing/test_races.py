@@ -13,7 +13,7 @@ from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.pipeline.faults.match import Match
 from mcpmock.pipeline.faults.races import REACTIONS, Cell, cells
 from mcpmock.testing.races import Race, Raced, messages_of, raced
-from tests.helpers import INITIALIZE, c2s, notification, request
+from tests.helpers import INITIALIZE, INITIALIZED, c2s, notification, request
 from tests.test_pytest_plugin_races import CASSETTE
 
 SLOW = Match(tool="slow")
@@ -87,6 +87,27 @@ async def test_a_race(file: Path) -> None:
         assert not race.ends
         assert "cancel_crosses_progress-i1-j2-silent" in repr(race)
         assert [] == server.faults.owing()
+
+
+async def test_a_call_that_is_not_the_first(file: Path) -> None:
+    """The match may say which of those that fit, and where."""
+    second = Match(tool="slow", nth=2, session=1, transport="stdio", era="2025-*", phase="running")
+    assert 3 == messages_of(read("a", CASSETTE), second)
+    async with mcpmock.replay(file, repeats="last") as server:
+        race, channel = Race(Raced(Cell(1, 1, 3), "silent"), second, server), server.open()
+        channel.send_nowait([c2s(INITIALIZE)])
+        await heard(channel, 1)
+        channel.send_nowait([c2s(INITIALIZED), c2s(CALL)])
+        await heard(channel, 3)
+        assert race.request_id is None
+
+        channel.send_nowait([c2s(CALL.replace(b'"id":9', b'"id":10'))])
+        await race.moment()
+        channel.send_nowait([c2s(CANCEL.replace(b"9", b"10"))])
+        assert 1 == len(await heard(channel, 1))
+        channel.send_nowait([c2s(request(11, "ping"))])
+        await heard(channel, 1)
+        assert (10, Cell(1, 1, 3)) == (race.request_id, race.reached)
 
 
 async def test_a_call_that_is_not_made(file: Path) -> None:

@@ -75,10 +75,8 @@ class Following:
         """
         for frame in frames:
             message = None if frame.fact is not None else frame.content
-            if isinstance(message, Request | Notification):
-                self._settle_in(Subject(frame, message, message.method))
-            elif isinstance(message, Response):
-                self._settle_in(Subject(frame, message, "initialize"))
+            if isinstance(message, Request | Notification | Response):
+                self._settle_in(Subject(frame, message, None))
 
     def _batch(self, frame: Frame) -> Subject:
         kinds = Request | Notification | Response
@@ -115,9 +113,12 @@ class Following:
         return self._exchanges.get(frame.exchange)
 
     def _settle_in(self, subject: Subject) -> None:
-        """Which revision is spoken, and whether the handshake is over."""
+        """Which revision is spoken, and whether the handshake is over. A request of which nothing
+        was noted may have been the handshake's.
+        """
         era, phase, message = self.place.era, self.place.phase, subject.message
-        if isinstance(message, Response) and subject.method == "initialize":
+        unknown = subject.method is None and self.shakes_hands
+        if isinstance(message, Response) and (unknown or subject.method == "initialize"):
             era = _text(member(message.result, "protocolVersion")) or era
         elif isinstance(message, Request) and (named := member(message.params, *_MODERN_ERA)):
             era, phase = _text(named), "running"

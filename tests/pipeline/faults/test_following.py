@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpmock.pipeline.faults.fault import On, kind_of
 from mcpmock.pipeline.faults.following import Following
 from mcpmock.pipeline.faults.match import Place, Subject
@@ -52,9 +54,10 @@ def test_a_cancelled_call_is_not_waited_for() -> None:
     assert following
 
 
-def test_era_and_phase() -> None:
-    """Learned from the handshake, or from a request that needs none."""
-    following = Following(Place(), lambda asked: asked.method == "initialize")
+@pytest.mark.parametrize("concerned", ["initialize", "tools/call"])
+def test_era_and_phase(concerned: str) -> None:
+    """Learned from the handshake, whatever else is noted, or from a request that needs none."""
+    following = Following(Place(), lambda asked: asked.method == concerned)
     assert (None, "handshake") == (following.place.era, following.place.phase)
     for frame in (c2s(INITIALIZE), s2c(WELCOME)):
         follow(following, frame)
