@@ -134,7 +134,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="races-") as folder, ThreadPoolExecutor(2) as pool:
         runs = [
             pool.submit(
-                races.play_surely,
+                races.play,
                 client,
                 how,
                 entries,

@@ -8,6 +8,7 @@ is worth it, `modes.live` hands over the recorder.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ class Late(Stage):
 
     most: int = MOST
     recorder: Recorder | None = None
-    _held: list[_Held] = attrs.field(factory=list)
+    _held: deque[_Held] = attrs.field(factory=deque)
     _size: int = 0
     _lost: int = 0
     _lost_size: int = 0
@@ -57,7 +58,7 @@ class Late(Stage):
 
     def release(self, recorder: Recorder) -> None:
         """It is to be recorded. When this returns, all that passed was noted."""
-        held, self._held, self._size = self._held, [], 0
+        held, self._held, self._size = self._held, deque(), 0
         self.recorder = recorder
         if self._lost:
             reason = f"a session of more than {self.most} bytes before it was to be recorded"
@@ -72,7 +73,7 @@ class Late(Stage):
         self._held.append(one)
         self._size += _size(one.frames)
         while self._size > self.most and self._held:
-            lost = self._held.pop(0).frames
+            lost = self._held.popleft().frames
             self._size -= _size(lost)
             self._lost += len(lost)
             self._lost_size += _size(lost)

@@ -58,10 +58,6 @@ and the call goes on. `py1-own` leaves it at what the library does.
 """
 PATIENCE = 2.0
 """Seconds that an answer waits for a cancel that never comes."""
-PAUSE, LONG_PAUSE = 0.04, 0.25
-"""Seconds before a cancel with nothing consumed: the call is to be there first. On a busy machine
-that may take longer.
-"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +70,13 @@ class Entry:
     @property
     def tool(self) -> str:
         return f"{self.cell.i}-{self.cell.j}-of-{self.cell.k}-{self.reaction}"
+
+    def answered(self, transport: str) -> bool:
+        """Whether something comes for a call that goes on behind its cancel."""
+        answers = ("late_result", "late_error", "error_then_result")
+        ended = self.reaction in ("crash", "close") and transport != HTTP
+        said = not self.cell.reacts or self.reaction in answers or ended
+        return self.cell.k > 0 and said
 
 
 @dataclass
@@ -194,7 +197,6 @@ def play(
     entries: Sequence[Entry],
     folder: Path,
     *,
-    pause: float = PAUSE,
     timeout: float = 60.0,
 ) -> Played:
     """Runs a client through these races."""
@@ -207,18 +209,20 @@ def play(
     job: dict[str, Any] = {
         "transport": transport,
         "mode": MODES.get(client, "legacy"),
-        "pause": pause,
+        "record": str(records / ("http.jsonl" if transport == HTTP else "$N.jsonl")),
         "by_hand": client in BY_HAND,
         "session": 1 if transport == HTTP else 24,
-        "cells": [{"tool": e.tool, "i": e.cell.i, "k": e.cell.k} for e in entries],
+        "cells": [
+            {"tool": e.tool, "i": e.cell.i, "k": e.cell.k, "answered": e.answered(transport)}
+            for e in entries
+        ],
     }
     with ExitStack() as stack:
         if transport == HTTP:
-            record = ("--record", str(records / "http.jsonl"))
-            server = stack.enter_context(replaying(tape, *options, *record))
+            server = stack.enter_context(replaying(tape, *options, "--record", job["record"]))
             job["url"] = server.url
         else:
-            job["command"] = replay(tape, *options, "--record", str(records / "$N.jsonl"))
+            job["command"] = replay(tape, *options, "--record", job["record"])
         told = folder / "job.json"
         told.write_bytes(dump(job))
         try:
@@ -235,22 +239,6 @@ def play(
     lines = [json.loads(line) for line in out.splitlines()]
     played.beside = [dump(line).decode() for line in lines if "tool" not in line]
     _add_receipts(played, records)
-    return played
-
-
-def play_surely(
-    client: str, transport: str, entries: Sequence[Entry], folder: Path, *, timeout: float = 60.0
-) -> Played:
-    """What is not reached is run once more, with more time."""
-    played = play(client, transport, entries, folder / "first", timeout=timeout)
-    missed = [outcome.entry for outcome in played.outcomes if is_missed(played, outcome)]
-    if missed:
-        slowly = play(
-            client, transport, missed, folder / "again", pause=LONG_PAUSE, timeout=timeout
-        )
-        better = {outcome.entry: outcome for outcome in slowly.outcomes if outcome.reached}
-        played.outcomes = [better.get(one.entry, one) for one in played.outcomes]
-        played.beside += [*slowly.beside, f"{len(missed)} run twice"]
     return played
 
 

@@ -111,7 +111,7 @@ def test_the_sdk_of_version_1(
 
 
 def test_a_hundred_tests_in_memory(suite: Suite) -> None:
-    """They take less than three seconds."""
+    """They take less than three seconds of the processor."""
     run = suite("hundred", "asyncio", *STRICT, WAY="memory")
 
     assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
@@ -119,20 +119,16 @@ def test_a_hundred_tests_in_memory(suite: Suite) -> None:
 
 
 def test_a_hundred_tests_over_http(suite: Suite) -> None:
-    """They take less than five seconds; where the SDK alone needs nearly as long (it reads the
-    machine's certificates for every client), not much more than the SDK alone.
+    """They take less than three quarters more of the processor than the SDK alone. That needs more
+    than four seconds (it reads the machine's certificates for every client), so seconds would say
+    little of us.
     """
-    took = []
-    for _ in range(3):  # once, but where the machine is busy
-        run = suite("hundred", "asyncio", *STRICT, WAY="url")
-        assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
-        if run.seconds < 5.0:
-            return
-        alone = suite("hundred_without", "asyncio", *STRICT)
-        if run.seconds < 1.5 * alone.seconds:
-            return
-        took.append((run.seconds, alone.seconds))
-    pytest.fail(f"seconds with us, and the SDK alone: {took}")
+    run = suite("hundred", "asyncio", *STRICT, WAY="url")
+    alone = suite("hundred_without", "asyncio", *STRICT)
+
+    assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
+    assert {"passed": 100} == alone.outcomes, alone.output
+    assert run.seconds < 1.75 * alone.seconds
 
 
 @pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])

@@ -197,7 +197,7 @@ class Faults(Stage):
         if self._is_for_us(unit):
             add(actions, accepting(number))
             return
-        if way_of(unit.frames) in self._holes:
+        if self._is_lost(unit, ended=ended):
             return
         subject = self._following.subject(unit)
         if number is not None:
@@ -212,6 +212,14 @@ class Faults(Stage):
         passed = outcome is None or outcome.carried is not None
         if self._holding and passed and unit.on is not None:
             add(actions, self._holding.passed(first.direction, unit.on))
+
+    def _is_lost(self, unit: Unit, *, ended: bool) -> bool:
+        """Whether it is on its way into a hole, which is forgotten with its exchange."""
+        way = way_of(unit.frames)
+        lost = way in self._holes
+        if ended:  # behind the server's end the client's may come; behind that nothing is heard
+            self._holes -= {way, (S2C, unit.frames[0].exchange)}
+        return lost
 
     def _watch(self, number: int, unit: Unit, subject: Subject) -> None:
         """An exchange that may be meant: its response is to come in one unit, or, an event stream

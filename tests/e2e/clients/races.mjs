@@ -12,6 +12,8 @@ const PATIENCE = 5000; // milliseconds for anything that should come
 
 const SETTLING = 10; // for what the library may say of late messages
 
+const POLLING = 5;
+
 const first = process.argv[2] === 'ts1';
 const { Client, StreamableHTTPClientTransport } = first
   ? {
@@ -35,6 +37,7 @@ async function connected(job, number) {
       ? new StdioClientTransport({ command, args, env: process.env })
       : new StreamableHTTPClientTransport(new URL(job.url));
   const peer = { client, transport, noise, id: undefined, sent: () => {} };
+  peer.record = job.record.replace('$N', `${number}`);
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
     const sending = send(message, options);
@@ -52,6 +55,11 @@ const call = ({ client }, name, options) =>
   first
     ? client.callTool({ name, arguments: {} }, undefined, options)
     : client.callTool({ name, arguments: {} }, options);
+
+/** Until the server has the call. */
+const arrived = async ({ record }, tool) => {
+  while (!readFileSync(record, 'utf8').includes(JSON.stringify(tool))) await sleep(POLLING);
+};
 
 /** By hand. */
 const cancel = ({ client, id }) =>
@@ -81,7 +89,7 @@ async function race(peer, { tool, i, k }, job) {
     if (consumed === i && i < k) controller.abort();
   };
   peer.sent = () => {
-    if (!i) sleep(job.pause * 1000).then(() => controller.abort());
+    if (!i) arrived(peer, tool).then(() => controller.abort());
   };
   const calling = call(peer, tool, { onprogress, signal }).then(
     (result) => (result.content[0].text === tool ? 'result' : 'a wrong result'),

@@ -3,10 +3,12 @@
     races.py JOB
 
 JOB is a JSON file: `transport` with `url`, or with `command` for stdio (`$N` in it is the number of
-the session); `cells`, each with the `tool` to call, the `i` messages after which to cancel it and
-the `k` it has in all; how many of them go into one `session`; `pause`, the seconds before a cancel
-with nothing consumed; `mode` of a client that knows several eras; `by_hand`, where the library's
-own way to cancel says nothing. Prints what came of each cell as a line of JSON.
+the session); `cells`, each with the `tool` to call, the `i` messages after which to cancel it, the
+`k` it has in all, and whether it is `answered` behind a cancel by hand; how many of them go into
+one `session`; `record`, the file that the server records to (with `$N` too), which tells that a
+call is there that is to be cancelled with nothing consumed; `mode` of a client that knows several
+eras; `by_hand`, where the library's own way to cancel says nothing. Prints what came of each cell
+as a line of JSON.
 
 Behind the answer no library cancels by itself: there the notification is sent by hand.
 """
@@ -40,6 +42,7 @@ else:
 
 PATIENCE = 5.0  # seconds for anything that should come
 SETTLING = 0.01  # for what the library may say of late messages
+POLLING = 0.005
 IMPATIENCE = 0.3  # for what may never come, where a call goes on behind its cancel
 
 
@@ -76,9 +79,16 @@ class Peer:
     session: Any
     wire: Wire
     noise: list[str]
+    record: anyio.Path
+    """What the server records of the session."""
 
     async def call(self, tool: str, on_progress: Callable[..., Any] | None = None) -> Any:
         return await self.session.call_tool(tool, {}, progress_callback=on_progress)
+
+    async def arrived(self, tool: str) -> None:
+        """Until the server has the call."""
+        while json.dumps(tool).encode() not in await self.record.read_bytes():  # noqa: ASYNC110
+            await anyio.sleep(POLLING)
 
     async def cancel(self) -> None:
         """By hand."""
@@ -93,6 +103,7 @@ class Peer:
 @asynccontextmanager
 async def connected(job: dict[str, Any], number: int) -> AsyncIterator[Peer]:
     noise: list[str] = []
+    record = anyio.Path(job["record"].replace("$N", str(number)))
 
     async def heard(message: Any) -> None:
         if isinstance(message, Exception):
@@ -114,14 +125,14 @@ async def connected(job: dict[str, Any], number: int) -> AsyncIterator[Peer]:
 
     if Client is not None:
         async with Client(streams(), mode=job["mode"], message_handler=heard) as client:
-            yield Peer(client, wires[0], noise)
+            yield Peer(client, wires[0], noise, record)
         return
     async with (
         streams() as (reading, writing),
         ClientSession(reading, writing, message_handler=heard) as session,
     ):
         await session.initialize()
-        yield Peer(session, wires[0], noise)
+        yield Peer(session, wires[0], noise, record)
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -141,6 +152,7 @@ async def race(peer: Peer, cell: dict[str, Any], job: dict[str, Any]) -> str:
     i, k, by_hand = cell["i"], cell["k"], job["by_hand"]
     scope, consumed = anyio.CancelScope(), 0
     saw = "nothing"
+    patience = IMPATIENCE if by_hand and not cell["answered"] else PATIENCE
     peer.wire.sent = anyio.Event()
 
     async def cancel() -> None:
@@ -157,13 +169,13 @@ async def race(peer: Peer, cell: dict[str, Any], job: dict[str, Any]) -> str:
 
     async def at_once() -> None:
         await peer.wire.sent.wait()
-        await anyio.sleep(job["pause"])
+        await peer.arrived(cell["tool"])
         await cancel()
 
     async with anyio.create_task_group() as group:
         if not i:
             group.start_soon(at_once)
-        with anyio.move_on_after(job["pause"] + IMPATIENCE if by_hand else PATIENCE), scope:
+        with anyio.move_on_after(patience), scope:
             try:
                 result = await peer.call(cell["tool"], on_progress)
                 saw = "result" if result.content[0].text == cell["tool"] else "a wrong result"

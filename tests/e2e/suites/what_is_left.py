@@ -30,12 +30,9 @@ def _now():
     }
 
 
-def pytest_sessionstart(session):
-    session.config.began = time.perf_counter(), time.process_time()
-
-
 def pytest_collection_finish(session):
     session.config.before = _now()
+    session.config.began = time.process_time()
 
 
 @pytest.hookimpl(trylast=True)
@@ -43,8 +40,7 @@ def pytest_sessionfinish(session):
     before = getattr(session.config, "before", None)
     if before is None:  # the controller of xdist collects nothing
         return
-    wall, processor = session.config.began
-    took = [time.perf_counter() - wall, time.process_time() - processor]
+    took = time.process_time() - session.config.began
     left = {what: [x for x in now if x not in before[what]] for what, now in _now().items()}
     name = f"left-{os.getpid()}.json"
     Path(os.environ["LEFT"], name).write_text(json.dumps({"took": took, "left": left}))

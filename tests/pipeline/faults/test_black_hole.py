@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mcpmock.pipeline.faults.black_hole import BlackHole
 from mcpmock.pipeline.faults.match import Match
-from mcpmock.protocol.messages import S2C
+from mcpmock.protocol.messages import C2S, S2C
 from tests.helpers import answers, ends, hangs_up, opens, post, response, says
-from tests.pipeline.faults.faulty import ANSWER, CALL, faulty
+from tests.pipeline.faults.faulty import ANSWER, CALL, faults_of, faulty
 
 
 def test_nothing_comes_any_more() -> None:
@@ -24,3 +24,15 @@ def test_over_http() -> None:
 
     assert ["1 200 text/event-stream"] == wire.hears(0, opens(1), says(1, ANSWER), [ends(1)])
     assert 3 == len(wire.hears(0, answers(2, response(2))))
+
+
+def test_an_exchange_that_is_over() -> None:
+    """Nothing of it is remembered, whoever has ended it; what comes later is not looked at."""
+    wire = faulty(BlackHole(match=Match(tool="x")), transport="streamable-http")
+    for number in (1, 2):
+        wire.hears(0, post(number, CALL))
+        wire.hears(0, opens(number), says(number, ANSWER))
+        assert faults_of(wire)._is_busy()
+        wire.hears(0, [ends(number) if number == 1 else ends(number, direction=C2S)])
+
+        assert not faults_of(wire)._is_busy()
