@@ -215,8 +215,7 @@ class Faults(Stage):
 
     def _is_lost(self, unit: Unit, *, ended: bool) -> bool:
         """Whether it is on its way into a hole, which is forgotten with its exchange."""
-        way = way_of(unit.frames)
-        lost = way in self._holes
+        lost = (way := way_of(unit.frames)) in self._holes
         if ended:  # behind the server's end the client's may come; behind that nothing is heard
             self._holes -= {way, (S2C, unit.frames[0].exchange)}
         return lost
