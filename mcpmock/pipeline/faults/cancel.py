@@ -53,7 +53,6 @@ class Cancel(Fault):
     acts_on: ClassVar[On] = On.REQUEST
     goes_on: ClassVar[bool] = True
     usually: ClassVar[Toward] = "server"
-    adds: ClassVar[bool] = True
 
     i: Count = 0
     behind: Literal["message", "question"] = "message"
