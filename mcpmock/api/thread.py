@@ -21,6 +21,14 @@ Main = Callable[[Callable[[Place], None], trio.Event], Awaitable[None]]
 """Runs until the event is set, and tells once it serves, and where."""
 
 
+def require_trio(name: str) -> None:
+    """Raises RuntimeError where no trio runs, for what only runs there."""
+    if not trio.lowlevel.in_trio_run():
+        raise RuntimeError(
+            f"mcpmock.{name} runs under trio alone; elsewhere use `serve`, `connect` or a command"
+        )
+
+
 class Thread(Generic[Place]):
     """`main` in a thread: `start` gives where it serves, `stop` ends it.
 
