@@ -14,6 +14,8 @@ from typing import Generic, TypeVar
 
 import trio
 
+from mcpmock.errors import McpMockError
+
 STOPPING = 5.0
 """Seconds that a thread has to stop in before it is cancelled, and once more after that."""
 Place = TypeVar("Place")
@@ -51,6 +53,8 @@ class Thread(Generic[Place]):
         if isinstance(place, BaseException):
             self._thread.join()
             self._error = None
+            if isinstance(place, McpMockError):
+                raise place.with_traceback(None)  # it says it all, and the way to it says nothing
             raise place
         return place
 
