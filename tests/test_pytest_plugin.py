@@ -278,7 +278,7 @@ def test_fails(mcpmock_faults):
         ]
     )
     monkeypatch.setenv("MCPMOCK_SEED", "many")
-    suite(run, source).stderr.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
+    suite(run, source).stdout.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
 
 
 def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
