@@ -1,4 +1,4 @@
-"""The pytest plugin: a marker, three fixtures, a record mode. Inert until a test uses it: all that
+"""The pytest plugin: a marker, six fixtures, a record mode. Inert until a test uses it: all that
 costs time is in `testing`, which is imported then.
 
     @pytest.mark.mcpmock("weather.jsonl")
@@ -11,6 +11,7 @@ The fixtures are plain ones, so a test may be plain, or run on asyncio, anyio or
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     from mcpmock.testing.races import races_of
 
-    races = races_of(metafunc.definition)
+    with _in_one_line():
+        races = races_of(metafunc.definition)
     ids = [race.id for race in races]
     metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
 
@@ -124,7 +126,10 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     expected = {} if controller else config.workeroutput.setdefault(EXPECTED, {})  # type: ignore[attr-defined]
     ids = [arg for arg in config.args if "::" in arg]
     for item in users:
-        cassette, tests = str(settings_of(item).path), [item.nodeid]
+        try:
+            cassette, tests = str(settings_of(item).path), [item.nodeid]
+        except pytest.UsageError:
+            continue  # it will fail, and say why
         if ids:
             from mcpmock.testing.siblings import siblings_of
 
@@ -170,11 +175,28 @@ def pytest_runtest_makereport(
     return report
 
 
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """What is wrong with a marker, a cassette or a server fails one test, without a traceback."""
+    wrong = None
+    try:
+        yield
+    except Exception as error:
+        from mcpmock.errors import McpMockError
+
+        if not isinstance(error, pytest.UsageError | McpMockError):
+            raise
+        wrong = str(error).removeprefix("mcpmock: ")
+    if wrong is not None:
+        raise pytest.fail.Exception(f"mcpmock: {wrong}", pytrace=False) from None
+
+
 @pytest.fixture
 def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
     from mcpmock.testing.settings import settings_of
 
-    settings = settings_of(request.node)
+    with _in_one_line():
+        settings = settings_of(request.node)
     if settings.may_be_born:
         settings = settings.as_born(keeping_of(request.config).is_born(settings.path))
     return settings
@@ -295,6 +317,6 @@ def mcpmock_server(
     keeping, settings = keeping_of(request.config), _mcpmock_settings
     if "mcpmock_stub" in request.fixturenames:
         settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
-    with using(settings, request.node.nodeid, keeping) as use:
+    with _in_one_line(), using(settings, request.node.nodeid, keeping) as use:
         request.node.stash[_using] = use
         yield use.server

@@ -278,7 +278,7 @@ def test_fails(mcpmock_faults):
         ]
     )
     monkeypatch.setenv("MCPMOCK_SEED", "many")
-    suite(run, source).stderr.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
+    suite(run, source).stdout.fnmatch_lines(["*MCPMOCK_SEED='many': not a number*"])
 
 
 def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
@@ -298,3 +298,40 @@ def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
 
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines([told])
+
+
+def test_mistakes_fail_their_own_test(run: pytest.Pytester) -> None:
+    """In one line, without a traceback of ours; the others run."""
+    (run.path / "cassettes" / "junk.jsonl").write_text("no cassette\n", "utf-8")
+    source = """
+@pytest.mark.mcpmock("weather.jsonl", ordr="any")
+def test_word(mcpmock_server): pass
+@pytest.mark.mcpmock("junk.jsonl")
+def test_file(mcpmock_server): pass
+@pytest.mark.mcpmock("weather.jsonl", stub="x")
+def test_stub(mcpmock_client): pass
+@pytest.mark.mcpmock("weather.jsonl")
+def test_fine(mcpmock_server): pass
+"""
+    result = suite(run, source)
+
+    result.assert_outcomes(passed=1, errors=3)
+    result.stdout.fnmatch_lines(
+        ["mcpmock: *::test_word: no option 'ordr': say one of order, *",
+         "mcpmock: *junk.jsonl: is not a cassette*",
+         "mcpmock: *::test_stub: stub= takes a mcpmock.Stub"]
+    )  # fmt: skip
+    result.stdout.no_fnmatch_line("*servers.py:*")
+    result.stdout.no_fnmatch_line("*During handling*")
+
+
+def test_a_race_of_nothing(run: pytest.Pytester) -> None:
+    """A module with a race that there cannot be is an error of one line."""
+    source = """
+@pytest.mark.mcpmock("weather.jsonl", races={"tool": "nope"})
+def test_it(mcpmock_server, mcpmock_races): pass
+"""
+    result = suite(run, source)
+
+    result.stdout.fnmatch_lines(["mcpmock: *::test_it: * has no answered call for races=*"])
+    result.stdout.no_fnmatch_line("*races.py:*")

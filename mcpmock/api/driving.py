@@ -18,6 +18,7 @@ from .faulting import FaultControl, Faults, run_of
 from .files import diff
 from .recording import say, server_of
 from .server import Source, cassette_of
+from .thread import require_trio
 
 
 @attrs.frozen
@@ -85,4 +86,5 @@ async def drive(
     `server` is a command line, `url` an address, `timing` as in `mcpmock drive`, `faults` and
     `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.
     """
+    require_trio("drive")
     yield await driven(cassette, server=server, url=url, timing=timing, faults=faults, seed=seed)

@@ -7,7 +7,7 @@ a shorthand or a file needs to be read is imported only then. `server` and the p
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeGuard
@@ -23,6 +23,7 @@ fault: `latency:latency=200ms,tool=get_*`.
 """
 Faults = Given | Iterable[Given]
 """One of these, or several."""
+_NO_FAULT = "no fault {!r}: say a plan, a fault of mcpmock.faults, a TOML file or a shorthand"
 
 
 def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
@@ -31,6 +32,7 @@ def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
     Raises PlanError with all mistakes of what is wrong, and CassetteError for a recording that a
     fault draws from.
     """
+    check_seed(seed)
     plans = [_plan(given) for given in several(faults)]
     seeds = [plan.seed for plan in plans if plan.seed]
     every = tuple(fault for plan in plans for fault in plan.faults)
@@ -42,19 +44,30 @@ def run_of(faults: Faults | None, seed: int | None = None) -> FaultRun:
     return FaultRun.of(plan_of(faults, seed))
 
 
+def check_seed(seed: object) -> None:
+    """Raises TypeError for what is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int | None):
+        raise TypeError(f"seed {seed!r}: say a whole number")
+
+
 def is_file(given: Given) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this names a file with a plan."""
     return isinstance(given, os.PathLike) or (isinstance(given, str) and given.endswith(".toml"))
 
 
 def several(faults: Faults | None) -> Iterator[Given]:
-    """What was given, one by one."""
+    """What was given, one by one. Raises TypeError for what is no fault."""
     if faults is None:
         return
     if isinstance(faults, Plan | Fault | str | os.PathLike):
         yield faults
-    else:
-        yield from faults
+        return
+    if isinstance(faults, Mapping) or not isinstance(faults, Iterable):
+        raise TypeError(_NO_FAULT.format(faults))
+    for given in faults:
+        if not isinstance(given, Plan | Fault | str | os.PathLike):
+            raise TypeError(_NO_FAULT.format(given))
+        yield given
 
 
 def _plan(given: Given) -> Plan:

@@ -48,6 +48,8 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
     from mcpmock.cassette.diff import compare
     from mcpmock.cassette.leeway import Rules
 
+    if isinstance(ignore, str):
+        raise TypeError(f"ignore={ignore!r}: say a list of rules")
     return compare(cassette_of(old), cassette_of(new), Rules.parse(ignore=list(ignore)))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,13 +18,29 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import Session, run
 
 from .faulting import Faults, run_of
+from .thread import require_trio
 
 
 def server_of(server: Sequence[str] | None, url: str | None) -> Server:
     """Raises TypeError unless exactly one of the two is given."""
     if (server is None) is (url is None):
         raise TypeError("say either server=[COMMAND, ...] or url=, to name the server")
-    return Url.parse(url) if url is not None else Command(list(server or ()))
+    if url is None:
+        return Command(words_of(server))
+    if not isinstance(url, str):
+        raise TypeError(f"url={url!r}: say an address, as http://127.0.0.1:8000/mcp")
+    return Url.parse(url)
+
+
+def words_of(server: object) -> list[str]:
+    """The words of a command line. Raises TypeError for what is none: a text is not split."""
+    if (
+        isinstance(server, str | bytes)
+        or not isinstance(server, Iterable)
+        or not (words := [str(word) for word in server])
+    ):
+        raise TypeError(f"server={server!r}: say the words of a command, [COMMAND, ...]")
+    return words
 
 
 def say(line: str) -> None:
@@ -60,8 +77,9 @@ async def record(
     an event of the recording. Raises CassetteError, PlanError and CannotStart before anything was
     said, RecordingIncomplete at the end.
     """
+    require_trio("record")
     target, run_ = server_of(server, url), run_of(faults, seed)
-    taking = await open_taking(Recording.to(str(output), **how), say)
+    taking = await open_taking(Recording.to(os.fspath(output), **how), say)
     try:
         target.check()
         process = await target.open(Reach(say))

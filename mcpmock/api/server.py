@@ -8,8 +8,9 @@ memory, all into one log; `serve` and `replay`, which make one.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.match import Miss
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.errors import McpMockError
 from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
 from mcpmock.pipeline.casting import Playing
 from mcpmock.pipeline.timing import Pace, Timing
@@ -24,7 +26,7 @@ from mcpmock.pipeline.timing import Pace, Timing
 from .faulting import FaultControl, Faults, run_of
 from .log import Call, Log
 from .stub import Stub
-from .thread import Thread
+from .thread import Thread, require_trio
 
 if TYPE_CHECKING:
     import trio
@@ -40,17 +42,40 @@ def cassette_of(source: Source) -> Cassette:
     return source if isinstance(source, Cassette) else load(Path(source))
 
 
+WORDS = {
+    "order": ("causal", "strict", "any"),
+    "repeats": ("error", "last", "cycle"),
+    "sessions": ("reuse", "once"),
+    "match": ("relaxed", "exact"),
+    "on_miss": ("error", "hang", "close"),
+}
+"""What the options of `mcpmock replay` may be where words are meant. Nothing is behind a server in
+a program, so no miss is `live`.
+"""
+_OTHERS = ("timing", "overlap_grace")
+
+
 def playing_of(**how: Any) -> Playing:
     """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
-    Raises TypeError for another name, and McpMockError for a timing that is none.
+    Raises TypeError for another name, and McpMockError for what is no value of one.
     """
-    pace = Pace(
-        Timing.parse(how.pop("timing", "none")), overlap_grace=how.pop("overlap_grace", 20) / 1000
-    )
+    for name, value in how.items():
+        if name not in (*WORDS, *_OTHERS):
+            raise TypeError(f"no option {name!r}: say one of {', '.join((*WORDS, *_OTHERS))}")
+        if name in WORDS and value not in WORDS[name]:
+            raise McpMockError(f"{name} {value!r}: say {_either(WORDS[name])}")
+    grace = how.pop("overlap_grace", 20)
+    if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace < inf:
+        raise McpMockError(f"overlap_grace {grace!r}: say a number of milliseconds")
+    pace = Pace(Timing.parse(how.pop("timing", "none")), overlap_grace=grace / 1000)
     exact = how.pop("match", "relaxed") == "exact"
     return Playing(pace=pace, exact=exact, **how)
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 class Reachable:
@@ -305,6 +330,7 @@ async def replay(
     >>> trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     ([b'{"jsonrpc":"2.0","id":1,"result":{}}'], 3600.0)
     """
+    require_trio("replay")
     with serve(cassette, stub=stub, faults=faults, seed=seed, **how) as server:
         log, run, script = server.log, server._run, server.script
         async with replay_in_memory(
@@ -354,6 +380,8 @@ def _server_of(
 ) -> ReplayServer:
     """Raises TypeError for two stubs: one takes any number of tools."""
     playing, run = playing_of(**how), run_of(faults, seed)
+    if not isinstance(stub, Stub | None):
+        raise TypeError(f"stub={stub!r}: say a mcpmock.Stub")
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")

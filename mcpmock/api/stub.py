@@ -159,7 +159,7 @@ class Stub:
         is initialized (from 2026-07-28 on: to those who listen for it), and so long behind the one
         announced before it.
         """
-        self.script.announcements.append(Saying(method, params, _seconds(after)))
+        self.script.announcements.append(Saying(method, _json(params), _seconds(after)))
         return self
 
     def _offer(self, kind: Kind, name: str, listed: dict[str, Any]) -> StubRoute:

@@ -14,11 +14,21 @@ from typing import Generic, TypeVar
 
 import trio
 
+from mcpmock.errors import McpMockError
+
 STOPPING = 5.0
 """Seconds that a thread has to stop in before it is cancelled, and once more after that."""
 Place = TypeVar("Place")
 Main = Callable[[Callable[[Place], None], trio.Event], Awaitable[None]]
 """Runs until the event is set, and tells once it serves, and where."""
+
+
+def require_trio(name: str) -> None:
+    """Raises RuntimeError where no trio runs, for what only runs there."""
+    if not trio.lowlevel.in_trio_run():
+        raise RuntimeError(
+            f"mcpmock.{name} runs under trio alone; elsewhere use `serve`, `connect` or a command"
+        )
 
 
 class Thread(Generic[Place]):
@@ -43,6 +53,8 @@ class Thread(Generic[Place]):
         if isinstance(place, BaseException):
             self._thread.join()
             self._error = None
+            if isinstance(place, McpMockError):
+                raise place.with_traceback(None)  # it says it all, and the way to it says nothing
             raise place
         return place
 

@@ -173,6 +173,8 @@ class Episode(msgspec.Struct, kw_only=True):
 
     take: Take
     events: list[Event]
+    parts: list[tuple[int, Episode]] = []
+    """The episodes that it was `merged` of, each with the index of its first event; else none."""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -68,9 +68,11 @@ def merged(episodes: Iterable[Episode]) -> Episode:
     """
     events: list[Event] = []
     last_x = last_t = 0
+    parts: list[tuple[int, Episode]] = []
     take: Take | None = None
     for session, episode in enumerate(episodes, 2):
         take = take or episode.take
+        parts.append((len(events), episode))
         base_x, base_t = last_x, last_t - episode.events[0].t
         for event in episode.events:
             if event.x is None and event.end is not UNSET:
@@ -79,7 +81,8 @@ def merged(episodes: Iterable[Episode]) -> Episode:
             s = session if event.x is None else event.s
             last_x, last_t = max(last_x, x or 0), base_t + event.t
             events.append(msgspec.structs.replace(event, x=x, s=s, t=last_t))
-    return Episode(take=take or Take(header=Header(mcpmock=FORMAT), events=[]), events=events)
+    take = take or Take(header=Header(mcpmock=FORMAT), events=[])
+    return Episode(take=take, events=events, parts=parts)
 
 
 def _request(events: Sequence[Event], index: int, head: HttpRequest) -> Iterator[Step]:

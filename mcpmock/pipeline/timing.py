@@ -50,7 +50,7 @@ class Timing:
         """From the words of the command line. Raises McpMockError with all that would have been
         right.
         """
-        kind, colon, amount = text.partition(":")
+        kind, colon, amount = str(text).partition(":")
         try:
             if kind in _WITH_AMOUNT and 0 <= float(amount) < float("inf"):
                 return cls(kind, float(amount))

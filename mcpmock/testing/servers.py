@@ -93,6 +93,7 @@ class Client:
             ready(await drive())
 
         thread: Thread[Driven] = Thread(main)
+        __tracebackhide__ = True
         try:
             return thread.start()
         finally:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 
-from mcpmock.api.faulting import Given, is_file, several
+from mcpmock.api.faulting import Given, check_seed, is_file, several
+from mcpmock.api.recording import server_of, words_of
+from mcpmock.api.server import playing_of
 from mcpmock.api.stub import Stub
+from mcpmock.errors import McpMockError
 from mcpmock.pipeline.faults.match import Match, to_match
 from mcpmock.pipeline.faults.races import REACTIONS, Reaction
 
@@ -125,6 +128,13 @@ def settings_of(item: pytest.Item) -> Settings:
     """Raises UsageError for what makes no sense. A marker nearer to the test says more than one of
     its class or module.
     """
+    try:
+        return _settings_of(item)
+    except (TypeError, ValueError, OSError, McpMockError) as error:
+        raise pytest.UsageError(f"mcpmock: {item.nodeid}: {error}") from error
+
+
+def _settings_of(item: pytest.Item) -> Settings:
     said: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("mcpmock"))):
         if len(marker.args) > 1:
@@ -139,14 +149,17 @@ def settings_of(item: pytest.Item) -> Settings:
     playing = {name: value for name, value in said.items() if name not in _OURS}
     if config.getoption("mcpmock_strict"):
         unused, playing["match"] = FAIL, "exact"
-    stub = said.get("stub")
+    playing_of(**playing)
+    url, stub = said.get("url"), said.get("stub")
+    if url is not None:
+        server_of(None, url)
     if stub is not None and not isinstance(stub, Stub):
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
     return Settings(
         path=_path(item, said.get("cassette"), races="races" in said),
         mode=config_mode(config, said.get("record")),
         unused=one_of(unused, UNUSED, "value of unused"),
-        server=None if server is None else tuple(map(str, server)),
+        server=None if server is None else tuple(words_of(server)),
         url=said.get("url"),
         stub=stub,
         named=said.get("cassette") is not None,
@@ -154,15 +167,20 @@ def settings_of(item: pytest.Item) -> Settings:
         faults=tuple(_found(item, given) for given in several(said.get("faults"))),
         seed=_seed(config, said.get("seed")),
         races=None if said.get("races") is None else to_match(said["races"]),
-        reactions=tuple(
-            one_of(word, REACTIONS, "reaction")  # type: ignore[misc]
-            for word in said.get("reactions") or REACTIONS
-        ),
+        reactions=tuple(_reactions(said.get("reactions") or REACTIONS)),
     )
+
+
+def _reactions(given: object) -> Iterator[Reaction]:
+    """Raises UsageError for a word that is none."""
+    words = [given] if isinstance(given, str) else given
+    for word in words:  # type: ignore[attr-defined]
+        yield one_of(word, REACTIONS, "reaction")  # type: ignore[misc]
 
 
 def _seed(config: pytest.Config, marker: int | None) -> int | None:
     """Of the command line, then of the environment, then of the marker. Raises UsageError."""
+    check_seed(marker)
     option, environment = config.getoption("mcpmock_seed"), os.environ.get(_SEED, "")
     try:
         return option if option is not None else int(environment) if environment else marker

@@ -24,14 +24,23 @@ def told_of(settings: Settings, log: Log) -> Told:
 
 
 def _left(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
-    """By session (the line of its take, its number, and how it was played) what was not asked."""
+    """By session (the line of its take, its number, and how it was played) what was not asked, by
+    the numbers of the events. Exchanges without a session are played from all takes at once; each
+    of these is told for itself, for other tests may have played it alone.
+    """
     for player in log.players:
         lead = player.leading
         if lead is None or not lead.answered:
             continue
-        take, events = lead.score.episode.take, lead.score.episode.events
+        whole = lead.score.episode
+        parts = whole.parts or [(0, whole)]
+        ends = [*(start for start, _ in parts[1:]), len(whole.events)]
         asked = {event.index: asked_of(event.frame) for event in lead.unused}
-        methods = {
-            str(index): printable(what.method) for index, what in asked.items() if what is not None
-        }
-        yield f"{take.line}/{events[0].s}/{take.transport}", methods
+        for (start, episode), end in zip(parts, ends, strict=True):
+            methods = {
+                str(whole.events[index].n): printable(what.method)
+                for index, what in asked.items()
+                if what is not None and start <= index < end
+            }
+            take = episode.take
+            yield f"{take.line}/{episode.events[0].s}/{take.transport}", methods

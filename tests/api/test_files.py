@@ -31,3 +31,9 @@ def test_redact() -> None:
 
     assert b'{"password":"mcpmock:secret:password:1"}' == mcpmock.redact(b'{"password":"hunter2"}')
     assert message is mcpmock.redact(message)
+
+
+def test_one_rule_is_a_list(weather: Path) -> None:
+    """A text would be taken for its letters."""
+    with pytest.raises(TypeError, match="say a list of rules"):
+        mcpmock.diff(weather, weather, ignore="$.result")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import mcpmock
+from mcpmock.api.recording import words_of
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S
 from tests.helpers import INITIALIZE, c2s, hangs_up
@@ -56,3 +57,10 @@ async def test_which_server(tmp_path: Path) -> None:
         async with mcpmock.record(output, server=["no-such-server"]):
             pass
     assert not output.exists()
+
+
+@pytest.mark.parametrize("server", ["python server.py", [], 7])
+def test_what_is_no_command(server: object) -> None:
+    """A text is not split into words."""
+    with pytest.raises(TypeError, match="say the words of a command"):
+        words_of(server)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 import mcpmock
+from mcpmock.api.server import WORDS
+from mcpmock.cli.replay import replay
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import Frame
@@ -85,3 +88,25 @@ def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
         pass
     with pytest.raises(TypeError, match="speed"), mcpmock.serve(weather, speed=2):
         pass
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [({"order": "x"}, "order 'x': say"), ({"timing": None}, "timing None: say"),
+     ({"stub": "x"}, "stub='x': say a mcpmock.Stub"), ({"seed": "x"}, "seed 'x': say"),
+     ({"ordr": "any"}, "no option 'ordr'")],
+)  # fmt: skip
+def test_what_it_does_not_take(weather: Path, how: dict[str, Any], words: str) -> None:
+    """It is said before anything starts."""
+    with (
+        pytest.raises((mcpmock.McpMockError, TypeError), match=words),
+        mcpmock.serve(weather, **how),
+    ):
+        pass
+
+
+def test_the_words_of_replay() -> None:
+    """Those of the command line, but for what needs a server behind it."""
+    said = {option.name: option.type for option in replay.params}
+    for name, words in WORDS.items():
+        assert [*words, *(["live"] if name == "on_miss" else [])] == list(said[name].choices)  # type: ignore[attr-defined]

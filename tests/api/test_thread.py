@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from mcpmock.api import thread
-from mcpmock.api.thread import Thread
+from mcpmock.api.thread import Thread, require_trio
 
 
 async def serves(ready: Callable[[str], None], stop: trio.Event) -> None:
@@ -68,3 +68,9 @@ def test_it_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     running.start()
     running.stop()
     running._thread.join()
+
+
+def test_only_under_trio() -> None:
+    """What runs there alone says so elsewhere, and what to use."""
+    with pytest.raises(RuntimeError, match=r"mcpmock.replay runs under trio alone; elsewhere use"):
+        require_trio("replay")

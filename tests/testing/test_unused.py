@@ -35,9 +35,24 @@ def test_what_it_did_not_ask() -> None:
     settings = Settings(path=FILE, unused="fail")
     told = told_of(settings, asks(call(1, "a")))
 
-    assert [("1/1/stdio", {"4": "tools/call"})] == told["left"]
+    assert [("1/1/stdio", {"5": "tools/call"})] == told["left"]
     assert ("a.jsonl", "a.jsonl", "fail") == (told["cassette"], told["shown"], told["unused"])
     assert [("1/1/stdio", {})] == told_of(settings, asks(call(1, "a"), call(2, "b")))["left"]
+
+
+def test_what_belongs_to_no_session() -> None:
+    """All takes are played at once, and each is told for itself: another test may play it alone."""
+    log = Log()
+    takes = cassette(c(call(1, "a")), s(response(1)), ("take", None), c(call(1, "b")))
+    player = Player(bare_casting(takes, Playing()), stateless=True)
+    log.watch(1, player)
+    list(player.begin(0.0))
+    list(player.feed([c2s(call(1, "a"))], 0.0))
+    list(player.wake(1.0))
+    told = told_of(Settings(path=FILE, unused="fail"), log)
+
+    assert [{}, {"1": "tools/call"}] == [left for _, left in told["left"]]
+    assert all(session.endswith("/1/stdio") for session, _ in told["left"])
 
 
 def test_nothing_was_played() -> None:

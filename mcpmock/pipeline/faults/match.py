@@ -85,7 +85,15 @@ class Match:
 
 def to_match(value: Match | Mapping[str, Any]) -> Match:
     """A table, as a plan has it, as a Match. Raises TypeError for a key that there is none of."""
-    return value if isinstance(value, Match) else Match(**value)
+    if isinstance(value, Match):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f'no match {value!r}: say which messages, as {{"tool": "get_*"}}')
+    known = [field.name for field in attrs.fields(Match)]
+    for key in value:
+        if key not in known:
+            raise TypeError(f"no key {key!r} of a match: say one of {', '.join(known)}")
+    return Match(**value)
 
 
 @attrs.frozen(kw_only=True)
