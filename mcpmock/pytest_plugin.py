@@ -22,7 +22,7 @@ from mcpmock.testing.record_mode import MODES, config_mode
 
 if TYPE_CHECKING:
     from mcpmock.api.faulting import FaultControl
-    from mcpmock.api.server import Reachable
+    from mcpmock.api.reachable import Reachable
     from mcpmock.api.stub import Stub
     from mcpmock.testing.keeping import Keeping
     from mcpmock.testing.races import Race

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.server import Reachable
+from mcpmock.api.reachable import Reachable
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode
 from mcpmock.pipeline.faults.cancel_race import CancelRace
@@ -29,6 +29,8 @@ from .settings import settings_of
 
 PATIENCE = 30.0
 """Seconds that a test waits for its moment."""
+_HELD = 5.0
+"""Seconds that messages are held for a cancel: an agent that swallows it is to fail soon."""
 _ENDINGS = ("crash", "close")
 
 
@@ -135,6 +137,7 @@ class Race:
                 i=self.i,
                 j=self.j,
                 reaction=self.reaction,
+                patience=_HELD,
                 match=match,
                 must_fire=True,
             )

@@ -15,8 +15,8 @@ import pytest
 import trio
 
 from mcpmock.api.faulting import run_of
+from mcpmock.api.reachable import Reachable
 from mcpmock.api.recording import say, server_of
-from mcpmock.api.server import Reachable
 from mcpmock.cassette.match import Miss
 from mcpmock.cassette.model import Cassette
 from mcpmock.modes.embedded import Place, record_command_embedded, record_url_embedded

@@ -16,7 +16,8 @@ import trio
 from mcpmock.api.driving import Driven, driven
 from mcpmock.api.faulting import Faults, run_of
 from mcpmock.api.files import load
-from mcpmock.api.server import Reachable, ReplayServer, playing_of
+from mcpmock.api.reachable import Reachable
+from mcpmock.api.server import ReplayServer, playing_of
 from mcpmock.api.thread import Thread
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.retake import own_first

@@ -72,14 +72,6 @@ def test_over_http(weather: Path) -> None:
         server.assert_called("initialize", times=1)
 
 
-def test_nothing_is_started_for_nobody(weather: Path) -> None:
-    """A server that no client asks for costs no thread."""
-    with mcpmock.serve(weather) as server:
-        pass
-
-    assert server._place is None
-
-
 def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
     """It is said before anything runs."""
     with pytest.raises(CassetteError, match="no such file"), mcpmock.serve(tmp_path / "none.jsonl"):
