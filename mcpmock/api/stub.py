@@ -150,6 +150,7 @@ class Stub:
         """Any request, by its method: `completion/complete`, `x/y`, also `initialize` or a list. A
         reply is the whole result then.
         """
+        _text("method", method)
         return self._route(Kind.METHOD, method)
 
     def announce(
@@ -164,6 +165,7 @@ class Stub:
 
     def _offer(self, kind: Kind, name: str, listed: dict[str, Any]) -> StubRoute:
         """What is said of it once more adds to what was said."""
+        _text(kind.value, name)
         known = self.script.listed.get((kind, name), {})
         self.script.listed[kind, name] = {**known, **_json(listed)}
         return self._route(kind, name)
@@ -237,10 +239,14 @@ class StubRoute(Stub):
 
     def fail(self, text: str, *, after: Delay = 0) -> StubRoute:
         """The tool says that it failed: a result with `isError` and this text."""
+        _text("fail", text)
         return self.reply(failed(text), after=after)
 
     def error(self, code: int, message: str, data: Any = None, *, after: Delay = 0) -> StubRoute:
         """A JSON-RPC error."""
+        _text("error message", message)
+        if isinstance(code, bool) or not isinstance(code, int):
+            raise TypeError(f"error code {code!r}: say a whole number")
         return self._step(Refusal(code, message, _json(data)), after)
 
     def hang(self) -> StubRoute:
@@ -260,6 +266,9 @@ class StubRoute(Stub):
         after: Delay = 0,
     ) -> StubRoute:
         """Progress of the call, to those who asked for it, before the reply that is said next."""
+        for number in (amount, total):
+            if isinstance(number, bool) or not isinstance(number, int | float | None):
+                raise TypeError(f"progress {number!r}: say a number")
         params = {"progress": amount, **_said(total=total, message=message)}
         return self._say(Saying(None, params, _seconds(after)))
 
@@ -292,7 +301,7 @@ def _seconds(after: Delay) -> float:
         return knob.read(after)
     wrong = knob.check(after)
     if wrong is not None:
-        raise ValueError(f"after: {wrong} or a number of seconds")
+        raise ValueError(f"after: {wrong}, or a number of seconds")
     return after
 
 
@@ -301,6 +310,12 @@ def _json(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         raise TypeError("bytes are no JSON: say an image block, or a text")
     return decode(encode(value))
+
+
+def _text(what: str, value: object) -> None:
+    """Raises TypeError for what is none."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} {value!r}: say a text")
 
 
 def _said(**named: Any) -> dict[str, Any]:

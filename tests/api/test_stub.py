@@ -64,6 +64,11 @@ def test_values_are_copied() -> None:
     assert Reply({"t": [1]}) == steps(route)[0].answer
 
 
+WORD: Any = "busy"
+NUMBER: Any = 3
+NOTHING: Any = None
+
+
 async def late(_: Any) -> str:
     return "late"
 
@@ -75,6 +80,12 @@ async def late(_: Any) -> str:
         (lambda: Stub(repeats="never"), "say one of last, cycle, error"),
         (lambda: Stub().tool("a").reply("1", after="soon"), 'a duration as "250ms"'),
         (lambda: Stub().tool("a").reply("1", after=-1), "or a number of seconds"),
+        (lambda: Stub().tool("a").progress(WORD), "progress 'busy': say a number"),
+        (lambda: Stub().tool("a").error(WORD, NUMBER), "error message 3: say a text"),
+        (lambda: Stub().tool("a").error(WORD, "x"), "error code 'busy': say a whole number"),
+        (lambda: Stub().tool("a").fail(NUMBER), "fail 3: say a text"),
+        (lambda: Stub().tool(NOTHING), "tool None: say a text"),
+        (lambda: Stub().method(NOTHING), "method None: say a text"),
         (lambda: Stub().tool("a").reply(late), "plain functions"),
         (lambda: Stub().tool("a").reply(b"x"), "bytes are no JSON"),
         (lambda: Stub().tool("a").reply(object()), "object"),
