@@ -25,15 +25,17 @@ from .test_sdk import MISSED, Stage, needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
-SESSIONS = [("ts1", "everything", 0.1), ("py2-auto", "time", 0.5)]
-SERVED = [("ts1", "workshop-py1", "stdio"), ("py2-auto", "workshop-py2", HTTP)]
+SESSIONS = [("ts1", "everything", 0.1)]
+SERVED = [("py2-auto", "workshop-py2", HTTP)]
 if os.environ.get("MCPMOCK_E2E_ALL"):
     SESSIONS += [
+        ("py2-auto", "time", 0.5),
         ("py1", "everything", 0.2),
         ("ts2-legacy", "everything", 0.8),
         ("fastmcp", "time", 0.5),
     ]
     SERVED += [
+        ("ts1", "workshop-py1", "stdio"),
         ("py1", "workshop-py1", HTTP),
         ("py2-auto", "workshop-py2", "stdio"),
         ("ts2-auto", "workshop-ts2", HTTP),
