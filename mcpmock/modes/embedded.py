@@ -6,8 +6,8 @@ event says stop, and no signal is taken. `api.thread` runs this.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import trio
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.endpoints.http_server import HttpServerChannel
-from mcpmock.endpoints.visitors import Visit, open_door
+from mcpmock.endpoints.visitors import Door, Visit, open_door
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
@@ -59,6 +59,20 @@ def bare_casting(cassette: Cassette, playing: Playing) -> Casting:
     return Casting(as_messages(cassette), playing)
 
 
+@contextmanager
+def on_offer(
+    ready: Ready, stop: trio.Event, kind: Kind | None = None
+) -> Iterator[tuple[Door, Listening]]:
+    """What is served both ways until `stop`: a door for visitors over stdio, and how to listen over
+    HTTP, whose opening tells `ready` of both.
+    """
+    with embedded(stop), open_door() as door:
+        yield (
+            door,
+            Listening(kind=kind, announce=lambda url, _token: ready(Place(url, door.command))),
+        )
+
+
 async def replay_embedded(
     cassette: Cassette,
     casting: Casting,
@@ -82,10 +96,7 @@ async def replay_embedded(
         stages = [*ahead, *with_stubs(script, player)]
         await run_visit(visit, stages, None, player)
 
-    with embedded(stop), open_door() as door:
-        listening = Listening(
-            kind=kind, announce=lambda url, _token: ready(Place(url, door.command))
-        )
+    with on_offer(ready, stop, kind) as (door, listening):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(door.serve, receive)
             await replay_listening(
@@ -133,8 +144,7 @@ async def record_command_embedded(
     """
     server.check()
     kind = Kind.STREAMABLE_HTTP
-    listening = Listening(announce=lambda url, _token: ready(Place(url, door.command)))
-    with embedded(stop), open_door() as door, taking_signals() as signals:
+    with on_offer(ready, stop) as (door, listening), taking_signals() as signals:
         async with listening.opened(kind, PATHS[kind]) as front:
             taking = await open_taking(recording, say)
             many = _Many(server, taking, watch, Reach(say), faults)

@@ -12,7 +12,7 @@ import trio
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.endpoints.http_server import HttpServerChannel
-from mcpmock.endpoints.visitors import Visit, open_door
+from mcpmock.endpoints.visitors import Visit
 from mcpmock.pipeline.casting import Casting, Playing
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Report
@@ -20,7 +20,7 @@ from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.runner import Session
 from mcpmock.transports.reception import Kind
 
-from .embedded import Place, Ready, bare_casting, run_visit
+from .embedded import Place, Ready, bare_casting, on_offer, run_visit
 from .ends import PATHS, Listening, Server, Url, mint, serve, server_rules
 from .live import StandBy, casting_over, converse_with, live_listening, rows, standing_by
 from .stopping import embedded, taking_signals
@@ -56,8 +56,7 @@ async def live_embedded(
                 recording=recording, say=say, faults=faults, watch=watch,
             )  # fmt: skip
         return
-    with embedded(stop), open_door() as door, taking_signals() as signals:
-        listening = Listening(announce=lambda url, _token: ready(Place(url, door.command)))
+    with on_offer(ready, stop) as (door, listening), taking_signals() as signals:
         async with (
             listening.opened(_KIND, PATHS[_KIND]) as front,
             standing_by(server, recording, "stdio", say) as by,

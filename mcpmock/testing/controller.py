@@ -25,6 +25,11 @@ TOLD = "mcpmock"
 """The attribute of a report with what the test tells of its cassette."""
 
 
+def new_folder() -> str:
+    """The path of a folder for a run, which nobody else may look into."""
+    return tempfile.mkdtemp(prefix="mcpmock-run-")
+
+
 class Controller:
     """A plugin of its own, for the hooks that are not told of which run they are."""
 
@@ -52,7 +57,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="mcpmock-run-")
+            self._folder = new_folder()
         node.workerinput[FOLDER] = self._folder
 
     @pytest.hookimpl(optionalhook=True)

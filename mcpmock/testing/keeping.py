@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ import msgspec
 from mcpmock.cassette.file import read_bytes, rewrite
 from mcpmock.cassette.retake import appended, retaken
 
+from .controller import new_folder
 from .settings import Settings
 
 
@@ -115,14 +115,9 @@ class Keeping:
 
     def _file(self, what: str, suffix: str) -> Path:
         if self.folder is None:
-            self.folder, self._own = new_folder(), True
+            self.folder, self._own = Path(new_folder()), True
         name = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self.folder / (name + suffix)
-
-
-def new_folder() -> Path:
-    """A folder for a run, which nobody else may look into."""
-    return Path(tempfile.mkdtemp(prefix="mcpmock-run-"))
 
 
 def _write(path: Path, data: bytes) -> None:
