@@ -13,7 +13,7 @@ import math
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -24,10 +24,12 @@ from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player
-from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
 
 from .log import Log
+
+if TYPE_CHECKING:
+    from mcpmock.pipeline.stubs.script import Script
 
 
 @attrs.frozen

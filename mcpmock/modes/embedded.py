@@ -21,7 +21,6 @@ from mcpmock.endpoints.visitors import Door, Visit, open_door
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
-from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
@@ -38,6 +37,7 @@ from .watching import Watch, watching
 
 if TYPE_CHECKING:
     from mcpmock.pipeline.faults.receipts import FaultRun
+    from mcpmock.pipeline.stubs.script import Script
 
 
 @attrs.frozen

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpmock.pipeline.late import Late
-from mcpmock.pipeline.recorder import Recorder
 from mcpmock.protocol.stage import Stage
 
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ def faults_for(
         return []
 
     from mcpmock.pipeline.faults.engine import Faults
+    from mcpmock.pipeline.late import Late
+    from mcpmock.pipeline.recorder import Recorder
 
     def note(receipt: Receipt, now: float) -> None:
         faults.note(receipt, session)

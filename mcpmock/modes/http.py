@@ -17,7 +17,6 @@ from mcpmock.endpoints.http_server import HttpServerChannel
 from mcpmock.pipeline.casting import Casting
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.player import Player, Playing, Report
-from mcpmock.pipeline.stubs.script import Script
 from mcpmock.protocol.facts import NO_SESSION
 from mcpmock.protocol.stage import Stage
 from mcpmock.runner import Session, run
@@ -33,6 +32,7 @@ from .watching import Watch, watching
 
 if TYPE_CHECKING:
     from mcpmock.pipeline.faults.receipts import FaultRun
+    from mcpmock.pipeline.stubs.script import Script
 
 BREATHS = {Kind.STREAMABLE_HTTP: 0.0, Kind.SSE: 0.002}
 """The least time between the last progress of a call and its answer, in seconds. Where both come on
