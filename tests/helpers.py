@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from mcpmock.cassette.compose import compose
 from mcpmock.cassette.model import Cassette, Episode, event_line
-from mcpmock.cassette.read import read
-from mcpmock.cassette.score import Score
+from mcpmock.cassette.parser import read
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.player import Casting, Player, Playing
+from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.plan import ReplayPlan
+from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -31,7 +32,6 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
-from mcpmock.protocol.stage import Stage
 
 HEADER = (
     b'{"mcpmock":1,"recorded_at":"2026-11-20T10:00:00.000Z","tool":"tests","transport":"stdio"}\n'
@@ -265,9 +265,9 @@ def cassette_bytes(*events: Line, header: bytes = HEADER) -> bytes:
     return b"".join(lines)
 
 
-def score(*events: Line, strict: bool = False) -> Score:
+def score(*events: Line, strict: bool = False) -> ReplayPlan:
     """The score of a cassette's first session."""
-    return compose(episode(*events), strict=strict)
+    return build_plan(episode(*events), strict=strict)
 
 
 def episode(*events: Line) -> Episode:
@@ -393,15 +393,25 @@ def script(*stages: Stage, now: float = 0.0) -> Script:
     return Script(stages, now)
 
 
-def replay(recorded: Cassette | Casting, **playing: Any) -> Script:
+def replay(recorded: Cassette | SessionSelection, **playing: Any) -> Script:
     """A player of this cassette, as a script; the player itself is `script.pipeline.stages[0]`."""
-    casting = recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
+    casting = (
+        recorded
+        if isinstance(recorded, SessionSelection)
+        else SessionSelection(recorded, ReplayOptions(**playing))
+    )
     return Script([Player(casting)])
 
 
-def replay_http(recorded: Cassette | Casting, *, stateless: bool = False, **playing: Any) -> Script:
+def replay_http(
+    recorded: Cassette | SessionSelection, *, stateless: bool = False, **playing: Any
+) -> Script:
     """A player of this cassette that speaks exchanges. It mints `live-1`, `live-2`, ..."""
-    casting = recorded if isinstance(recorded, Casting) else Casting(recorded, Playing(**playing))
+    casting = (
+        recorded
+        if isinstance(recorded, SessionSelection)
+        else SessionSelection(recorded, ReplayOptions(**playing))
+    )
     numbers = count(1)
     mint = lambda: f"live-{next(numbers)}"  # noqa: E731
     return Script([Player(casting, stateless=stateless, mint=mint)])

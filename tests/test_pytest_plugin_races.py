@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.pipeline.faults.races import REACTIONS, cells
+from mcpmock.faults.races.grid import REACTIONS, cells
 from mcpmock.testing.races import Raced, raced
 from tests.api.conftest import HELLO, TOOLS
 from tests.helpers import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response

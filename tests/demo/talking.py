@@ -9,8 +9,8 @@ import msgspec
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.demo.server import serve
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
 from mcpmock.protocol.messages import C2S, Frame, StreamEnd
 from tests.helpers import INITIALIZE, request
 

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import UNSET
 
 from mcpmock.cassette.file import load
-from mcpmock.pipeline.faults.races import Cell, Reaction
+from mcpmock.faults.races.grid import Cell, Reaction
 from tests.helpers import (
     Line,
     c,

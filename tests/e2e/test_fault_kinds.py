@@ -1,6 +1,6 @@
 """Faults of bytes and processes, over real pipes and sockets: what the other side of them sees.
 
-All kinds through all modes are in tests/kinds, with both ends in memory.
+All kinds through all modes are in tests/fault_matrix, with both ends in memory.
 """
 
 from __future__ import annotations

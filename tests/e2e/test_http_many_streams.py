@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from mcpmock.endpoints.channel import ROOM
+from mcpmock.channels.channel import ROOM
 from mcpmock.protocol.messages import S2C
 from tests.helpers import notification
 
