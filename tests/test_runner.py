@@ -19,7 +19,7 @@ from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
 from mcpmock.runner import LAST_WORDS, LiveSession, run
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     WELCOME,
     c2s,

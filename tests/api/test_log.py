@@ -9,7 +9,7 @@ from mcpmock.pipeline.stage import PASS
 from mcpmock.playback.matcher import Miss
 from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import Frame
-from tests.helpers import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c
+from tests.support import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c
 
 CALL = request(1, "tools/call", {"name": "now"})
 

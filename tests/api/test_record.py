@@ -11,7 +11,7 @@ import mcpmock
 from mcpmock.api.record import words_of
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S
-from tests.helpers import INITIALIZE, c2s, hangs_up
+from tests.support import INITIALIZE, c2s, hangs_up
 
 from .conftest import HELLO
 

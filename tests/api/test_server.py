@@ -17,7 +17,7 @@ from mcpmock.channels.channel import MessageChannel
 from mcpmock.cli.replay import replay
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import Frame
-from tests.helpers import INITIALIZE, c2s, request
+from tests.support import INITIALIZE, c2s, request
 
 from .conftest import ASK, HELLO, TOLD
 

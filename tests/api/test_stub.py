@@ -23,8 +23,8 @@ from mcpmock.stubs.script import (
     StubSilence,
     StubStep,
 )
-from tests.helpers import INITIALIZE, INITIALIZED, c2s, request
 from tests.stubs.writing import MODERN
+from tests.support import INITIALIZE, INITIALIZED, c2s, request
 
 from .conftest import ASK, TOLD
 

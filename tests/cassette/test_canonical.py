@@ -11,7 +11,7 @@ from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import Level, inspect
 from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
 from tests.cassette.test_validate import RICH
-from tests.helpers import HEADER, cassette_bytes, request, response
+from tests.support import HEADER, cassette_bytes, request, response
 
 CANONICAL_HEADER = b'{"mcpmock":1,"tool":"tests","transport":"stdio"}\n'
 

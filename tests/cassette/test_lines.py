@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from mcpmock.cassette.lines import Sheet, take_apart
-from tests.helpers import HEADER, cassette_bytes, request, response
+from tests.support import HEADER, cassette_bytes, request, response
 
 EVENTS = cassette_bytes(("c2s", request(1, "ping")), ("s2c", response(1)), header=b"")
 ONE, TWO = EVENTS.splitlines(keepends=True)

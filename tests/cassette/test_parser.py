@@ -11,7 +11,7 @@ import pytest
 from mcpmock.cassette.model import Cassette, event_line
 from mcpmock.cassette.parser import read, refusal
 from mcpmock.protocol.messages import C2S
-from tests.helpers import HEADER, INITIALIZE, c2s, exits, hangs_up, logs, request, response, s2c
+from tests.support import HEADER, INITIALIZE, c2s, exits, hangs_up, logs, request, response, s2c
 
 EVENTS = [
     event_line(n, n * 1000, frame)

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.takes_by_test import appended, own_first, retaken
-from tests.helpers import HEADER, INITIALIZE, c, cassette_bytes
+from tests.support import HEADER, INITIALIZE, c, cassette_bytes
 
 
 def take(text: str, test: str | None = None) -> bytes:

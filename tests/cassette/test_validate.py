@@ -9,7 +9,7 @@ import pytest
 from mcpmock.cassette.parser import HEADER_START, read
 from mcpmock.cassette.validate import Inspection, Level, inspect
 from tests.cassette.test_lines import ONE, TWO, sealed
-from tests.helpers import HEADER, INITIALIZE, batch, cassette_bytes, request, response
+from tests.support import HEADER, INITIALIZE, batch, cassette_bytes, request, response
 
 RICH = cassette_bytes(
     ("c2s", INITIALIZE),

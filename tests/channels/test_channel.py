@@ -10,7 +10,7 @@ from trio.testing import MockClock, assert_checkpoints, wait_all_tasks_blocked
 
 from mcpmock.channels.channel import ROOM, MessageChannel, memory_pair
 from mcpmock.protocol.messages import C2S
-from tests.helpers import c2s, hangs_up
+from tests.support import c2s, hangs_up
 
 Pair = Callable[[], tuple[MessageChannel, MessageChannel]]
 BIG = c2s(b"x" * (ROOM // 4 - 1))

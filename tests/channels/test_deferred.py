@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels.channel import MemoryChannel, MessageChannel, memory_pair
 from mcpmock.channels.deferred import DeferredChannel
-from tests.helpers import c2s, s2c
+from tests.support import c2s, s2c
 
 ONE, TWO = c2s(b"1"), c2s(b"2")
 

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from mcpmock.channels.channel import ROOM
 from mcpmock.channels.fd import Outlet, borrow
 from mcpmock.channels.null_client import NullClient
-from tests.helpers import logs, response, s2c
+from tests.support import logs, response, s2c
 
 
 async def test_only_standard_error_is_kept(tmp_path: Path) -> None:

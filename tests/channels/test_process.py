@@ -19,7 +19,7 @@ from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
 from tests.e2e.processes import CHILDREN, IGNORE_ALL, gone, pids_in, scripted
-from tests.helpers import c2s, exits, hangs_up, logs, s2c, seen
+from tests.support import c2s, exits, hangs_up, logs, s2c, seen
 
 pytestmark = pytest.mark.e2e
 

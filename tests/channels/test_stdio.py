@@ -19,7 +19,7 @@ from mcpmock.channels.channel import ROOM
 from mcpmock.channels.fd import borrow
 from mcpmock.channels.stdio import StdioChannel
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.helpers import c2s, hangs_up, logs, s2c, seen
+from tests.support import c2s, hangs_up, logs, s2c, seen
 
 pytestmark = pytest.mark.e2e
 

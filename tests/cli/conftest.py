@@ -15,7 +15,7 @@ from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import main
 from mcpmock.sessions import stdio as stdio_mode
-from tests.helpers import cassette_bytes, dump, error, request, response
+from tests.support import cassette_bytes, dump, error, request, response
 
 Run = Callable[..., tuple[int, str, str]]
 HOSTILE = (

@@ -13,7 +13,7 @@ from mcpmock.sessions.drive import DriveOptions
 from mcpmock.sessions.ends import Command
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
-from tests.helpers import INITIALIZE, WELCOME, cassette_bytes
+from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
 Given = list[tuple[str, DriveOptions]]
 

@@ -16,7 +16,7 @@ from mcpmock.protocol.messages import C2S
 from tests.cassette.test_lines import EVENTS, ONE, sealed
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
 from tests.convert.test_foreign import DATA, REAL, lines, rec, snoop
-from tests.helpers import HEADER, c2s, call, cassette_bytes, hangs_up, request, response
+from tests.support import HEADER, c2s, call, cassette_bytes, hangs_up, request, response
 
 OTHER = sealed(cassette_bytes(("c2s", request(9, "ping")), ("s2c", response(9))))
 DAMAGED = HEADER + ONE + b"oops\n" + EVENTS

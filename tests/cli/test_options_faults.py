@@ -11,7 +11,7 @@ from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from tests.cli.conftest import Run
 from tests.cli.test_replay import OSLO, heard, says
-from tests.helpers import OPENING, cassette_bytes, error, response
+from tests.support import OPENING, cassette_bytes, error, response
 
 PLAN = """
 seed = 3

@@ -16,7 +16,7 @@ from mcpmock.sessions import proxy as proxy_mode
 from mcpmock.sessions.ends import Listening
 from mcpmock.transports.session_routing import TransportKind
 from tests.cli.conftest import CONTROLS, Run
-from tests.helpers import INITIALIZE, WELCOME, cassette_bytes
+from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
 URL = "http://127.0.0.1:9/mcp"
 

@@ -15,7 +15,7 @@ from mcpmock.sessions.ends import Command, Listening, Server, Url
 from mcpmock.transports.session_routing import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
-from tests.helpers import HEADER, INITIALIZE, request
+from tests.support import HEADER, INITIALIZE, request
 from tests.test_pytest_plugin_records import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"

@@ -13,7 +13,7 @@ from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C
 from mcpmock.sessions import stdio as stdio_mode
 from tests.cli.conftest import Run
-from tests.helpers import WELCOME, exits, hangs_up, s2c
+from tests.support import WELCOME, exits, hangs_up, s2c
 
 Commands = list[list[str]]
 KEY = "--api-key=hunter2hunter2"

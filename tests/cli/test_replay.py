@@ -14,7 +14,7 @@ from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.misses import miss_lines
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
-from tests.helpers import (
+from tests.support import (
     HEADER,
     OPENING,
     WELCOME,

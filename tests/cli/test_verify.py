@@ -13,7 +13,7 @@ from mcpmock.sessions import drive as mode
 from mcpmock.sessions.drive import DIFFERENT, DriveOptions
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
-from tests.helpers import INITIALIZE, WELCOME, call, cassette_bytes, response
+from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 Lives = Callable[..., None]
 

@@ -18,7 +18,7 @@ from mcpmock.cassette.model import Gap
 from mcpmock.convert.foreign import Foreign, recognised
 from mcpmock.errors import CassetteError
 from mcpmock.protocol.messages import C2S, S2C, Frame, Stderr
-from tests.helpers import call, dump, error, request, response
+from tests.support import call, dump, error, request, response
 
 DATA = Path(__file__).parent / "data"
 REAL = ("mcp-rec.jsonl", "mcp-cassette.json")

@@ -18,7 +18,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.view.timeline import timeline
 from tests.convert.test_foreign import DATA, NPM, REAL, lines, rec, snoop
-from tests.helpers import Script, call, request, response
+from tests.support import Script, call, request, response
 
 
 def made(data: bytes, *, redact: bool = True) -> Imported:

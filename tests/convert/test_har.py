@@ -10,7 +10,7 @@ import pytest
 from mcpmock.cassette.parser import read
 from mcpmock.convert.har import har
 from tests.cli.conftest import hostile
-from tests.helpers import call, cassette, response
+from tests.support import call, cassette, response
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 

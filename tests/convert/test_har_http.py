@@ -10,7 +10,7 @@ from mcpmock.convert.har_http import exchanges
 from mcpmock.convert.har_model import HarEntry
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody, HttpRequest, HttpResponse
 from mcpmock.view.timeline import timeline
-from tests.helpers import (
+from tests.support import (
     JSON_HEADER,
     STREAM,
     batch,

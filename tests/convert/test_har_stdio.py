@@ -8,7 +8,7 @@ from mcpmock.convert.har_model import JSON, HarEntry
 from mcpmock.convert.har_stdio import calls
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.view.timeline import timeline
-from tests.helpers import (
+from tests.support import (
     LOG,
     Line,
     batch,

@@ -14,7 +14,7 @@ from mcpmock.demo.client import DemoClient, Seen, tour, visit
 from mcpmock.demo.server import serve
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C, Frame
-from tests.helpers import request
+from tests.support import request
 
 SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
 

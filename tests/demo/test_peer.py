@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
     decode,
 )
-from tests.helpers import batch, notification, request, response
+from tests.support import batch, notification, request, response
 
 
 async def listening(nursery: trio.Nursery) -> tuple[Peer, MemoryChannel, list[Heard]]:

@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.file import load
 from mcpmock.faults.races.grid import Cell, Reaction
-from tests.helpers import (
+from tests.support import (
     Line,
     c,
     cassette_bytes,

@@ -16,7 +16,7 @@ import h11
 import pytest
 import trio
 
-from tests.helpers import INITIALIZED, OPENING, call, cassette_bytes, response
+from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
 
 from .http_caller import Answer, HungUpError, calling, posts
 from .http_processes import proxying, replaying

@@ -12,7 +12,7 @@ import trio
 
 from mcpmock.channels.channel import ROOM
 from mcpmock.protocol.messages import S2C
-from tests.helpers import notification
+from tests.support import notification
 
 from .http_caller import calling
 from .http_processes import FORWARDING, Served, forwarding, recording, replaying

@@ -14,7 +14,7 @@ import trio
 
 from mcpmock.channels.http.connection import HEAD_PATIENCE
 from mcpmock.transports.headers import MAX_FIELDS
-from tests.helpers import request
+from tests.support import request
 
 from .http_caller import Caller, HungUpError, calling, posts
 from .http_fronts import PING, fronts

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tests.helpers import notification, progress, request, response
+from tests.support import notification, progress, request, response
 
 INITIALIZE = request(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
 WELCOME = response(

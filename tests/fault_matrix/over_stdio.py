@@ -20,8 +20,8 @@ from mcpmock.sessions.ends import Command
 from mcpmock.sessions.proxy import proxy
 from mcpmock.sessions.take_recording import Recording
 from mcpmock.transports.lines import join_lines
-from tests.helpers import hangs_up
 from tests.laws.test_round_trip import RECORDED
+from tests.support import hangs_up
 
 from .conversation import KILLED, LEAVES, MOVES, reply, said
 from .hearing import Run, Way

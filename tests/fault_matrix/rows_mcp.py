@@ -17,7 +17,7 @@ from mcpmock.faults.kinds.tool_vanishes import ToolVanishes
 from mcpmock.faults.kinds.version_mismatch import VersionMismatch
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.fault import CancelRace
-from tests.helpers import cancelled, error, notification, progress, request
+from tests.support import cancelled, error, notification, progress, request
 
 from .conversation import (
     ANSWER,

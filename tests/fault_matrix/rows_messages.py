@@ -26,7 +26,7 @@ from mcpmock.faults.kinds.truncate import Truncate
 from mcpmock.faults.kinds.unsolicited_response import UnsolicitedResponse
 from mcpmock.faults.kinds.wrong_id import WrongId
 from mcpmock.faults.match import Match
-from tests.helpers import LOG, error, response
+from tests.support import LOG, error, response
 
 from .conversation import (
     ANSWER,

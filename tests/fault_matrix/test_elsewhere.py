@@ -13,7 +13,7 @@ from mcpmock.faults.kinds.initialize_error import InitializeError
 from mcpmock.faults.kinds.slow_close import SlowClose
 from mcpmock.faults.kinds.wrong_content_type import WrongContentType
 from mcpmock.faults.match import Match
-from tests.helpers import error
+from tests.support import error
 
 from .row import for_first
 from .running import EVERYWHERE, MODES, TRANSPORTS, base, with_faults

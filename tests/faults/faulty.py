@@ -14,7 +14,7 @@ from mcpmock.faults.races.grid import Cell, Reaction
 from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.pipeline.stage import PASS, Action, Stage
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
-from tests.helpers import Script, answers, post, request, response, shown
+from tests.support import Script, answers, post, request, response, shown
 
 CALL = request(1, "tools/call", {"name": "x"}, token="t")
 ANSWER = response(1, {"content": []})

@@ -7,7 +7,7 @@ from mcpmock.faults.match import Subject
 from mcpmock.pipeline.stage import Action, Hangup, Send
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import C2S, S2C, Request, parse
-from tests.helpers import answers, c2s, ends, hangs_up, request, response, s2c, says, shown
+from tests.support import answers, c2s, ends, hangs_up, request, response, s2c, says, shown
 
 CALL = request(1, "tools/call", {"name": "x"})
 

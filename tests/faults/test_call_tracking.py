@@ -9,7 +9,7 @@ from mcpmock.faults.fault import On, kind_of
 from mcpmock.faults.match import MatchPlace, Subject
 from mcpmock.faults.segments import Unit
 from mcpmock.protocol.messages import C2S, Frame
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     WELCOME,

@@ -7,7 +7,7 @@ from mcpmock.faults.fault import On, Seen
 from mcpmock.faults.match import Subject
 from mcpmock.protocol.messages import Fragment, Frame
 from tests.faults.faulty import ANSWER
-from tests.helpers import answers, replies, response, s2c, says, shown
+from tests.support import answers, replies, response, s2c, says, shown
 
 
 def seen(*unit: Frame) -> Seen:

@@ -8,7 +8,7 @@ from mcpmock.faults.delay_queue import DelayQueue
 from mcpmock.faults.fault import Keep, On
 from mcpmock.pipeline.stage import Action, Send
 from mcpmock.protocol.messages import C2S, S2C
-from tests.helpers import c2s, s2c
+from tests.support import c2s, s2c
 
 
 def sent(actions: Iterable[Action]) -> list[bytes]:

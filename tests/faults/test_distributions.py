@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 import pytest
 
 from mcpmock.faults.distributions import Distribution, draw, latencies
-from tests.helpers import c, call, cassette, response
+from tests.support import c, call, cassette, response
 
 
 def drawn(distribution: Distribution, samples: tuple[float, ...] = ()) -> list[float]:

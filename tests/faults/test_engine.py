@@ -19,7 +19,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
 from mcpmock.protocol.messages import Frame, HttpResponse
 from tests.faults.faulty import faults_of, faulty, receipts
-from tests.helpers import (
+from tests.support import (
     answers,
     batch,
     c2s,

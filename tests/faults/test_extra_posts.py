@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.extra_posts import ExtraPosts
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest
-from tests.helpers import answers, get, notification, post, request, response, says, shown
+from tests.support import answers, get, notification, post, request, response, says, shown
 
 CALL = request(1, "tools/call", {"name": "x"})
 LOG = notification("notifications/message")

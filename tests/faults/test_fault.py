@@ -11,7 +11,7 @@ from mcpmock.faults.kinds.latency import Latency
 from mcpmock.faults.match import Match, Subject
 from mcpmock.faults.registry import KINDS
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.helpers import c2s, notification, post, replies, request, response, says, shown
+from tests.support import c2s, notification, post, replies, request, response, says, shown
 
 
 def seen(unit: list[Frame], stream: int | None = None) -> Seen:

@@ -10,7 +10,7 @@ import pytest
 from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
 from mcpmock.protocol.correlation import Attribution, Correlation
 from mcpmock.protocol.messages import C2S, S2C, Direction, Request
-from tests.helpers import c2s, call, request, response, s2c
+from tests.support import c2s, call, request, response, s2c
 
 
 def subject(raw: bytes) -> Subject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.muted import MutedExchanges
 from mcpmock.faults.segments import Unit
 from mcpmock.protocol.messages import C2S, S2C
-from tests.helpers import answers, ends, post, request, response, s2c
+from tests.support import answers, ends, post, request, response, s2c
 
 
 def test_what_the_server_has_not_heard_of() -> None:

@@ -7,7 +7,7 @@ from mcpmock.faults.kinds.drop import Drop
 from mcpmock.faults.match import Subject
 from mcpmock.faults.outcome import Outcome
 from mcpmock.pipeline.stage import Hangup, Send
-from tests.helpers import c2s, s2c
+from tests.support import c2s, s2c
 
 FAULT = Drop()
 MESSAGE = s2c(b"a")

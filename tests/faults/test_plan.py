@@ -8,7 +8,7 @@ from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.latency import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
-from tests.helpers import c, call, cassette, response, s
+from tests.support import c, call, cassette, response, s
 
 RECORDED = cassette(
     c(call(1, "slow")), s(response(1)), c(call(2, "quick")), (3.25, "s2c", response(2))

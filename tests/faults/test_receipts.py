@@ -10,7 +10,7 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.protocol.messages import C2S, S2C
 from tests.faults.faulty import faults_of, faulty, receipts
-from tests.helpers import call, response, s2c
+from tests.support import call, response, s2c
 
 
 def test_a_receipt() -> None:

@@ -9,7 +9,7 @@ from mcpmock.faults.fault import Fault
 from mcpmock.faults.match import Match
 from mcpmock.faults.registry import KINDS
 from tests.faults.faulty import faulty
-from tests.helpers import (
+from tests.support import (
     answers,
     c2s,
     call,

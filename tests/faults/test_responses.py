@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.responses import as_stream, refusal, uncounted, with_type
 from mcpmock.protocol.messages import HttpResponse
-from tests.helpers import accepts, replies, shown
+from tests.support import accepts, replies, shown
 
 
 def test_refusals() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.fault import On
 from mcpmock.faults.segments import Units
 from mcpmock.protocol.messages import Frame
-from tests.helpers import (
+from tests.support import (
     accepts,
     answers,
     c2s,

@@ -13,7 +13,7 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame
 from mcpmock.redaction.redactor import Redactor
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     WELCOME,
     Line,

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.pipeline.reassembly import HEAD, Assembler, Pieces, Whole
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
-from tests.helpers import seen
+from tests.support import seen
 
 
 def add(assembler: Assembler, *raws: bytes, eol: bytes = b"\n") -> Whole:

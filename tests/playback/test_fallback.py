@@ -14,7 +14,7 @@ from mcpmock.playback.fallback import (
 )
 from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.protocol.messages import Frame, HttpRequest
-from tests.helpers import (
+from tests.support import (
     INITIALIZED,
     batch,
     bodiless,

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.playback.id_mapping import IdMapping
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse, SseMeta
-from tests.helpers import batch, c2s, ends, post, progress, replies, request, response, s2c, says
+from tests.support import batch, c2s, ends, post, progress, replies, request, response, s2c, says
 
 HOLE = "mcpmock:secret:token:1"
 

@@ -11,7 +11,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.request_key import asked_of
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import Frame, HttpRequest
-from tests.helpers import (
+from tests.support import (
     Line,
     accepts,
     answers,

@@ -19,7 +19,7 @@ from mcpmock.playback.own_answers import (
 )
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import HttpResponse
-from tests.helpers import s2c, shown
+from tests.support import s2c, shown
 
 MISS = Miss(
     "tools/call",

@@ -6,7 +6,7 @@ from mcpmock.playback.passthrough import Live
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

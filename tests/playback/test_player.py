@@ -9,7 +9,7 @@ import pytest
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

@@ -11,7 +11,8 @@ import pytest
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.transports.streamable_http.resumption import Resumption
-from tests.helpers import (
+from tests.laws.http_episodes import OPENING
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     Script,
@@ -26,7 +27,6 @@ from tests.helpers import (
     response,
     says,
 )
-from tests.laws.http_episodes import OPENING
 
 Steps = tuple[Frame | list[Frame], ...]
 

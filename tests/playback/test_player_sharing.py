@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.playback.matcher import Miss
 from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

@@ -11,7 +11,8 @@ from mcpmock.playback.matcher import Miss
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame
-from tests.helpers import (
+from tests.laws.http_episodes import STATELESS
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,
@@ -35,7 +36,6 @@ from tests.helpers import (
     response,
     s,
 )
-from tests.laws.http_episodes import STATELESS
 
 JSON = "200 application/json"
 

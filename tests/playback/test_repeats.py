@@ -11,7 +11,7 @@ from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.playback.schedule import Schedule
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame, HttpRequest
-from tests.helpers import (
+from tests.support import (
     accepts,
     answers,
     call,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.pipeline.reassembly import LIMIT
 from mcpmock.playback.request_assembly import ClientMessage, Hearing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
-from tests.helpers import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
+from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
 
 
 def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:

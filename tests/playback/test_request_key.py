@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.request_key import TIERS, asked_of, canonical, strangeness
-from tests.helpers import batch, c2s, cancelled, notification, request, response
+from tests.support import batch, c2s, cancelled, notification, request, response
 
 META = "io.modelcontextprotocol/"
 

@@ -10,7 +10,7 @@ import pytest
 from mcpmock.playback.matcher import Matcher
 from mcpmock.playback.schedule import Schedule
 from mcpmock.playback.timing import Pace, Timing
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     WELCOME,

@@ -10,7 +10,7 @@ from mcpmock.playback.schedule import Schedule
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     WELCOME,
     Line,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.playback.unused import leftovers
-from tests.helpers import INITIALIZE, WELCOME, c, call, play, player_of, response, s
+from tests.support import INITIALIZE, WELCOME, c, call, play, player_of, response, s
 
 
 def test_in_words() -> None:

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.protocol import correlation as module
 from mcpmock.protocol.correlation import Attribution, Correlation
 from mcpmock.protocol.messages import C2S, S2C, Direction, parse
-from tests.helpers import batch, cancelled, error, notification, progress, request, response
+from tests.support import batch, cancelled, error, notification, progress, request, response
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.protocol import edit
-from tests.helpers import error, notification, response
+from tests.support import error, notification, response
 
 
 def test_a_member_is_replaced_or_added() -> None:

@@ -28,7 +28,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from tests.helpers import INITIALIZED, LOG, batch, error, progress, request, response
+from tests.support import INITIALIZED, LOG, batch, error, progress, request, response
 
 ASKED = request(1, "a")
 JSON, EVENTS, HTML = "application/json", "text/event-stream", "text/html"

@@ -16,7 +16,7 @@ from mcpmock.pipeline.stage import PASS, Hangup, Send
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
-from tests.helpers import HEADER, INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
+from tests.support import HEADER, INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
 
 
 @attrs.define

@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
-from tests.helpers import HEADER, INITIALIZE, WELCOME, c2s, request, response, seen
+from tests.support import HEADER, INITIALIZE, WELCOME, c2s, request, response, seen
 
 
 @attrs.define

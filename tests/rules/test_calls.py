@@ -8,18 +8,6 @@ import pytest
 
 from mcpmock.rules import calls
 from mcpmock.rules.conversation import ConversationChecker
-from tests.helpers import (
-    accepts,
-    answers,
-    c2s,
-    call,
-    cancelled,
-    error,
-    progress,
-    request,
-    response,
-    s2c,
-)
 from tests.rules.violations import (
     HTTP,
     Planted,
@@ -34,6 +22,18 @@ from tests.rules.violations import (
     opening_http,
     posted,
     violations,
+)
+from tests.support import (
+    accepts,
+    answers,
+    c2s,
+    call,
+    cancelled,
+    error,
+    progress,
+    request,
+    response,
+    s2c,
 )
 
 CALL = c2s(call(1, "dig"))

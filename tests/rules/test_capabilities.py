@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import c2s, error, notification, request, response, s2c
 from tests.rules.violations import (
     CLIENT,
     SERVER,
@@ -16,6 +15,7 @@ from tests.rules.violations import (
     opening,
     violations,
 )
+from tests.support import c2s, error, notification, request, response, s2c
 
 LOG = notification("notifications/message", {"level": "info", "data": "hello"})
 CHANGED = notification("notifications/tools/list_changed")

@@ -15,16 +15,6 @@ from mcpmock.rules.checker import Checker, Found, check
 from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.registry import RULES
 from mcpmock.rules.violation import Violation
-from tests.helpers import (
-    c2s,
-    cassette,
-    cassette_bytes,
-    in_session,
-    over_http,
-    request,
-    response,
-    s2c,
-)
 from tests.rules import (
     test_calls,
     test_capabilities,
@@ -40,6 +30,16 @@ from tests.rules import (
     test_subscriptions,
 )
 from tests.rules.violations import Planted, ask, discovered, modern, opening, opening_http
+from tests.support import (
+    c2s,
+    cassette,
+    cassette_bytes,
+    in_session,
+    over_http,
+    request,
+    response,
+    s2c,
+)
 
 PLANTED: list[Planted] = [
     *test_calls.PLANTED,

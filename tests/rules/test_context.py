@@ -10,7 +10,7 @@ from mcpmock.protocol.correlation import Attribution, PendingCall
 from mcpmock.protocol.messages import C2S, S2C, parse
 from mcpmock.rules.context import CheckedMessage, State, as_object, declared, short
 from mcpmock.rules.exchange import MOST
-from tests.helpers import error, notification, request, response
+from tests.support import error, notification, request, response
 
 
 def heard(raw: bytes, note: Attribution | None = None) -> CheckedMessage:

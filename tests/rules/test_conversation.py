@@ -10,7 +10,18 @@ from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from mcpmock.rules import conversation as module
 from mcpmock.rules import memory
 from mcpmock.rules.conversation import ConversationChecker
-from tests.helpers import (
+from tests.rules.violations import (
+    HTTP,
+    Step,
+    ask,
+    asked,
+    modern_http,
+    names,
+    opening,
+    opening_http,
+    violations,
+)
+from tests.support import (
     answers,
     batch,
     c2s,
@@ -25,17 +36,6 @@ from tests.helpers import (
     response,
     s2c,
     says,
-)
-from tests.rules.violations import (
-    HTTP,
-    Step,
-    ask,
-    asked,
-    modern_http,
-    names,
-    opening,
-    opening_http,
-    violations,
 )
 
 

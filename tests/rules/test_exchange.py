@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.protocol.messages import C2S, Frame, HttpBody, Request
 from mcpmock.rules import exchange as module
 from mcpmock.rules.exchange import CheckedExchange, OpenExchanges
-from tests.helpers import answers, ends, get, opens, post, request, says
+from tests.support import answers, ends, get, opens, post, request, says
 
 
 def take(exchanges: OpenExchanges, *frames: Frame) -> CheckedExchange:

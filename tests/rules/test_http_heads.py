@@ -9,19 +9,6 @@ import pytest
 from mcpmock.protocol.messages import S2C, Frame, HttpBody
 from mcpmock.protocol.methods import LATEST
 from mcpmock.rules.context import ServerState
-from tests.helpers import (
-    accepts,
-    answers,
-    bodiless,
-    ends,
-    get,
-    notification,
-    opens,
-    post,
-    replies,
-    request,
-    response,
-)
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -39,6 +26,19 @@ from tests.rules.violations import (
     posted,
     violations,
     welcome,
+)
+from tests.support import (
+    accepts,
+    answers,
+    bodiless,
+    ends,
+    get,
+    notification,
+    opens,
+    post,
+    replies,
+    request,
+    response,
 )
 
 HEAD: Any = {"session": "s-1", "mcp_protocol_version": "2025-11-25"}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import answers, error
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -20,6 +19,7 @@ from tests.rules.violations import (
     opening_http,
     posted,
 )
+from tests.support import answers, error
 
 CALL = ask(1, "tools/call", {"name": "dig"})
 READ = ask(1, "resources/read", {"uri": "file:///\u2603"})

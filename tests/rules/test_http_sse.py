@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import accepts, bodiless, get, post, replies, request, response, says
 from tests.rules.violations import (
     SSE,
     Planted,
@@ -15,6 +14,7 @@ from tests.rules.violations import (
     opening_sse,
     violations,
 )
+from tests.support import accepts, bodiless, get, post, replies, request, response, says
 
 PING = request(1, "ping")
 TO = "/messages?id=1"

@@ -7,17 +7,6 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.messages import C2S
-from tests.helpers import (
-    accepts,
-    cancelled,
-    ends,
-    notification,
-    opens,
-    progress,
-    request,
-    response,
-    says,
-)
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -32,6 +21,17 @@ from tests.rules.violations import (
     opening_http,
     posted,
     violations,
+)
+from tests.support import (
+    accepts,
+    cancelled,
+    ends,
+    notification,
+    opens,
+    progress,
+    request,
+    response,
+    says,
 )
 
 OLD = "2025-06-18"

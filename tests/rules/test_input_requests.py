@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcpmock.rules import input_requests as module
-from tests.helpers import c2s, s2c
 from tests.rules.violations import Planted, ask, done, modern, names
+from tests.support import c2s, s2c
 
 CALL = c2s(ask(1, "tools/call", {"name": "dig"}))
 SAMPLE = {"method": "sampling/createMessage", "params": {}}

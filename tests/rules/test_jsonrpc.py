@@ -5,18 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.rules.jsonrpc import is_name
-from tests.helpers import (
-    INITIALIZED,
-    accepts,
-    answers,
-    batch,
-    c2s,
-    error,
-    notification,
-    request,
-    response,
-    s2c,
-)
 from tests.rules.violations import (
     HTTP,
     Planted,
@@ -30,6 +18,18 @@ from tests.rules.violations import (
     opening_http,
     posted,
     welcome,
+)
+from tests.support import (
+    INITIALIZED,
+    accepts,
+    answers,
+    batch,
+    c2s,
+    error,
+    notification,
+    request,
+    response,
+    s2c,
 )
 
 PING = request(1, "ping")

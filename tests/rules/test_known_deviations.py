@@ -7,8 +7,8 @@ import pytest
 from mcpmock.rules.context import State
 from mcpmock.rules.known_deviations import DEVIATIONS, Deviation, known
 from mcpmock.rules.registry import RULES
-from tests.helpers import answers, c2s, error, notification, opens, request, s2c, says
 from tests.rules.violations import HTTP, got, opening, opening_http, posted, violations
+from tests.support import answers, c2s, error, notification, opens, request, s2c, says
 
 PYTHON = {
     "tools": {"listChanged": False},

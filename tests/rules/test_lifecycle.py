@@ -6,7 +6,6 @@ import pytest
 
 from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.methods import LATEST
-from tests.helpers import INITIALIZED, accepts, c2s, error, post, request, response, s2c
 from tests.rules.violations import (
     SSE,
     Planted,
@@ -21,6 +20,7 @@ from tests.rules.violations import (
     violations,
     welcome,
 )
+from tests.support import INITIALIZED, accepts, c2s, error, post, request, response, s2c
 
 LIST, ROOTS = request(1, "tools/list"), request(1, "roots/list")
 EMPTY = request("opening", "initialize", {"protocolVersion": "2025-11-25"})

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, Request, decode, parse
 from mcpmock.rules.memory import IncompleteMessages, slim, too_long
-from tests.helpers import request, response
+from tests.support import request, response
 
 LONG = "x" * 5000
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import accepts, c2s, error, request, response, s2c
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -20,6 +19,7 @@ from tests.rules.violations import (
     opening,
     violations,
 )
+from tests.support import accepts, c2s, error, request, response, s2c
 
 CALL, LIST = c2s(ask(1, "tools/call")), c2s(ask(1, "tools/list"))
 PLANTED = [

@@ -9,7 +9,6 @@ import pytest
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.rules import progress as module
 from mcpmock.rules.conversation import ConversationChecker
-from tests.helpers import answers, c2s, cancelled, progress, replies, request, response, s2c, says
 from tests.rules.violations import (
     HTTP,
     Planted,
@@ -24,6 +23,7 @@ from tests.rules.violations import (
     posted,
     violations,
 )
+from tests.support import answers, c2s, cancelled, progress, replies, request, response, s2c, says
 
 CALL = c2s(request(1, "tools/call", {"name": "dig"}, token=7))
 ASK = c2s(

@@ -9,8 +9,8 @@ from mcpmock.protocol.messages import C2S, S2C, HttpRequest, Request, parse
 from mcpmock.rules.context import Phase, ServerState, State
 from mcpmock.rules.exchange import CheckedExchange
 from mcpmock.rules.revisions import revision_named, revision_of, revision_of_call
-from tests.helpers import error, request
 from tests.rules.violations import ask, initialize, welcome
+from tests.support import error, request
 
 LIST = parse(request(1, "tools/list"))
 NEW = State()

@@ -8,7 +8,6 @@ import pytest
 
 from mcpmock.protocol.messages import Frame
 from mcpmock.rules import subscriptions as module
-from tests.helpers import c2s, cancelled, notification, opens, s2c, says
 from tests.rules.violations import (
     HTTP,
     PREFIX,
@@ -20,6 +19,7 @@ from tests.rules.violations import (
     modern_http,
     names,
 )
+from tests.support import c2s, cancelled, notification, opens, s2c, says
 
 ID = f"{PREFIX}subscriptionId"
 LISTEN = ask(1, "subscriptions/listen", {"notifications": {"toolsListChanged": True}})

@@ -17,7 +17,7 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 from mcpmock.rules.context import ServerState
 from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.violation import Violation
-from tests.helpers import (
+from tests.support import (
     HEADER,
     INITIALIZED,
     accepts,

@@ -12,7 +12,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
 from mcpmock.semantic_diff.compare import Comparison, Verdict, compare
 from mcpmock.semantic_diff.ignore_rules import Rules
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

@@ -7,7 +7,7 @@ import pytest
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
 from mcpmock.semantic_diff.conversations import RecordedConversation, conversations
-from tests.helpers import (
+from tests.support import (
     LOG,
     OPENING,
     accepts,

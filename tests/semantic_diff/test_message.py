@@ -6,7 +6,7 @@ from typing import Any
 
 from mcpmock.semantic_diff.conversations import conversations
 from mcpmock.semantic_diff.message import DiffMessage, swept
-from tests.helpers import c, call, cassette, error, request, response, s
+from tests.support import c, call, cassette, error, request, response, s
 
 
 def calls(*raws: bytes) -> list[DiffMessage]:

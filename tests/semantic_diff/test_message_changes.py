@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.semantic_diff.compare import compare
 from mcpmock.semantic_diff.ignore_rules import Rules
-from tests.helpers import (
+from tests.support import (
     LOG,
     Line,
     c,

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response, parse
 from mcpmock.semantic_diff.normalize import Document, Namings, document_of, key_of, text_of
-from tests.helpers import cancelled, dump, error, notification, progress, request, response
+from tests.support import cancelled, dump, error, notification, progress, request, response
 
 TASK = "io.modelcontextprotocol/related-task"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.semantic_diff.conversations import RecordedConversation, conversations
 from mcpmock.semantic_diff.message import DiffMessage
 from mcpmock.semantic_diff.pairing import by_key, pair_calls, pair_conversations
-from tests.helpers import c, call, cassette, response, s
+from tests.support import c, call, cassette, response, s
 
 
 def made(*asked: Any) -> list[DiffMessage]:

@@ -23,7 +23,7 @@ from mcpmock.sessions import ends
 from mcpmock.sessions.drive import DriveOptions, drive, parts_of
 from mcpmock.sessions.ends import Command
 from mcpmock.sessions.take_recording import Recording
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     WELCOME,
     accepts,

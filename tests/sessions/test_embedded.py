@@ -15,7 +15,7 @@ from mcpmock.errors import CannotStart
 from mcpmock.sessions.embedded import ServerPlace, record_command_embedded, record_url_embedded
 from mcpmock.sessions.ends import Command, Url
 from mcpmock.sessions.take_recording import Recording
-from tests.helpers import INITIALIZE
+from tests.support import INITIALIZE
 
 pytestmark = pytest.mark.e2e
 DEMO = Command([sys.executable, "-m", "mcpmock.demo.server"])

@@ -22,8 +22,8 @@ from mcpmock.transports.session_routing import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.helpers import request
 from tests.sessions.test_http import PORT, Web, web
+from tests.support import request
 
 __all__ = ["web"]
 

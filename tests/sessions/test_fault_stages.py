@@ -22,7 +22,10 @@ from mcpmock.sessions.ends import Url
 from mcpmock.sessions.fault_stages import with_faults
 from mcpmock.sessions.http import record_url, replay_listening
 from mcpmock.sessions.take_recording import Recording
-from tests.helpers import (
+from tests.recording.test_recorder import Tape
+from tests.sessions.test_drive import SERVER, TWO, Plays, plays
+from tests.sessions.test_http import URL, Web, running, web
+from tests.support import (
     answers,
     c2s,
     call,
@@ -34,9 +37,6 @@ from tests.helpers import (
     s2c,
     script,
 )
-from tests.recording.test_recorder import Tape
-from tests.sessions.test_drive import SERVER, TWO, Plays, plays
-from tests.sessions.test_http import URL, Web, running, web
 
 __all__ = ["plays", "web"]  # fixtures
 

@@ -30,7 +30,7 @@ from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_caller import Answer, Caller
 from tests.e2e.http_upstream import Upstream as Served
 from tests.e2e.http_upstream import answers_all
-from tests.helpers import (
+from tests.support import (
     HEADER,
     INITIALIZE,
     JSON_HEADER,
@@ -48,7 +48,7 @@ from tests.helpers import (
     response,
     says,
 )
-from tests.helpers import ends as ends_exchange
+from tests.support import ends as ends_exchange
 
 PORT = 4711
 URL = "http://upstream.example:99/mcp"

@@ -15,7 +15,8 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.sessions.http import replay_listening
 from tests.e2e.http_caller import Caller, HungUpError
-from tests.helpers import (
+from tests.sessions.test_http import Web, running, web
+from tests.support import (
     INITIALIZE,
     OPENING,
     c,
@@ -27,7 +28,6 @@ from tests.helpers import (
     response,
     s,
 )
-from tests.sessions.test_http import Web, running, web
 
 __all__ = ["web"]  # a fixture
 

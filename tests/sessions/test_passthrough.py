@@ -24,7 +24,9 @@ from mcpmock.sessions.take_recording import Recording
 from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
-from tests.helpers import (
+from tests.sessions.test_http import URL, Web, running, web
+from tests.sessions.test_proxy import COMMAND, client, servers
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     OPENING,
@@ -44,8 +46,6 @@ from tests.helpers import (
     response,
     s,
 )
-from tests.sessions.test_http import URL, Web, running, web
-from tests.sessions.test_proxy import COMMAND, client, servers
 
 __all__ = ["client", "servers", "web"]
 

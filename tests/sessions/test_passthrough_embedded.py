@@ -16,8 +16,8 @@ from mcpmock.sessions.embedded import ServerPlace
 from mcpmock.sessions.ends import Command, Server, Url
 from mcpmock.sessions.passthrough_embedded import live_embedded
 from mcpmock.sessions.take_recording import Recording
-from tests.helpers import INITIALIZE, INITIALIZED, call
 from tests.sessions.test_embedded import post
+from tests.support import INITIALIZE, INITIALIZED, call
 
 pytestmark = pytest.mark.e2e
 CASSETTES = Path(__file__).parents[2] / "cassettes"

@@ -18,8 +18,8 @@ from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_caller import Caller
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
-from tests.helpers import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
 from tests.sessions.test_http import PORT, URL, Web, running, web
+from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
 
 __all__ = ["web"]
 

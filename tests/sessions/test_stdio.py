@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr
 from mcpmock.redaction.redactor import RULES
 from mcpmock.sessions import stdio
 from mcpmock.sessions.take_recording import Recording
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     OPENING,
     WELCOME,

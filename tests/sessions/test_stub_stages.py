@@ -8,7 +8,7 @@ from mcpmock.playback.timing import Pace
 from mcpmock.sessions.stub_stages import with_stubs
 from mcpmock.stubs.script import StubScript
 from mcpmock.stubs.stage import StubStage
-from tests.helpers import OPENING, cassette
+from tests.support import OPENING, cassette
 
 
 def test_without_a_stub() -> None:

@@ -19,8 +19,8 @@ from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S
 from mcpmock.sessions import stdio
 from mcpmock.sessions.take_recording import LOCK_WAIT, Recording, open_taking
-from tests.helpers import INITIALIZE, WELCOME, c2s, hangs_up
 from tests.sessions.test_stdio import COMMAND, Stage, cassette_file, files_in, stage
+from tests.support import INITIALIZE, WELCOME, c2s, hangs_up
 
 __all__ = ["stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")

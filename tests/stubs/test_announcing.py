@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.protocol.messages import decode
 from mcpmock.stubs.announcing import to_everybody, to_listener
 from mcpmock.stubs.script import StubMessage
-from tests.helpers import notification
+from tests.support import notification
 
 TOOLS = StubMessage("notifications/tools/list_changed", None, 1.0)
 UPDATED = StubMessage("notifications/resources/updated", {"uri": "a:b"}, 2.0)

@@ -10,7 +10,7 @@ from mcpmock.api.stub import Stub
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.stubs.catalog import needed, sends, with_capabilities, with_listed
-from tests.helpers import errors, request, response
+from tests.support import errors, request, response
 
 from .writing import modern, opened, result, session
 

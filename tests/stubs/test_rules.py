@@ -10,7 +10,7 @@ from mcpmock.api.stub import Stub
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST, REVISIONS
 from mcpmock.rules.checker import check
-from tests.helpers import INITIALIZED, Line, c, cassette, request, s
+from tests.support import INITIALIZED, Line, c, cassette, request, s
 
 from .writing import MODERN, session
 

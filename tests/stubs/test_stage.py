@@ -14,7 +14,7 @@ from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import C2S, Fragment, Frame, decode
 from mcpmock.stubs import stage
 from mcpmock.stubs.stage import StubStage
-from tests.helpers import (
+from tests.support import (
     OPENING,
     batch,
     c,

@@ -9,7 +9,7 @@ from mcpmock.playback.player import Player, ReplayOptions, Report, SessionSelect
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST
 from mcpmock.sessions.stub_stages import with_stubs
-from tests.helpers import INITIALIZED, Line, Script, cassette, notification, request
+from tests.support import INITIALIZED, Line, Script, cassette, notification, request
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 MODERN: dict[str, Any] = {VERSION: LATEST, "io.modelcontextprotocol/clientCapabilities": {}}

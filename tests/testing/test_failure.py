@@ -14,7 +14,7 @@ from mcpmock.playback.variables import Mismatch
 from mcpmock.testing import failure
 from mcpmock.testing.failure import describe, reproduction
 from mcpmock.testing.settings import Settings
-from tests.helpers import c2s, logs, request, response, s2c
+from tests.support import c2s, logs, request, response, s2c
 
 NONE = FaultControl(run_of(None))
 ASKED = request(1, "tools/call", {"name": "\u001b[2J"})

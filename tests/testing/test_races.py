@@ -13,7 +13,7 @@ from mcpmock.channels.channel import MessageChannel
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.grid import REACTIONS, Cell, cells
 from mcpmock.testing.races import Race, Raced, messages_of, raced
-from tests.helpers import INITIALIZE, INITIALIZED, c2s, notification, request
+from tests.support import INITIALIZE, INITIALIZED, c2s, notification, request
 from tests.test_pytest_plugin_races import CASSETTE
 
 SLOW = Match(tool="slow")

@@ -10,7 +10,7 @@ from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.sessions.embedded import bare_casting
 from mcpmock.testing.settings import Settings
 from mcpmock.testing.unused_events import told_of
-from tests.helpers import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
+from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
 
 FILE = Path("a.jsonl")
 RECORDED = cassette(

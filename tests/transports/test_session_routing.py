@@ -7,7 +7,7 @@ import pytest
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpRequest, HttpResponse, SseMeta
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.session_routing import SessionRouter, TransportKind
-from tests.helpers import INITIALIZE, INITIALIZED, batch, notification, request
+from tests.support import INITIALIZE, INITIALIZED, batch, notification, request
 
 PING = request(1, "ping")
 

@@ -7,7 +7,7 @@ import pytest
 from mcpmock.cassette.parser import read
 from mcpmock.view.filter import Filter
 from mcpmock.view.timeline import timeline
-from tests.helpers import HEADER, cassette, error, request, response
+from tests.support import HEADER, cassette, error, request, response
 
 ROWS = timeline(
     cassette(

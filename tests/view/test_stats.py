@@ -7,7 +7,7 @@ import pytest
 from mcpmock.cassette.parser import read
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.view.stats import Calls, Stats, What, stats
-from tests.helpers import (
+from tests.support import (
     HEADER,
     Line,
     batch,

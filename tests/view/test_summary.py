@@ -14,7 +14,7 @@ from mcpmock.view.summary import (
     message_summary,
     text_member,
 )
-from tests.helpers import dump, error, notification, progress, request, response
+from tests.support import dump, error, notification, progress, request, response
 
 
 def asked(method: str, params: object) -> str:

@@ -6,7 +6,7 @@ import json
 
 from mcpmock.cassette.parser import read
 from mcpmock.view.timeline import Row, exchange, raws, timeline
-from tests.helpers import (
+from tests.support import (
     HEADER,
     Line,
     batch,

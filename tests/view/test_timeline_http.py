@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpmock.cassette.parser import read
 from mcpmock.view.timeline import Row, exchange, timeline
-from tests.helpers import HEADER
+from tests.support import HEADER
 
 POST = {"method": "POST", "target": "/mcp", "headers": []}
 JSON = {"status": 200, "reason": "OK", "headers": [["content-type", "application/json"]]}

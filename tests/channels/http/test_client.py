@@ -33,7 +33,7 @@ from tests.channels.http.http_talking import (
     said,
     shown,
 )
-from tests.helpers import c2s, hangs_up
+from tests.support import c2s, hangs_up
 
 MANY = 500
 SENT = (

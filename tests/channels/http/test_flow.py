@@ -11,7 +11,7 @@ from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.channels.http.flow import Inbox, Outflow, Wire
 from mcpmock.protocol.messages import Frame
-from tests.helpers import c2s
+from tests.support import c2s
 
 LIMIT = 20.0
 

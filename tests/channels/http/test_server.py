@@ -37,7 +37,7 @@ from tests.channels.http.http_talking import (
     said,
     shown,
 )
-from tests.helpers import INITIALIZE, logs
+from tests.support import INITIALIZE, logs
 
 LIMIT = 20.0
 MANY = 500

@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.black_hole import BlackHole
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import C2S, S2C
 from tests.faults.faulty import ANSWER, CALL, faults_of, faulty
-from tests.helpers import answers, ends, hangs_up, opens, post, response, says
+from tests.support import answers, ends, hangs_up, opens, post, response, says
 
 
 def test_nothing_comes_any_more() -> None:

@@ -12,7 +12,7 @@ from mcpmock.faults.kinds.cancel import Cancel, Target
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.invariants import broken
 from tests.faults.faulty import ANSWER, CALL, faulty, receipts, taped
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     WELCOME,

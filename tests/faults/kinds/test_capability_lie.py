@@ -6,7 +6,7 @@ import json
 
 from mcpmock.faults.kinds.capability_lie import CapabilityLie
 from tests.faults.faulty import ANSWER, answered
-from tests.helpers import INITIALIZE, WELCOME
+from tests.support import INITIALIZE, WELCOME
 
 
 def test_it_claims_more() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.coalesce import Coalesce
 from tests.faults.faulty import faulty
-from tests.helpers import s2c
+from tests.support import s2c
 
 
 def test_one_batch() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.faults.kinds.corrupt import Corrupt
 from tests.faults.faulty import ANSWER, answered, faulty, receipts
-from tests.helpers import s2c
+from tests.support import s2c
 
 
 @pytest.mark.parametrize("count", [1, 5])

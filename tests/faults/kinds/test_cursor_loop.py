@@ -6,7 +6,7 @@ import json
 
 from mcpmock.faults.kinds.cursor_loop import CursorLoop
 from tests.faults.faulty import ANSWER, answered
-from tests.helpers import request, response
+from tests.support import request, response
 
 
 def test_the_next_page_is_always_the_same() -> None:

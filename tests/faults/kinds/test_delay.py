@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.delay import Delay
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, faulty
-from tests.helpers import answers, post, shown
+from tests.support import answers, post, shown
 
 
 def test_it_comes_later() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.down import Down
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import faulty
-from tests.helpers import exits, hangs_up, logs
+from tests.support import exits, hangs_up, logs
 
 
 def test_it_does_not_start() -> None:

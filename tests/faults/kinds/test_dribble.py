@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.dribble import Dribble
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty
-from tests.helpers import ends, opens, says
+from tests.support import ends, opens, says
 
 
 def test_it_takes_its_time() -> None:

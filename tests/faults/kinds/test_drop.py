@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.drop import Drop
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, body, faulty, on_stdio
-from tests.helpers import INITIALIZED, post
+from tests.support import INITIALIZED, post
 
 
 def test_it_never_arrives() -> None:

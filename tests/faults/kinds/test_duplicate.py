@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.duplicate import Duplicate
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_http
-from tests.helpers import answers
+from tests.support import answers
 
 
 def test_it_comes_again() -> None:

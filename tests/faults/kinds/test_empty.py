@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.empty import Empty
 from tests.faults.faulty import CALL, body, on_stdio
-from tests.helpers import response
+from tests.support import response
 
 
 def test_an_empty_result() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.error import Error
 from tests.faults.faulty import CALL, faulty, on_http
-from tests.helpers import error, request
+from tests.support import error, request
 
 
 def test_the_request_never_arrives() -> None:

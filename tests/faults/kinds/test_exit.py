@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.exit import Exit
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit
 from tests.faults.faulty import ANSWER, CALL, faulty
-from tests.helpers import exits, hangs_up, logs
+from tests.support import exits, hangs_up, logs
 
 
 def test_it_dies_reading() -> None:

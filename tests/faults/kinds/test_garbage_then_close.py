@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.garbage_then_close import GarbageThenClose
 from mcpmock.protocol.messages import ExchangeEnd, HttpBody, HttpResponse, StreamEnd
 from tests.faults.faulty import ANSWER, CALL, faulty, on_http, receipts
-from tests.helpers import answers, opens, s2c
+from tests.support import answers, opens, s2c
 
 
 def test_noise_and_the_end() -> None:

@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.half_close import HalfClose
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import faulty
-from tests.helpers import hangs_up
+from tests.support import hangs_up
 
 
 def test_its_output_ends() -> None:

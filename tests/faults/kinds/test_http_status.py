@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.http_status import HttpStatus
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import HttpResponse
 from tests.faults.faulty import ANSWER, CALL, faulty, on_http, on_stdio
-from tests.helpers import get, post
+from tests.support import get, post
 
 
 def test_it_refuses() -> None:

@@ -6,7 +6,7 @@ import json
 
 from mcpmock.faults.kinds.huge import Huge
 from tests.faults.faulty import ANSWER, CALL, answered, on_stdio
-from tests.helpers import error
+from tests.support import error
 
 
 def test_it_is_longer() -> None:

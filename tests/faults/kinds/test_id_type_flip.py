@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.faults.kinds.id_type_flip import IdTypeFlip
 from tests.faults.faulty import answered
-from tests.helpers import call, response
+from tests.support import call, response
 
 
 @pytest.mark.parametrize(("id_", "flipped"), [(1, "1"), ("1", 1), ("a", 0)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.ignore_eof import IgnoreEof
 from mcpmock.protocol.messages import C2S
 from tests.faults.faulty import ANSWER, CALL, faulty
-from tests.helpers import hangs_up
+from tests.support import hangs_up
 
 
 def test_it_does_not_hear_the_end() -> None:

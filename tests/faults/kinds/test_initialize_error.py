@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.initialize_error import InitializeError
 from tests.faults.faulty import ANSWER, CALL, answered, on_stdio
-from tests.helpers import INITIALIZE, error
+from tests.support import INITIALIZE, error
 
 
 def test_the_handshake_is_refused() -> None:

@@ -8,7 +8,7 @@ from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.latency import Latency
 from mcpmock.faults.match import Match
 from tests.faults.faulty import faulty, receipts
-from tests.helpers import call, hangs_up, progress, request, response, s2c
+from tests.support import call, hangs_up, progress, request, response, s2c
 
 SLOW = Latency(latency=0.25, match=Match(tool="get_*"))
 

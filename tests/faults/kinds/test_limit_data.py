@@ -8,7 +8,7 @@ from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.limit_data import LimitData
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import ANSWER, CALL, body, faulty, receipts
-from tests.helpers import ends, hangs_up, opens, s2c, says
+from tests.support import ends, hangs_up, opens, s2c, says
 
 
 def test_after_so_many_bytes() -> None:

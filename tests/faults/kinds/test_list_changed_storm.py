@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.list_changed_storm import ListChangedStorm
 from tests.faults.faulty import ANSWER, answered, body
-from tests.helpers import notification
+from tests.support import notification
 
 
 def test_a_storm() -> None:

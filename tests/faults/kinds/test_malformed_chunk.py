@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.channels.http.http1 import ResponseWriter
 from mcpmock.faults.kinds.malformed_chunk import MalformedChunk
 from tests.faults.faulty import CALL, faulty
-from tests.helpers import post
+from tests.support import post
 
 
 def written(fault: MalformedChunk) -> bytes:

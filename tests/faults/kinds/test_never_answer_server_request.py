@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.never_answer_server_request import NeverAnswerServerRequest
 from tests.faults.faulty import ANSWER, CALL, faulty, on_stdio
-from tests.helpers import request, response
+from tests.support import request, response
 
 
 def test_the_answer_is_lost() -> None:

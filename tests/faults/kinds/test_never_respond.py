@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.never_respond import NeverRespond
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, answered, body
-from tests.helpers import ends, opens, progress, says
+from tests.support import ends, opens, progress, says
 
 
 def test_the_answer_is_lost() -> None:

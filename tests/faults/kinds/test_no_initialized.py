@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.no_initialized import NoInitialized
 from tests.faults.faulty import faulty
-from tests.helpers import INITIALIZED, post
+from tests.support import INITIALIZED, post
 
 
 def test_it_is_lost() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.outage import Outage
 from tests.faults.faulty import CALL, faulty, on_http
-from tests.helpers import post
+from tests.support import post
 
 
 def test_for_a_while() -> None:

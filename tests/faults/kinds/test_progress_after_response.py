@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.progress_after_response import ProgressAfterResponse
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty
-from tests.helpers import call, progress, response
+from tests.support import call, progress, response
 
 
 def test_progress_behind_the_answer() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.progress_decreasing import ProgressDecreasing
 from tests.faults.faulty import ANSWER, CALL, answered
-from tests.helpers import progress
+from tests.support import progress
 
 
 def test_it_goes_back() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.progress_unknown_token import ProgressUnknownToken
 from tests.faults.faulty import ANSWER, CALL, answered
-from tests.helpers import progress
+from tests.support import progress
 
 
 def test_another_token() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.quota import Quota
 from mcpmock.protocol.messages import HttpResponse
 from tests.faults.faulty import CALL, faulty
-from tests.helpers import post
+from tests.support import post
 
 
 def test_too_many() -> None:

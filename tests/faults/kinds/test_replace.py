@@ -7,7 +7,7 @@ import pytest
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.replace import Replace
 from tests.faults.faulty import CALL, answered, body, on_stdio
-from tests.helpers import response
+from tests.support import response
 
 
 def test_another_text() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.faults.kinds.request_without_capability import RequestWithoutCapability
 from tests.faults.faulty import ANSWER, CALL, faulty
-from tests.helpers import answers, post, response, s2c
+from tests.support import answers, post, response, s2c
 
 
 @pytest.mark.parametrize("asks", ["sampling/createMessage", "elicitation/create", "roots/list"])

@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.reset_peer import ResetPeer
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import ANSWER, CALL, faulty
-from tests.helpers import answers, hangs_up, post
+from tests.support import answers, hangs_up, post
 
 
 def test_a_reset() -> None:

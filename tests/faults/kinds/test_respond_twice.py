@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.respond_twice import RespondTwice
 from tests.faults.faulty import ANSWER, answered, body, faulty
-from tests.helpers import error
+from tests.support import error
 
 
 def test_twice() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.session_expired import SessionExpired
 from mcpmock.faults.match import Match
 from tests.faults.faulty import CALL, faulty
-from tests.helpers import INITIALIZE, get, post
+from tests.support import INITIALIZE, get, post
 
 
 def test_the_session_is_gone() -> None:

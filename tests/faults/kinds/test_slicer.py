@@ -6,7 +6,7 @@ from mcpmock.faults.kinds.slicer import Slicer
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import ANSWER, body, faulty, receipts
-from tests.helpers import s2c
+from tests.support import s2c
 
 
 def test_pieces() -> None:

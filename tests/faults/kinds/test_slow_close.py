@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.slow_close import SlowClose
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import ANSWER, faulty
-from tests.helpers import answers, exits, hangs_up
+from tests.support import answers, exits, hangs_up
 
 
 def test_the_end_comes_later() -> None:

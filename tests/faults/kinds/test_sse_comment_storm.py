@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.channels.http.http1 import ResponseWriter
 from mcpmock.faults.kinds.sse_comment_storm import SseCommentStorm
 from tests.faults.faulty import ANSWER, CALL, body, faulty
-from tests.helpers import ends, opens, says
+from tests.support import ends, opens, says
 
 
 def test_a_storm() -> None:

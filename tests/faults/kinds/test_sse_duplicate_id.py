@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.sse_duplicate_id import SseDuplicateId
 from tests.faults.faulty import ANSWER, CALL, body
-from tests.helpers import ends, opens, progress, says
+from tests.support import ends, opens, progress, says
 
 
 def test_the_same_id() -> None:

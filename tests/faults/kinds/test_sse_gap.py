@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.sse_gap import SseGap
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, body
-from tests.helpers import ends, opens, progress, says
+from tests.support import ends, opens, progress, says
 
 
 def test_an_event_is_missing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.faults.kinds.stderr_flood import StderrFlood
 from mcpmock.protocol.messages import Stderr
 from tests.faults.faulty import ANSWER, faulty
-from tests.helpers import s2c
+from tests.support import s2c
 
 
 def test_a_flood() -> None:

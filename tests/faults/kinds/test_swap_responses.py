@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.swap_responses import SwapResponses
 from tests.faults.faulty import faulty
-from tests.helpers import progress, response
+from tests.support import progress, response
 
 
 def test_they_are_swapped() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.tool_error import ToolError
 from tests.faults.faulty import CALL, answered, faulty
-from tests.helpers import request, response
+from tests.support import request, response
 
 
 def test_a_tool_fails() -> None:

@@ -6,7 +6,7 @@ import json
 
 from mcpmock.faults.kinds.tool_vanishes import ToolVanishes
 from tests.faults.faulty import ANSWER, answered, on_stdio
-from tests.helpers import call, error, request, response
+from tests.support import call, error, request, response
 
 LIST = request(1, "tools/list")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.truncate import Truncate
 from tests.faults.faulty import ANSWER, answered, body, faulty, receipts
-from tests.helpers import s2c
+from tests.support import s2c
 
 
 def test_it_breaks_off() -> None:

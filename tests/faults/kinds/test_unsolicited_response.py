@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.unsolicited_response import UnsolicitedResponse
 from tests.faults.faulty import ANSWER, answered
-from tests.helpers import response
+from tests.support import response
 
 
 def test_it_comes_in_front() -> None:

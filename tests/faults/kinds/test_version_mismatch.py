@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.version_mismatch import VersionMismatch
 from tests.faults.faulty import ANSWER, answered
-from tests.helpers import INITIALIZE, WELCOME
+from tests.support import INITIALIZE, WELCOME
 
 
 def test_another_revision() -> None:

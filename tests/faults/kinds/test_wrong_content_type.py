@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.wrong_content_type import WrongContentType
 from tests.faults.faulty import ANSWER, CALL, body
-from tests.helpers import ends, opens, says, shown
+from tests.support import ends, opens, says, shown
 
 
 def test_another_type() -> None:

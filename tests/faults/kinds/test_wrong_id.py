@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.wrong_id import WrongId
 from tests.faults.faulty import answered
-from tests.helpers import call, response
+from tests.support import call, response
 
 
 def test_another_id() -> None:

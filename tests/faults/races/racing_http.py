@@ -24,7 +24,7 @@ from mcpmock.transports.http_sse import SseServer
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
 from tests.faults.faulty import Tape
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     OPENING,

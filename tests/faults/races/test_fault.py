@@ -23,7 +23,7 @@ from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.faults.faulty import Tape, faulty, how_it_breaks, receipts, tape_of
-from tests.helpers import (
+from tests.support import (
     OPENING,
     Script,
     c,

@@ -32,7 +32,7 @@ from tests.faults.races.racing_http import (
     takes_up,
     told,
 )
-from tests.helpers import cancelled, notification, post
+from tests.support import cancelled, notification, post
 
 GRID = [cell for k in range(6) for cell in cells(k)]
 EVERY_CELL = pytest.mark.parametrize("cell", GRID, ids=lambda c: f"{c.i}-{c.j}-of-{c.k}")

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.faults.races.invariants import broken
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.helpers import (
+from tests.support import (
     c2s,
     cancelled,
     ends,

@@ -7,7 +7,7 @@ from mcpmock.faults.races.grid import Cell
 from mcpmock.faults.races.progress import RaceProgress
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import C2S, Frame, Request, parse
-from tests.helpers import ends, progress, request, response, says, seen
+from tests.support import ends, progress, request, response, says, seen
 
 ANSWER = response(1)
 

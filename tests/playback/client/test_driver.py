@@ -10,7 +10,7 @@ from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import part_of
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

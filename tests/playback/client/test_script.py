@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.cassette.model import Oversize
 from mcpmock.playback.client.script import ClientScript, Learned, part_of
 from mcpmock.protocol.messages import StreamEnd
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

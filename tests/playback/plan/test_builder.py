@@ -7,7 +7,7 @@ import pytest
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import C2S, S2C, Frame, SseMeta
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

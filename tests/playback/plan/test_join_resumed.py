@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.join_resumed import resumed
 from mcpmock.protocol.messages import C2S, Frame
-from tests.helpers import (
+from tests.support import (
     call,
     ends,
     get,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.protocol.messages import Frame
-from tests.helpers import (
+from tests.support import (
     LOG,
     accepts,
     answers,

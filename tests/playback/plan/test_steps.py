@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.steps import EpisodeStep, merged, steps
 from mcpmock.protocol.messages import C2S, Frame, HttpBody, SseMeta
-from tests.helpers import (
+from tests.support import (
     LOG,
     accepts,
     answers,

@@ -7,7 +7,7 @@ import pytest
 from mcpmock.playback.plan.plan import PlannedMessage
 from mcpmock.playback.plan.stream_endings import RecordedExchange, delayed
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse
-from tests.helpers import accepts, ends, replies, s2c
+from tests.support import accepts, ends, replies, s2c
 
 TIMES: dict[int | None, int] = {5: 3_000_000}
 

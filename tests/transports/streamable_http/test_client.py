@@ -13,7 +13,7 @@ import pytest
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpRequest, ProcessExit
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

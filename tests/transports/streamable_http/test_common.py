@@ -19,7 +19,7 @@ from mcpmock.transports.streamable_http.common import (
     to_field,
 )
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

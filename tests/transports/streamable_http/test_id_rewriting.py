@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.protocol.messages import parse
 from mcpmock.transports.streamable_http.id_rewriting import MOST, InFlightCall, InFlightCalls
-from tests.helpers import batch, cancelled, notification, progress, request, response
+from tests.support import batch, cancelled, notification, progress, request, response
 
 
 def of(flight: InFlightCalls, raw: bytes, *, cancels: bool = False) -> InFlightCall | None:

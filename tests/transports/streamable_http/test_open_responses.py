@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from mcpmock.transports.streamable_http.open_responses import OpenResponses
-from tests.helpers import LOG, batch, error, notification, progress, request, response
+from tests.support import LOG, batch, error, notification, progress, request, response
 from tests.transports.wire import Told, told
 
 

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpResponse, SseMeta
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     LOG,
     WELCOME,

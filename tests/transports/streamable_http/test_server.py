@@ -9,7 +9,7 @@ import json
 import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpRequest, HttpResponse, Stderr
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,
