@@ -26,6 +26,7 @@ _COMMANDS = {
     "diff": "diff",
     "drive": "drive",
     "fmt": "files",
+    "help": "help",
     "merge": "joining",
     "proxy": "proxy",
     "record": "record",
@@ -61,7 +62,7 @@ def cli() -> None:
     """See, keep, replay and break the traffic between MCP clients and servers.
 
     Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
-    replay FILE` to a client in place of the server.
+    replay FILE` to a client in place of the server. `mcpmock help` lists the topics of the manual.
     """
 
 
