@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from mcpmock import faults
-    from mcpmock.api.driving import Driven, drive
-    from mcpmock.api.files import check, diff, load, redact
+    from mcpmock.api.cassettes import check, diff, load, redact
+    from mcpmock.api.drive import Driven, drive
     from mcpmock.api.log import Call
-    from mcpmock.api.recording import record
+    from mcpmock.api.record import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
     from mcpmock.api.stub import Stub, StubRoute
-    from mcpmock.cassette.diff import Comparison as Diff
     from mcpmock.cassette.model import Cassette
     from mcpmock.errors import McpMockError
+    from mcpmock.semantic_diff.compare import Comparison as Diff
+
+    from . import faults
 
 __all__ = [
     "Call",
@@ -49,20 +50,20 @@ __all__ = [
 _PLACES = {
     "Call": "api.log:Call",
     "Cassette": "cassette.model:Cassette",
-    "Diff": "cassette.diff:Comparison",
-    "Driven": "api.driving:Driven",
+    "Diff": "semantic_diff.compare:Comparison",
+    "Driven": "api.drive:Driven",
     "McpMockError": "errors:McpMockError",
     "ReplayServer": "api.server:ReplayServer",
     "Stub": "api.stub:Stub",
     "StubRoute": "api.stub:StubRoute",
-    "check": "api.files:check",
+    "check": "api.cassettes:check",
     "connect": "api.server:connect",
-    "diff": "api.files:diff",
-    "drive": "api.driving:drive",
+    "diff": "api.cassettes:diff",
+    "drive": "api.drive:drive",
     "faults": "faults:",
-    "load": "api.files:load",
-    "record": "api.recording:record",
-    "redact": "api.files:redact",
+    "load": "api.cassettes:load",
+    "record": "api.record:record",
+    "redact": "api.cassettes:redact",
     "replay": "api.server:replay",
     "serve": "api.server:serve",
 }

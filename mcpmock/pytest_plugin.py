@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpmock.testing.controller import EXPECTED, FOLDER, TOLD, Controller
+from mcpmock.testing.plugin_session import EXPECTED, FOLDER, TOLD, PluginSession
 from mcpmock.testing.record_mode import MODES, config_mode
 
 if TYPE_CHECKING:
-    from mcpmock.api.faulting import FaultControl
-    from mcpmock.api.reachable import Reachable
     from mcpmock.api.stub import Stub
-    from mcpmock.testing.keeping import Keeping
+    from mcpmock.api.thread_server import ThreadServer
+    from mcpmock.faults.control import FaultControl
+    from mcpmock.testing.cassette_store import CassetteStore
     from mcpmock.testing.races import Race
-    from mcpmock.testing.servers import CassetteFile, Client, Using
+    from mcpmock.testing.servers import CassetteFile, Client, ServerUse
     from mcpmock.testing.settings import Settings
 
 _MARKER = (
@@ -39,8 +39,8 @@ _MARKER = (
     "`mcpmock replay`"
 )
 _CONTROLLER = "mcpmock-controller"
-_using: pytest.StashKey[Using] = pytest.StashKey()
-_keeping: pytest.StashKey[Keeping] = pytest.StashKey()
+_using: pytest.StashKey[ServerUse] = pytest.StashKey()
+_keeping: pytest.StashKey[CassetteStore] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,7 +77,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config), _CONTROLLER)
+        config.pluginmanager.register(PluginSession(config), _CONTROLLER)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -131,7 +131,7 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         except pytest.UsageError:
             continue  # it will fail, and say why
         if ids:
-            from mcpmock.testing.siblings import siblings_of
+            from mcpmock.testing.uncollected import siblings_of
 
             tests += siblings_of(item, items, ids)
         if controller:
@@ -141,13 +141,13 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
             expected.setdefault(cassette, []).extend(tests)
 
 
-def keeping_of(config: pytest.Config) -> Keeping:
+def keeping_of(config: pytest.Config) -> CassetteStore:
     """What becomes of what is recorded in this run."""
-    from mcpmock.testing.keeping import Keeping
+    from mcpmock.testing.cassette_store import CassetteStore
 
     if _keeping not in config.stash:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
-        config.stash[_keeping] = Keeping(folder and Path(folder))
+        config.stash[_keeping] = CassetteStore(folder and Path(folder))
     return config.stash[_keeping]
 
 
@@ -245,7 +245,7 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
 
 
 @pytest.fixture
-def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
+def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
     """What goes wrong at the test's server, to be changed while the test runs: `add(fault)`,
     `remove`, `clear`; `fired` and `receipts` say what has.
 
@@ -262,7 +262,7 @@ def mcpmock_faults(mcpmock_server: Reachable) -> FaultControl:
 
 @pytest.fixture
 def mcpmock_races(
-    request: pytest.FixtureRequest, mcpmock_server: Reachable, _mcpmock_settings: Settings
+    request: pytest.FixtureRequest, mcpmock_server: ThreadServer, _mcpmock_settings: Settings
 ) -> Race:
     r"""One cancellation race of the call that the marker names in `races=`: the test runs once for
     every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
@@ -296,7 +296,7 @@ def mcpmock_races(
 @pytest.fixture
 def mcpmock_server(
     request: pytest.FixtureRequest, _mcpmock_settings: Settings
-) -> Iterator[Reachable]:
+) -> Iterator[ThreadServer]:
     """The fake server of the test, or the real one while it is recorded.
 
     `.stdio` (parameters of the official SDK), `.command`, `.url`, `.transport()` say how to reach

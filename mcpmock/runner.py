@@ -13,7 +13,7 @@ from functools import partial
 
 import trio
 
-from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
+from mcpmock.channels.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
@@ -23,7 +23,7 @@ LAST_WORDS = 2.0
 """Seconds that a session which is over waits for its client to take what is still held for it."""
 
 
-class Session:
+class LiveSession:
     """One conversation on its way through a pipeline. `exit` is the server's exit once it
     is known.
     """
@@ -217,7 +217,7 @@ class _Pumps:
             await self._pump(receive)
 
 
-async def run(session: Session) -> ProcessExit | None:
+async def run(session: LiveSession) -> ProcessExit | None:
     """Runs a session to its end and closes both its channels. Gives the server's exit, where there
     was a process.
     """

@@ -24,13 +24,13 @@ import trio.testing
 
 import mcpmock
 from mcpmock import pytest_plugin
-from mcpmock.api.faulting import run_of
 from mcpmock.api.server import ReplayServer, playing_of
 from mcpmock.faults import Match
-from mcpmock.pipeline.faults.races import Cell
+from mcpmock.faults.control import run_of
+from mcpmock.faults.races.grid import Cell
 from mcpmock.testing.races import Race, Raced
 from tests.api.conftest import write_weather
-from tests.helpers import INITIALIZE
+from tests.support import INITIALIZE
 from tests.test_pytest_plugin import PLUGIN
 from tests.test_pytest_plugin_races import CASSETTE
 

@@ -10,7 +10,7 @@ import pytest
 
 import mcpmock
 from mcpmock import faults
-from mcpmock.pipeline.faults.kinds import KINDS
+from mcpmock.faults.registry import KINDS
 
 
 def test_every_kind_is_there() -> None:

@@ -27,7 +27,9 @@ from mcpmock.cli.help import topics
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "mcpmock" / "help").glob("*.md"))]
+PACKAGE = ROOT / "mcpmock"
+PAGES = [README, *sorted((PACKAGE / "help").glob("*.md"))]
+CONTRIBUTING = PACKAGE / "help" / "contributing.md"
 COMMAND_TIMEOUT_S = 60.0
 MAX_README_LINES = 300
 
@@ -83,6 +85,17 @@ def test_the_readme_is_a_front_door() -> None:
     assert text.count("\n") <= MAX_README_LINES
     assert set(cli.list_commands(click.Context(cli))) <= named(commands, r"`([a-z]+)`")
     assert set(topics()) == named(manual, r"\[([a-z-]+)\]")
+
+
+def test_the_map_of_the_house_is_true() -> None:
+    """The page for contributors names every room, and only files that there are."""
+    text = CONTRIBUTING.read_text("utf-8")
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[0] != "_"}
+    paths = re.findall(r"`((?:mcpmock|tests|tools)/[\w./-]+)`", text)
+    there = [path for path in paths if not re.search("THEME|NAME", path)]
+
+    assert rooms == {name.rstrip("/") for name in named(text, r"`(\w+/)`")}
+    assert [] == [path for path in there if not (ROOT / path).exists()]
 
 
 def section(text: str, title: str) -> str:

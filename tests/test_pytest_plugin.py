@@ -198,7 +198,7 @@ import sys
 def test_it():
     ours = {name for name in sys.modules if name.startswith("mcpmock.")}
     assert ours <= {"mcpmock.pytest_plugin", "mcpmock.version", "mcpmock.testing",
-                    "mcpmock.testing.record_mode", "mcpmock.testing.controller"}
+                    "mcpmock.testing.record_mode", "mcpmock.testing.plugin_session"}
 """
     )
     run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio").assert_outcomes(passed=1)

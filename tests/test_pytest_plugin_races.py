@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.pipeline.faults.races import REACTIONS, cells
+from mcpmock.faults.races.grid import REACTIONS, cells
 from mcpmock.testing.races import Raced, raced
 from tests.api.conftest import HELLO, TOOLS
-from tests.helpers import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response
+from tests.support import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response
 from tests.test_pytest_plugin import PLUGIN
 
 TOKEN = {"progressToken": "t"}

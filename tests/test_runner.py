@@ -12,14 +12,14 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.endpoints.channel import ROOM, MemoryChannel, memory_pair
+from mcpmock.channels.channel import ROOM, MemoryChannel, memory_pair
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.pipeline.timing import Pace, Timing
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
-from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
-from mcpmock.runner import LAST_WORDS, Session, run
-from tests.helpers import (
+from mcpmock.runner import LAST_WORDS, LiveSession, run
+from tests.support import (
     INITIALIZE,
     WELCOME,
     c2s,
@@ -71,7 +71,7 @@ async def conversation(
     """Runs a session between two actors and gives its exit."""
     outer, inner = memory_pair()
     near, far = memory_pair()
-    session = Session(Pipeline(stages), inner, None if server is None else near)
+    session = LiveSession(Pipeline(stages), inner, None if server is None else near)
     with trio.fail_after(3600):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client, outer)
@@ -312,7 +312,7 @@ async def test_a_client_that_takes_nothing_is_not_waited_for_long(
 
 
 def replayed(recorded: Cassette, **playing: object) -> list[Stage]:
-    return [Player(Casting(recorded, Playing(**playing)))]  # type: ignore[arg-type]
+    return [Player(SessionSelection(recorded, ReplayOptions(**playing)))]  # type: ignore[arg-type]
 
 
 async def test_replay_without_a_server(autojump_clock: MockClock) -> None:
@@ -387,7 +387,7 @@ async def test_cancelling_closes_both_channels(autojump_clock: MockClock, moment
     outer.send_nowait([c2s(b"x")])
     with trio.CancelScope() as scope:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(run, Session(Pipeline([Late(3)]), inner, near))
+            nursery.start_soon(run, LiveSession(Pipeline([Late(3)]), inner, near))
             for _ in range(moment):
                 await trio.lowlevel.checkpoint()
             scope.cancel()

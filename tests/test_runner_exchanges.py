@@ -8,11 +8,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mcpmock.endpoints.channel import ROOM, MessageChannel, Receive
+from mcpmock.channels.channel import ROOM, MessageChannel, Receive
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Action, Stage
 from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
-from mcpmock.protocol.stage import Action, Stage
-from mcpmock.runner import IDLE_PUMPS, Session, run
+from mcpmock.runner import IDLE_PUMPS, LiveSession, run
 
 
 def of(exchange: int, direction: Direction, raw: bytes) -> Frame:
@@ -76,7 +76,7 @@ async def test_what_opens_later_is_read_too(autojump_clock: MockClock) -> None:
     client, server = Exchanges(), Exchanges()
     client.open([of(1, C2S, b"a")])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        nursery.start_soon(run, LiveSession(Pipeline([]), client, server))
         await wait_all_tasks_blocked()
         client.open([of(2, C2S, b"b")])
         server.open([of(1, S2C, b"A")])
@@ -94,7 +94,7 @@ async def test_a_stalled_exchange_stops_only_its_own_source(autojump_clock: Mock
     server.open([of(1, S2C, b"1a")], [of(1, S2C, b"1b")])
     server.open([of(2, S2C, b"2a")], [of(2, S2C, b"2b")])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        nursery.start_soon(run, LiveSession(Pipeline([]), client, server))
         await wait_all_tasks_blocked()
         stalled = raws(client.sent)
         client.stalled.clear()
@@ -110,7 +110,7 @@ async def test_pumps_are_used_again(autojump_clock: MockClock) -> None:
     """Exchanges one after another need no task each; many at once have one each."""
     client, server = Exchanges(), Exchanges()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(run, Session(Pipeline([]), client, server))
+        nursery.start_soon(run, LiveSession(Pipeline([]), client, server))
         await wait_all_tasks_blocked()
         counts = []
         for number in range(1, 6):
@@ -142,7 +142,7 @@ async def test_what_is_delivered_leaves_at_once(autojump_clock: MockClock) -> No
     """No task has to wake up for it; before the session begins and behind its end nobody takes."""
     client, server = Exchanges(), Exchanges()
     assert getattr(client, "deliver") is None  # noqa: B009 (or mypy believes that it stays so)
-    session = Session(Pipeline([]), client, server)
+    session = LiveSession(Pipeline([]), client, server)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run, session)
         await wait_all_tasks_blocked()
@@ -170,7 +170,7 @@ async def test_a_mistake_with_what_is_delivered(autojump_clock: MockClock) -> No
         async with trio.open_nursery() as nursery:
             nursery.start_soon(deliver)
             with trio.fail_after(5):
-                await run(Session(Pipeline([Dies()]), client, None))
+                await run(LiveSession(Pipeline([Dies()]), client, None))
 
 
 async def test_the_session_ends_when_nothing_can_open_any_more(autojump_clock: MockClock) -> None:
@@ -180,6 +180,6 @@ async def test_the_session_ends_when_nothing_can_open_any_more(autojump_clock: M
     server.opening.close()
 
     with trio.fail_after(5):
-        await run(Session(Pipeline([]), client, server))
+        await run(LiveSession(Pipeline([]), client, server))
 
     assert 1 == len(client.sent)

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = str(ROOT)
 sys.path.insert(0, str(ROOT))
 
-from mcpmock.pipeline.faults.races import NAMES, REACTIONS, cells  # noqa: E402
+from mcpmock.faults.races.grid import NAMES, REACTIONS, cells  # noqa: E402
 from tests.e2e import races  # noqa: E402
 from tests.e2e.races import Entry, Outcome, Played  # noqa: E402
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import attrs
 
-from mcpmock.cassette.match import Miss
-from mcpmock.pipeline.player import Note, Player
+from mcpmock.pipeline.stage import PASS, Action, Stage
+from mcpmock.playback.matcher import Miss
+from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.protocol.messages import (
     C2S,
     Frame,
@@ -25,7 +26,6 @@ from mcpmock.protocol.messages import (
     decode,
     parse_items,
 )
-from mcpmock.protocol.stage import PASS, Action, Stage
 
 LAST = 50
 """How many messages are kept to be shown."""
@@ -68,7 +68,7 @@ class Log:
     """What clients sent, in the order it came."""
     misses: list[Miss] = attrs.field(factory=list)
     """What nothing recorded fitted."""
-    notes: list[Note] = attrs.field(factory=list)
+    notes: list[PlayerNote] = attrs.field(factory=list)
     """What was matched in spite of something, and what changed nothing."""
     last: deque[Frame] = attrs.field(factory=lambda: deque(maxlen=LAST))
     """The last messages, both ways."""
@@ -82,12 +82,12 @@ class Log:
     listeners: list[Callable[[int, Frame], object]] = attrs.field(factory=list)
     """Are told of every message, with its conversation, before it goes on."""
 
-    def report(self, what: Miss | Note) -> None:
+    def report(self, what: Miss | PlayerNote) -> None:
         """For a player."""
         (self.misses if isinstance(what, Miss) else self.notes).append(what)  # type: ignore[arg-type]
 
     def watch(self, conversation: int, player: Player | None) -> Stage:
-        """A `modes.watching.Watch`."""
+        """A `sessions.observers.Watch`."""
         if player is not None:
             self.players.append(player)
         return Watcher(self, conversation)

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mcpmock.modes.ends import mint
-from mcpmock.modes.faulting import with_faults
-from mcpmock.modes.stubbing import with_stubs
-from mcpmock.pipeline.casting import Casting
-from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.player import Player
+from mcpmock.playback.player import Player
+from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
+from mcpmock.sessions.ends import mint
+from mcpmock.sessions.fault_stages import with_faults
+from mcpmock.sessions.stub_stages import with_stubs
 
 from .log import Log
 
 if TYPE_CHECKING:
-    from mcpmock.pipeline.stubs.script import Script
+    from mcpmock.stubs.script import StubScript
 
 
 @attrs.frozen
@@ -60,7 +60,7 @@ class Wording:
 
 
 def transport(
-    casting: Casting, log: Log, faults: FaultRun, script: Script | None = None
+    casting: SessionSelection, log: Log, faults: FaultRun, script: StubScript | None = None
 ) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
@@ -97,7 +97,7 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 @asynccontextmanager
 async def _session(
-    casting: Casting, log: Log, faults: FaultRun, script: Script | None
+    casting: SessionSelection, log: Log, faults: FaultRun, script: StubScript | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
     from sniffio import current_async_library

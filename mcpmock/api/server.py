@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpmock.cassette.file import load
-from mcpmock.cassette.match import Miss
 from mcpmock.cassette.model import Cassette
-from mcpmock.endpoints.channel import MessageChannel
+from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
-from mcpmock.modes.embedded import Place, bare_casting, replay_embedded, replay_in_memory
-from mcpmock.pipeline.casting import Playing
-from mcpmock.pipeline.timing import Pace, Timing
+from mcpmock.faults.control import Faults, run_of
+from mcpmock.playback.matcher import Miss
+from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.playback.timing import Pace, Timing
+from mcpmock.sessions.embedded import ServerPlace, bare_casting, replay_embedded, replay_in_memory
 
-from .faulting import Faults, run_of
-from .reachable import Reachable
 from .stub import Stub
 from .thread import require_trio
+from .thread_server import ThreadServer
 
 if TYPE_CHECKING:
     import trio
 
-    from mcpmock.pipeline.faults.receipts import FaultRun
+    from mcpmock.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
 """A cassette, or the file that it is in."""
@@ -55,7 +55,7 @@ a program, so no miss is `live`.
 _OTHERS = ("timing", "overlap_grace")
 
 
-def playing_of(**how: Any) -> Playing:
+def playing_of(**how: Any) -> ReplayOptions:
     """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
@@ -71,14 +71,14 @@ def playing_of(**how: Any) -> Playing:
         raise McpMockError(f"overlap_grace {grace!r}: say a number of milliseconds")
     pace = Pace(Timing.parse(how.pop("timing", "none")), overlap_grace=grace / 1000)
     exact = how.pop("match", "relaxed") == "exact"
-    return Playing(pace=pace, exact=exact, **how)
+    return ReplayOptions(pace=pace, exact=exact, **how)
 
 
 def _either(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-class ReplayServer(Reachable):
+class ReplayServer(ThreadServer):
     """A fake server that plays a cassette, a stub, or both. `misses` are the requests that nothing
     recorded fitted.
 
@@ -90,7 +90,7 @@ class ReplayServer(Reachable):
     """
 
     def __init__(
-        self, cassette: Cassette, playing: Playing, run: FaultRun, stub: Stub | None = None
+        self, cassette: Cassette, playing: ReplayOptions, run: FaultRun, stub: Stub | None = None
     ) -> None:
         self.cassette, self.script = cassette, None if stub is None else stub.script
         self.casting = bare_casting(cassette, playing)
@@ -140,7 +140,7 @@ class ReplayServer(Reachable):
 
         return transport(self.casting, self.log, self._run, self.script)
 
-    async def _main(self, ready: Callable[[Place], None], stop: trio.Event) -> None:
+    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
         report, watch = self.log.report, self.log.watch
         await replay_embedded(
             self.cassette,

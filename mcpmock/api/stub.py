@@ -1,4 +1,4 @@
-"""`Stub`: what users write a server with, by hand. It only fills a `pipeline.stubs.script.Script`;
+"""`Stub`: what users write a server with, by hand. It only fills a `stubs.script.Script`;
 what becomes of that is told there.
 """
 
@@ -8,24 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
-from mcpmock.pipeline.faults.values import Seconds, knob_of
-from mcpmock.pipeline.stubs.results import failed
-from mcpmock.pipeline.stubs.script import (
-    Answer,
-    Condition,
-    Entry,
-    Kind,
-    Recorded,
-    Refusal,
-    Reply,
-    Saying,
-    Script,
-    Silence,
-    Step,
-    Test,
-)
+from mcpmock.faults.units import Seconds, knob_of
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
+from mcpmock.stubs.results import failed
+from mcpmock.stubs.script import (
+    Condition,
+    RouteKind,
+    StubAnswer,
+    StubEntry,
+    StubMessage,
+    StubRecorded,
+    StubRefusal,
+    StubReply,
+    StubScript,
+    StubSilence,
+    StubStep,
+    Test,
+)
 
 REPEATS = ("last", "cycle", "error")
 Delay = str | float
@@ -89,7 +89,7 @@ class Stub:
             raise ValueError(f"revision {revision!r}: say one of {', '.join(REVISIONS)}")
         if repeats not in REPEATS:
             raise ValueError(f"repeats {repeats!r}: say one of {', '.join(REPEATS)}")
-        self.script = Script(name, version, instructions, revision)
+        self.script = StubScript(name, version, instructions, revision)
         self._repeats = repeats
 
     def tool(
@@ -109,7 +109,7 @@ class Stub:
         """
         more |= {} if schema is None else {"inputSchema": {"type": "object", **schema}}
         return self._offer(
-            Kind.TOOL, name, {"name": name, **_said(description=description), **more}
+            RouteKind.TOOL, name, {"name": name, **_said(description=description), **more}
         )
 
     def prompt(
@@ -126,7 +126,7 @@ class Stub:
         listed = [{"name": a} if isinstance(a, str) else dict(a) for a in arguments]
         more |= {"arguments": listed} if listed else {}
         told = {"name": name, **_said(description=description), **more}
-        return self._offer(Kind.PROMPT, name, told)
+        return self._offer(RouteKind.PROMPT, name, told)
 
     def resource(
         self,
@@ -143,7 +143,7 @@ class Stub:
         template = "{" in uri
         key = "uriTemplate" if template else "uri"
         told = _said(name=name, description=description, mimeType=mime_type)
-        kind = Kind.TEMPLATE if template else Kind.RESOURCE
+        kind = RouteKind.TEMPLATE if template else RouteKind.RESOURCE
         return self._offer(kind, uri, {key: uri, **told, **more})
 
     def method(self, method: str) -> StubRoute:
@@ -151,7 +151,7 @@ class Stub:
         reply is the whole result then.
         """
         _text("method", method)
-        return self._route(Kind.METHOD, method)
+        return self._route(RouteKind.METHOD, method)
 
     def announce(
         self, method: str, params: Mapping[str, Any] | None = None, *, after: Delay = 0
@@ -160,23 +160,23 @@ class Stub:
         is initialized (from 2026-07-28 on: to those who listen for it), and so long behind the one
         announced before it.
         """
-        self.script.announcements.append(Saying(method, _json(params), _seconds(after)))
+        self.script.announcements.append(StubMessage(method, _json(params), _seconds(after)))
         return self
 
-    def _offer(self, kind: Kind, name: str, listed: dict[str, Any]) -> StubRoute:
+    def _offer(self, kind: RouteKind, name: str, listed: dict[str, Any]) -> StubRoute:
         """What is said of it once more adds to what was said."""
         _text(kind.value, name)
         known = self.script.listed.get((kind, name), {})
         self.script.listed[kind, name] = {**known, **_json(listed)}
         return self._route(kind, name)
 
-    def _route(self, kind: Kind, name: str, condition: Condition | None = None) -> StubRoute:
+    def _route(self, kind: RouteKind, name: str, condition: Condition | None = None) -> StubRoute:
         """The one there is, for a kind and name without a condition."""
         if condition is None:
             for entry in self.script.entries:
                 if (entry.kind, entry.name) == (kind, name) and not entry.condition:
                     return StubRoute(self, entry)
-        entry = Entry(kind, name, self._repeats, condition or Condition())
+        entry = StubEntry(kind, name, self._repeats, condition or Condition())
         self.script.entries.append(entry)
         return StubRoute(self, entry)
 
@@ -196,10 +196,10 @@ class StubRoute(Stub):
     True
     """
 
-    def __init__(self, stub: Stub, entry: Entry) -> None:
+    def __init__(self, stub: Stub, entry: StubEntry) -> None:
         self.script, self._repeats = stub.script, stub._repeats
         self._entry = entry
-        self._sayings: list[Saying] = []
+        self._sayings: list[StubMessage] = []
 
     def when(self, arguments: Mapping[str, Any] | Test | None = None, /, **more: Any) -> StubRoute:
         """The same, for calls with these arguments only: each is a JSON value that is equal, or a
@@ -235,7 +235,7 @@ class StubRoute(Stub):
         if iscoroutinefunction(value):
             raise TypeError(f"{value!r} is async: a stub calls plain functions")
         kept = value if callable(value) or self._takes_bytes(value) else _json(value)
-        return self._step(Reply(kept), after)
+        return self._step(StubReply(kept), after)
 
     def fail(self, text: str, *, after: Delay = 0) -> StubRoute:
         """The tool says that it failed: a result with `isError` and this text."""
@@ -247,15 +247,15 @@ class StubRoute(Stub):
         _text("error message", message)
         if isinstance(code, bool) or not isinstance(code, int):
             raise TypeError(f"error code {code!r}: say a whole number")
-        return self._step(Refusal(code, message, _json(data)), after)
+        return self._step(StubRefusal(code, message, _json(data)), after)
 
     def hang(self) -> StubRoute:
         """No answer, ever: for the timeouts of clients."""
-        return self._step(Silence(), 0)
+        return self._step(StubSilence(), 0)
 
     def recorded(self) -> StubRoute:
         """This call is the recording's: `.recorded().error(-32000, "busy")` breaks the second."""
-        return self._step(Recorded(), 0)
+        return self._step(StubRecorded(), 0)
 
     def progress(
         self,
@@ -270,7 +270,7 @@ class StubRoute(Stub):
             if isinstance(number, bool) or not isinstance(number, int | float | None):
                 raise TypeError(f"progress {number!r}: say a number")
         params = {"progress": amount, **_said(total=total, message=message)}
-        return self._say(Saying(None, params, _seconds(after)))
+        return self._say(StubMessage(None, params, _seconds(after)))
 
     def notify(
         self, method: str, params: Mapping[str, Any] | None = None, *, after: Delay = 0
@@ -278,19 +278,22 @@ class StubRoute(Stub):
         """A notification during the call, before the reply that is said next:
         `.notify("notifications/message", {"level": "info", "data": "looking"})`.
         """
-        return self._say(Saying(method, _json(params), _seconds(after)))
+        return self._say(StubMessage(method, _json(params), _seconds(after)))
 
-    def _say(self, saying: Saying) -> StubRoute:
+    def _say(self, saying: StubMessage) -> StubRoute:
         self._sayings.append(saying)
         return self
 
-    def _step(self, answer: Answer, after: Delay) -> StubRoute:
-        self._entry.steps.append(Step(answer, tuple(self._sayings), _seconds(after)))
+    def _step(self, answer: StubAnswer, after: Delay) -> StubRoute:
+        self._entry.steps.append(StubStep(answer, tuple(self._sayings), _seconds(after)))
         self._sayings = []
         return self
 
     def _takes_bytes(self, value: Any) -> bool:
-        return isinstance(value, bytes) and self._entry.kind in (Kind.RESOURCE, Kind.TEMPLATE)
+        return isinstance(value, bytes) and self._entry.kind in (
+            RouteKind.RESOURCE,
+            RouteKind.TEMPLATE,
+        )
 
 
 def _seconds(after: Delay) -> float:
@@ -322,7 +325,7 @@ def _said(**named: Any) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: StubEntry) -> str:
     conditions = [*entry.condition.wanted, *(["..."] if entry.condition.test else [])]
     told = f" (if {', '.join(conditions)})" if conditions else ""
     return f"{entry.kind.value} {entry.name}{told}"

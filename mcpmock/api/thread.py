@@ -18,8 +18,8 @@ from mcpmock.errors import McpMockError
 
 STOPPING = 5.0
 """Seconds that a thread has to stop in before it is cancelled, and once more after that."""
-Place = TypeVar("Place")
-Main = Callable[[Callable[[Place], None], trio.Event], Awaitable[None]]
+ThreadPlace = TypeVar("ThreadPlace")
+Main = Callable[[Callable[[ThreadPlace], None], trio.Event], Awaitable[None]]
 """Runs until the event is set, and tells once it serves, and where."""
 
 
@@ -31,22 +31,22 @@ def require_trio(name: str) -> None:
         )
 
 
-class Thread(Generic[Place]):
+class Thread(Generic[ThreadPlace]):
     """`main` in a thread: `start` gives where it serves, `stop` ends it.
 
     Neither needs an event loop; both block for a moment.
     """
 
-    def __init__(self, main: Main[Place]) -> None:
+    def __init__(self, main: Main[ThreadPlace]) -> None:
         self._main = main
-        self._ready: SimpleQueue[Place | BaseException] = SimpleQueue()
+        self._ready: SimpleQueue[ThreadPlace | BaseException] = SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="mcpmock", daemon=True)
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope = trio.CancelScope()
         self._stop: trio.Event | None = None
 
-    def start(self) -> Place:
+    def start(self) -> ThreadPlace:
         """Raises what `main` raises before it serves."""
         self._thread.start()
         place = self._ready.get()

@@ -1,3 +1,4 @@
-"""The right wing's memory: recordings, and the pure questions one can ask them. Only `file` touches
-a disk.
+"""The file that a recording is kept in: model, parser, writer, canonical form, validation and
+merge.
+Only `file` touches a disk.
 """

@@ -16,10 +16,10 @@ import attrs
 import msgspec
 
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
-from mcpmock.protocol.spans import elements, members, splice
+from mcpmock.protocol.raw_json import elements, members, splice
 
+from .lines import Sheet, SourceLine, take_apart
 from .model import Damage, Event, Footer, Header, event_line
-from .sheets import Line, Sheet, take_apart
 
 Times = Literal["drop", "round", "keep"]
 ROUND_TO = 10_000
@@ -115,28 +115,28 @@ def _ascending(sheet: Sheet) -> bool:
     return all(before < after for before, after in pairwise(numbers))
 
 
-def _renumbered(events: Sequence[Line]) -> list[Line]:
+def _renumbered(events: Sequence[SourceLine]) -> list[SourceLine]:
     return [
-        Line(line.number, splice(line.raw, [((members(line.raw) or {})["n"], b"%d" % n)]))
+        SourceLine(line.number, splice(line.raw, [((members(line.raw) or {})["n"], b"%d" % n)]))
         for n, line in enumerate(events, 1)
     ]
 
 
-def _fits(sheet: Sheet, footer: Line) -> bool:
+def _fits(sheet: Sheet, footer: SourceLine) -> bool:
     return all(member(footer.raw, "footer", name) == value for name, value in sheet.seal.items())
 
 
 def _formed(sheet: Sheet, times: Times) -> Sheet:
     """The take in canonical form, sealed again if it was."""
     assert sheet.header is not None, "because only a damaged cassette has lost one"
-    formed = Sheet(Line(0, _formed_header(sheet.header.raw, times)))
+    formed = Sheet(SourceLine(0, _formed_header(sheet.header.raw, times)))
     numbers = _Numbers()
     for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
-        formed.body.append(Line(0, _formed_event(raw, n, times, numbers)))
+        formed.body.append(SourceLine(0, _formed_event(raw, n, times, numbers)))
     if sheet.footer is not None:
         outer = _fields(sheet.footer.raw)
         outer["footer"] = _object(_fields(outer["footer"]) | formed.seal, Footer.__struct_fields__)
-        formed.footer = Line(0, _object(outer, ("footer",)))
+        formed.footer = SourceLine(0, _object(outer, ("footer",)))
     return formed
 
 

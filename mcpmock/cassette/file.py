@@ -23,7 +23,7 @@ import msgspec
 from mcpmock.errors import CassetteError
 
 from .model import Cassette, Footer, Header
-from .read import read, refusal
+from .parser import read, refusal
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold, packed or not: a bound on what loading one can cost."""

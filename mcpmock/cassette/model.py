@@ -1,8 +1,8 @@
 """The shape of a recording: header, events, footer, takes and episodes; and the event of a frame
 and back.
 
-The format is `Cassette format, version 1` (README); every Struct here is one kind of its lines.
-`read` makes these from bytes, `file` puts them on a disk, `pipeline.recorder` makes the lines of
+The format is version 1 (`mcpmock help cassette`); every Struct here is one kind of its lines.
+`read` makes these from bytes, `file` puts them on a disk, `recording.recorder` makes the lines of
 live frames by the same `event_line`.
 """
 
@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from mcpmock.protocol import messages
 from mcpmock.protocol.messages import C2S, Frame
-from mcpmock.protocol.spans import UNREADABLE
+from mcpmock.protocol.raw_json import UNREADABLE
 
 FORMAT = 1
 

@@ -16,8 +16,9 @@ import click
 
 from mcpmock.errors import McpMockError
 from mcpmock.version import VERSION
+from mcpmock.view.printable import printable, printable_lines
 
-from .terminal import printable, printable_lines, say
+from .output import say
 
 _COMMANDS = {
     "check": "check",

@@ -1,6 +1,6 @@
 """`mcpmock check`: is a cassette whole, and was it the protocol that was spoken.
 
-The first is `cassette.integrity`'s to say, the second `pipeline.checks`'; here they are told in
+The first is `cassette.validate`'s to say, the second `rules.checker`'; here they are told in
 the order of the file's lines. A rule is told with its sentence, once.
 """
 
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.cassette.integrity import Level
+from mcpmock.cassette.validate import Level
 from mcpmock.errors import CassetteError
+from mcpmock.view.printable import printable
 
 from .files import FILES, each
-from .terminal import common, emit, encodable, many, printable
+from .output import common, emit, encodable, many
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.integrity import Inspection
-    from mcpmock.pipeline.checks import Found
+    from mcpmock.cassette.validate import Inspection
+    from mcpmock.rules.checker import Found
 
 _COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
 _TOLD = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
@@ -58,7 +59,7 @@ class _Report:
 
 def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
     from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.read import HEADER_START, refusal
+    from mcpmock.cassette.parser import HEADER_START, refusal
 
     data = read_bytes(path)
     first = data.partition(b"\n")[0]
@@ -75,8 +76,8 @@ def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
 
 
 def _report(data: bytes) -> _Report:
-    from mcpmock.cassette.integrity import inspect
-    from mcpmock.pipeline.checks import check
+    from mcpmock.cassette.validate import inspect
+    from mcpmock.rules.checker import check
 
     inspection = inspect(data)
     found = list(check(inspection.cassette))
@@ -95,7 +96,7 @@ def _placed(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[in
 
 
 def _tell(path: Path, report: _Report, *, verbose: bool) -> None:
-    from mcpmock.cassette.summary import brief
+    from mcpmock.view.summary import brief
 
     name = printable(str(path))
     told = [

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.view.printable import printable
 
-from .terminal import common, emit, printable
+from .output import common, emit
 
 if TYPE_CHECKING:
-    from mcpmock.demo.client import Client, Plan, Seen, Visit
+    from mcpmock.demo.client import DemoClient, DemoVisit, Plan, Seen
 
 _ME = [sys.executable, "-m", "mcpmock"]
 _SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
@@ -78,7 +79,7 @@ def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
     return 0 if replayed["same"] else 1
 
 
-async def _ask_unrecorded(client: Client) -> None:
+async def _ask_unrecorded(client: DemoClient) -> None:
     await client.tool("weather", city=_UNRECORDED)
 
 
@@ -92,7 +93,7 @@ def _folder(output: Path | None) -> Path:
     return output
 
 
-def _visit(command: list[str], plan: Plan | None = None) -> Visit:
+def _visit(command: list[str], plan: Plan | None = None) -> DemoVisit:
     """The bundled client's visit to a server that is a command of ours. Raises McpMockError if that
     could not do its work at all.
     """
@@ -131,7 +132,7 @@ def _recorded(cassette: Path, saw: list[Seen] | None) -> Told:
     return told if saw is None else {**told, "saw": saw}
 
 
-def _replayed(live: Visit, again: Visit) -> Told:
+def _replayed(live: DemoVisit, again: DemoVisit) -> Told:
     """Whether the client saw the same twice, to the byte, and where it did not."""
     import msgspec
 
@@ -150,7 +151,7 @@ def _replayed(live: Visit, again: Visit) -> Told:
     }
 
 
-def _missed(seen: Visit) -> Told:
+def _missed(seen: DemoVisit) -> Told:
     """What the client got for what was not recorded, and what its user was told."""
     lines = seen.stderr.decode("utf-8", "replace").splitlines()
     return {
@@ -161,7 +162,7 @@ def _missed(seen: Visit) -> Told:
     }
 
 
-def _broken(seen: Visit) -> Told:
+def _broken(seen: DemoVisit) -> Told:
     """What the client got where the fault fired."""
     results = [one["result"] for one in seen.saw if "result" in one]
     answer = next((result for result in results if result.get("isError")), None)

@@ -1,6 +1,7 @@
 """`mcpmock diff`: two cassettes compared by what they mean, as text, JSON, Markdown or JUnit.
 
-Comparing is `cassette.diff`'s work; here are the options in front of it, the words are `reports`'.
+Comparing is `semantic_diff.compare`'s work; here are the options in front of it, the words are
+`reports`'.
 `Options` and `report` are for every command that ends in a comparison.
 """
 
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .terminal import CASSETTE, common, emit, printable, say
+from mcpmock.view.printable import printable
+
+from .output import CASSETTE, common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.diff import Comparison, Progress, Rules
+    from mcpmock.semantic_diff.compare import Comparison, Progress, Rules
 
 FORMATS = ("text", "json", "markdown", "junit")
 THRESHOLDS = ("any", "risky", "breaking", "never")
@@ -91,8 +94,8 @@ def diff(
     transports. Each difference is judged: breaking, risky or compatible, for who uses the server.
     Exit status: 0 if nothing differs, 1 if something does (see --fail-on), 3 if a cassette is bad.
     """
-    from mcpmock.cassette.diff import compare
     from mcpmock.cassette.file import load
+    from mcpmock.semantic_diff.compare import compare
 
     rules = parsed(ignore, unordered, tolerance)
     before, after = load(old), load(new)
@@ -107,7 +110,7 @@ def diff(
 
 def parsed(ignore: tuple[str, ...], unordered: tuple[str, ...], tolerance: str) -> Rules:
     """Raises UsageError for a rule that is none."""
-    from mcpmock.cassette.diff import Rules
+    from mcpmock.semantic_diff.compare import Rules
 
     try:
         return Rules.parse(ignore, unordered, tolerance)
@@ -119,7 +122,7 @@ def report(comparison: Comparison, form: str, fail_on: str, *, quiet: bool = Fal
     """Writes the report to standard output and gives the exit status. With `quiet` a text is
     written only where that is not 0.
     """
-    from .reports import fails, junit, markdown, object_of, text
+    from .diff_formats import fails, junit, markdown, object_of, text
 
     failed = fails(comparison.worst, fail_on)
     if form == "json":

@@ -1,4 +1,4 @@
-"""`mcpmock drive`: the face of `modes.drive`."""
+"""`mcpmock drive`: the face of `sessions.drive`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .faulting import fault_options, faults_of, told_of
-from .terminal import CASSETTE, common, say
-from .upstream import server_of, server_options
+from .options_faults import fault_options, faults_of, told_of
+from .options_server import server_of, server_options
+from .output import CASSETTE, common, say
 
 
 @click.command()
@@ -37,9 +37,9 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     import trio
 
     from mcpmock.cassette.file import load
-    from mcpmock.modes import drive as mode
-    from mcpmock.modes.taking import Recording
-    from mcpmock.pipeline.timing import Timing
+    from mcpmock.playback.timing import Timing
+    from mcpmock.sessions import drive as mode
+    from mcpmock.sessions.take_recording import Recording
 
     try:
         pauses = Timing.parse(timing)
@@ -48,7 +48,7 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
     faults = faults_of(options)
-    driving = mode.Driving(server, pauses, recording, faults)
+    driving = mode.DriveOptions(server, pauses, recording, faults)
     status = trio.run(mode.drive, load(file), driving, say)
     owing = told_of(faults, options)
     return status or owing

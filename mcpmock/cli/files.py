@@ -16,7 +16,7 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .terminal import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, emit, encodable, many, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Recovery, Times

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import columns, common, emit, say
+from .output import columns, common, emit, say
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -31,7 +31,7 @@ SUGGESTED_TOPICS = 3
 @click.argument("topic", required=False)
 @click.option("--raw", is_flag=True, help="Print the Markdown source.")
 @common
-def help(  # noqa: A001 - the name of the command
+def help(
     topic: str | None,
     raw: bool,
     quiet: bool,  # noqa: ARG001
@@ -92,9 +92,9 @@ def _print_list(*, json: bool) -> None:
 
 def _unknown(topic: str) -> str:
     """What to type instead: the command of that name, or the topics with the nearest names."""
-    from . import cli
-
-    if cli.get_command(click.get_current_context(), topic) is not None:
+    context = click.get_current_context().find_root()
+    assert isinstance(context.command, click.Group)
+    if context.command.get_command(context, topic) is not None:
         return f"no help topic {topic}; `mcpmock {topic} --help` explains the command"
     near = get_close_matches(topic, _pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"topics: {', '.join(_pages())}"

@@ -1,6 +1,6 @@
 """`mcpmock merge` and `convert`: cassettes joined into one, and to and from other tools' formats.
 
-The work is done on bytes by `cassette.merge`, `cassette.har` and `cassette.foreign`; here are the
+The work is done on bytes by `cassette.merge`, `convert.har` and `convert.foreign`; here are the
 files in front of it and the words behind it. What is written is always a new file.
 """
 
@@ -16,7 +16,7 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .terminal import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, emit, encodable, many, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.merge import Merged
@@ -123,7 +123,7 @@ def convert(
     (`http://server.invalid/tools/call/NAME`).
     """
     from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.read import HEADER_START
+    from mcpmock.cassette.parser import HEADER_START
 
     _refuse_existing(output)
     data = read_bytes(file)
@@ -146,7 +146,7 @@ _Done = tuple[dict[str, Any], list[str]]
 
 def _export(file: Path, output: Path) -> _Done:
     from mcpmock.cassette.file import load, rewrite
-    from mcpmock.cassette.har import har
+    from mcpmock.convert.har import har
 
     made = har(load(file))
     rewrite(output, made.data)
@@ -166,8 +166,8 @@ def _entries(count: int) -> str:
 
 def _import(file: Path, output: Path, data: bytes, *, redact: bool) -> _Done:
     from mcpmock.cassette.file import rewrite
-    from mcpmock.cassette.foreign import recognised
-    from mcpmock.cassette.imports import imported
+    from mcpmock.convert.foreign import recognised
+    from mcpmock.convert.foreign_import import imported
 
     runs = recognised(str(file), data)
     if runs is None:

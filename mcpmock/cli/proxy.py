@@ -1,4 +1,5 @@
-"""`mcpmock proxy`: the face of `modes.proxy`; with a cassette and a record mode, of what the mode
+"""`mcpmock proxy`: the face of `sessions.proxy`; with a cassette and a record mode, of what the
+mode
 comes to: a replay, a recording, or a replay with the server behind it.
 """
 
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .faulting import fault_options, faults_of, told_of
-from .listening import listening_of, listening_options
-from .terminal import Announcer, common, say
-from .upstream import server_of, server_options
+from .options_faults import fault_options, faults_of, told_of
+from .options_listen import listening_of, listening_options
+from .options_server import server_of, server_options
+from .output import Announcer, common, say
 
 if TYPE_CHECKING:
-    from mcpmock.modes.ends import Server
-    from mcpmock.modes.taking import Recording
+    from mcpmock.sessions.ends import Server
+    from mcpmock.sessions.take_recording import Recording
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -60,7 +61,7 @@ def proxy(**options: Any) -> int:
 def _recording(file: Path, mode: str | None) -> Recording:
     """All of it; a file that is there is kept until the clean end. Raises CassetteError."""
     from mcpmock.errors import CassetteError
-    from mcpmock.modes.taking import Recording
+    from mcpmock.sessions.take_recording import Recording
 
     if mode in (None, "none"):
         raise CassetteError(file, "no such file or folder", hint="--mode once records it")
@@ -68,21 +69,21 @@ def _recording(file: Path, mode: str | None) -> Recording:
 
 
 def _replay(file: Path, options: dict[str, Any]) -> int:
-    from mcpmock.pipeline.player import Playing
+    from mcpmock.playback.player import ReplayOptions
 
     from .replay import play
 
-    return play(file, Playing(mute=options["quiet"]), options, faults=faults_of(options))
+    return play(file, ReplayOptions(mute=options["quiet"]), options, faults=faults_of(options))
 
 
 def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
     """Sessions that needed the server become one more take."""
-    from mcpmock.modes.taking import Recording
-    from mcpmock.pipeline.player import Playing
+    from mcpmock.playback.player import ReplayOptions
+    from mcpmock.sessions.take_recording import Recording
 
     from .replay import play
 
-    playing = Playing(mute=options["quiet"], on_miss="live")
+    playing = ReplayOptions(mute=options["quiet"], on_miss="live")
     faults, recording = faults_of(options), Recording(output=file)
     return play(file, playing, options, recording=recording, faults=faults, server=server)
 
@@ -90,7 +91,7 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
 def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:
     import trio
 
-    from mcpmock.modes.proxy import proxy as run_proxy
+    from mcpmock.sessions.proxy import proxy as run_proxy
 
     announcer = Announcer(json=options["json"])
     listening = listening_of(options, announcer)

@@ -1,4 +1,4 @@
-"""`mcpmock record`: the face of `modes.stdio.record` and `modes.http.record_url`."""
+"""`mcpmock record`: the face of `sessions.stdio.record` and `sessions.http.record_url`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from .faulting import fault_options, faults_of, told_of
-from .listening import listening_given, listening_of, listening_options
-from .terminal import Announcer, common, say
-from .upstream import url_of
+from .options_faults import fault_options, faults_of, told_of
+from .options_listen import listening_given, listening_of, listening_options
+from .options_server import url_of
+from .output import Announcer, common, say
 
 _UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
 
@@ -52,7 +52,7 @@ def record(
     """
     import trio
 
-    from mcpmock.modes.taking import Recording
+    from mcpmock.sessions.take_recording import Recording
 
     if (url is None) is not bool(command):
         raise click.UsageError("say either -- COMMAND or --url URL, to name the server")
@@ -69,14 +69,14 @@ def record(
         redact=not options["no_redact"],
     )
     if url is None:
-        from mcpmock.modes.stdio import record as record_command
+        from mcpmock.sessions.stdio import record as record_command
 
         if options["no_redact"]:
             say(_UNREDACTED)
         status = trio.run(record_command, command, recording, say, faults)
         owing = told_of(faults, options)
         return status or owing
-    from mcpmock.modes.http import record_url
+    from mcpmock.sessions.http import record_url
 
     announcer = Announcer(json=options["json"])
     server = url_of(url, options["transport"])

@@ -1,5 +1,6 @@
-"""`mcpmock replay`: the face of `modes.stdio.replay`, of `modes.http.replay_listening`, and of
-`modes.live` where a server is behind it; and the words for what it missed.
+"""`mcpmock replay`: the face of `sessions.stdio.replay`, of `sessions.http.replay_listening`, and
+of
+`sessions.passthrough` where a server is behind it; and the words for what it missed.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .faulting import fault_options, faults_of, told_of
-from .listening import listening_of, listening_options
-from .terminal import CASSETTE, Announcer, common, emit, printable, say
-from .upstream import server_of, server_options
+from .options_faults import fault_options, faults_of, told_of
+from .options_listen import listening_of, listening_options
+from .options_server import server_of, server_options
+from .output import CASSETTE, Announcer, common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.match import Miss, NearMiss
     from mcpmock.cassette.model import Cassette
-    from mcpmock.modes.ends import Listening, Server
-    from mcpmock.modes.taking import Recording
-    from mcpmock.pipeline.faults.receipts import FaultRun
-    from mcpmock.pipeline.player import Note, Player, Playing
+    from mcpmock.faults.receipts import FaultRun
+    from mcpmock.playback.matcher import Miss
+    from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
+    from mcpmock.sessions.ends import Listening, Server
+    from mcpmock.sessions.take_recording import Recording
 
 
 @click.command()
@@ -95,7 +96,7 @@ def replay(
     recorded server where it ended before its client, else 0, and 1 if a request was not in the
     recording.
     """
-    from mcpmock.modes.taking import Recording
+    from mcpmock.sessions.take_recording import Recording
 
     playing = _playing(how, mute=quiet)
     server = _behind(how, record)
@@ -107,7 +108,7 @@ def replay(
 
 def play(
     file: Path,
-    playing: Playing,
+    playing: ReplayOptions,
     options: dict[str, Any],
     *,
     recording: Recording | None = None,
@@ -139,7 +140,7 @@ def play(
         owing = told_of(faults, {"quiet": quiet, "json": json})
         return status or int(told.missed > 0) or owing
     if listening is not None:
-        from mcpmock.modes.http import replay_listening
+        from mcpmock.sessions.http import replay_listening
 
         status = trio.run(
             lambda: replay_listening(
@@ -153,7 +154,7 @@ def play(
             )
         )
     else:
-        from mcpmock.modes.stdio import replay as replay_on_stdio
+        from mcpmock.sessions.stdio import replay as replay_on_stdio
 
         status, player = trio.run(
             lambda: replay_on_stdio(
@@ -167,7 +168,7 @@ def play(
 
 def _play_live(
     cassette: Cassette,
-    playing: Playing,
+    playing: ReplayOptions,
     told: _Telling,
     server: Server,
     *,
@@ -178,7 +179,7 @@ def _play_live(
 ) -> int:
     import trio
 
-    from mcpmock.modes.live import live_listening, live_on_stdio
+    from mcpmock.sessions.passthrough import live_listening, live_on_stdio
 
     if listening is not None:
         return trio.run(
@@ -209,16 +210,16 @@ def _behind(how: dict[str, Any], record: str | None) -> Server | None:
     return None
 
 
-def _playing(how: dict[str, Any], *, mute: bool) -> Playing:
-    from mcpmock.pipeline.player import Playing
-    from mcpmock.pipeline.timing import Pace, Timing
+def _playing(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
+    from mcpmock.playback.player import ReplayOptions
+    from mcpmock.playback.timing import Pace, Timing
 
     try:
         timing = Timing.parse(how["timing"])
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     pace = Pace(timing, overlap_grace=how["overlap_grace"] / 1000)
-    return Playing(
+    return ReplayOptions(
         order=how["order"],
         pace=pace,
         repeats=how["repeats"],
@@ -238,11 +239,11 @@ class _Telling:
         self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
         self.missed = 0
 
-    def tell(self, what: Miss | Note) -> None:
-        from mcpmock.pipeline.answers import near_misses
-        from mcpmock.pipeline.player import Note
+    def tell(self, what: Miss | PlayerNote) -> None:
+        from mcpmock.playback.own_answers import near_misses
+        from mcpmock.playback.player import PlayerNote
 
-        if isinstance(what, Note):
+        if isinstance(what, PlayerNote):
             if self._verbose:
                 self._say("note", f"{what.method}: {what.text}", method=what.method)
             return
@@ -250,6 +251,8 @@ class _Telling:
         if self._json:
             self._say("miss", "", method=what.method, near=near_misses(what))
         else:
+            from mcpmock.view.misses import miss_lines
+
             for line in miss_lines(what, self._file):
                 say(line)
 
@@ -265,40 +268,3 @@ class _Telling:
             emit({"type": kind, "text": text, **more}, err=True)
         else:
             say(text)
-
-
-def miss_lines(miss: Miss, file: Path) -> list[str]:
-    """What was asked, the nearest that was recorded with what differs, and what to do next."""
-    return [
-        f"nothing recorded in {file} answers this {miss.method}",
-        *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),
-        f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
-    ]
-
-
-def _place(near: NearMiss) -> str:
-    from mcpmock.cassette.match import STUBBED
-
-    return "the stub" if near.n == STUBBED else f"event {near.n}"
-
-
-def _difference(near: NearMiss) -> str:
-    from mcpmock.cassette.match import STUBBED
-
-    had = "stubbed" if near.n == STUBBED else "recorded"
-    return "".join(
-        f"; {d.path}: {had} {_short(d.recorded)}, asked {_short(d.live)}"
-        for d in near.differences[:3]
-    )
-
-
-def _short(value: Any) -> str:
-    import msgspec
-
-    if value is None:
-        return "nothing"
-    try:
-        text = msgspec.json.encode(value).decode()
-    except (ValueError, TypeError):
-        text = repr(value)
-    return printable(text if len(text) <= 60 else text[:57] + "...")

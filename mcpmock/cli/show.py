@@ -1,6 +1,6 @@
 """`mcpmock show`: a cassette in the terminal, as a timeline, one exchange, frames or a diagram.
 
-What to show is chosen by `cassette.timeline` and `cassette.filter`; here it is drawn. Everything
+What to show is chosen by `view.timeline` and `view.filter`; here it is drawn. Everything
 that was recorded is hostile: no word of it is written but through `printable`.
 """
 
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import CASSETTE, columns, common, emit, printable, printable_lines, say
+from mcpmock.view.printable import printable, printable_lines
+
+from .output import CASSETTE, columns, common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.filter import Filter
     from mcpmock.cassette.model import Cassette, Event, Take
-    from mcpmock.cassette.timeline import Row
+    from mcpmock.view.filter import Filter
+    from mcpmock.view.timeline import Row
 
 _COLORS = {"error": "red", "opaque": "magenta", "gap": "red", "stderr": "bright_black"}
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
@@ -79,7 +81,7 @@ def show(
     exchange.
     """
     from mcpmock.cassette.file import load
-    from mcpmock.cassette.timeline import exchange, timeline
+    from mcpmock.view.timeline import exchange, timeline
 
     if json + raw + mermaid > 1:
         raise click.UsageError("--json, --raw and --mermaid exclude each other")
@@ -106,7 +108,7 @@ def show(
 
 
 def _filter(expression: str) -> Filter:
-    from mcpmock.cassette.filter import Filter
+    from mcpmock.view.filter import Filter
 
     try:
         return Filter.parse(expression)
@@ -252,8 +254,8 @@ def _pretty(event: Event) -> str:
     """The payload indented; what is no JSON, or none that a formatter takes, as it is."""
     import msgspec
 
-    from mcpmock.cassette.summary import head_text
-    from mcpmock.protocol.spans import UNREADABLE
+    from mcpmock.protocol.raw_json import UNREADABLE
+    from mcpmock.view.summary import head_text
 
     frame = event.frame
     payload = b"" if frame is None else frame.raw or head_text(frame).encode()
@@ -292,6 +294,6 @@ def _label(row: Row) -> str:
 
 def _safe(text: str) -> str:
     """One line for a terminal."""
-    from mcpmock.cassette.summary import brief
+    from mcpmock.view.summary import brief
 
     return printable(brief(text))

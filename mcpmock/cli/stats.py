@@ -1,6 +1,6 @@
 """`mcpmock stats`: cassettes in numbers, as a table or as JSON.
 
-The counting is `cassette.stats`'; here are the columns. Names of methods and tools were recorded
+The counting is `view.stats`'; here are the columns. Names of methods and tools were recorded
 and are hostile: none is written but through `printable`.
 """
 
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpmock.view.printable import printable
+
+from .output import CASSETTE, common, emit, many, say
 from .show import duration
-from .terminal import CASSETTE, common, emit, many, printable, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
-    from mcpmock.cassette.stats import Calls, Notifications, Stats, What
+    from mcpmock.view.stats import Calls, Notifications, Stats, What
 
 _ARROWS = {"c2s": "->", "s2c": "<-"}
 _MIN_WIDTH = 80
@@ -39,7 +41,7 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
     the size of all requests (`asked`) and of all answers (`answer`). Columns that would be empty
     are left out. Several cassettes are counted as one.
     """
-    from mcpmock.cassette.stats import stats as counted
+    from mcpmock.view.stats import stats as counted
 
     found = counted(_loaded(files, quiet=quiet))
     if json:
@@ -139,7 +141,7 @@ def _name(what: What) -> str:
 
 
 def _safe(name: str) -> str:
-    from mcpmock.cassette.summary import brief
+    from mcpmock.view.summary import brief
 
     return printable(brief(name))
 

@@ -1,6 +1,6 @@
 """`mcpmock verify`: drives a real server as the recorded client did, and compares what comes of it.
 
-`modes.drive` drives, `diff` has the options and the report.
+`sessions.drive` drives, `diff` has the options and the report.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from .diff import comparing, parsed, report
-from .faulting import fault_options, faults_of, told_of
-from .terminal import CASSETTE, common, say
-from .upstream import server_of, server_options
+from .options_faults import fault_options, faults_of, told_of
+from .options_server import server_of, server_options
+from .output import CASSETTE, common, say
 
 
 @click.command()
@@ -33,10 +33,10 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     """
     import trio
 
-    from mcpmock.cassette.diff import compare
     from mcpmock.cassette.file import load, read_bytes, rewrite
-    from mcpmock.modes.drive import DIFFERENT, drive_anew
-    from mcpmock.pipeline.timing import Timing
+    from mcpmock.playback.timing import Timing
+    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.sessions.drive import DIFFERENT, drive_anew
 
     rules = parsed(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)

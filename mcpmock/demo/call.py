@@ -1,4 +1,5 @@
-"""`Call`: one request that the demo server is answering; `Era`: what a revision does its own way.
+"""`DemoCall`: one request that the demo server is answering; `Era`: what a revision does its own
+way.
 
 These are all that a tool or another handler sees. `eras` has the two eras, `server` stands above
 and makes the calls, `peer` below puts what they say on the wire.
@@ -15,16 +16,16 @@ import trio
 
 from mcpmock.protocol.messages import Request, decode
 
-from .peer import INVALID_PARAMS, Peer, Refusal
+from .peer import INVALID_PARAMS, DemoRefusal, Peer
 
-Answer = dict[str, Any]
-Handler = Callable[["Call"], "Answer | Awaitable[Answer] | None"]
+DemoAnswer = dict[str, Any]
+Handler = Callable[["DemoCall"], "DemoAnswer | Awaitable[DemoAnswer] | None"]
 """Answers a call: at once, after a while, or (None) not now."""
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-def as_object(value: Any) -> Answer:
+def as_object(value: Any) -> DemoAnswer:
     """`value` if it is a JSON object, else an empty one: clients send all kinds of things."""
     return value if isinstance(value, dict) else {}
 
@@ -41,7 +42,7 @@ class InputRequired(Exception):
         self.requests = requests
 
 
-class Call:
+class DemoCall:
     """One request being answered, and what may be said meanwhile: nothing any more once it is
     cancelled.
     """
@@ -57,7 +58,7 @@ class Call:
         """A parameter that must be a string."""
         value = self.params.get(name)
         if not isinstance(value, str):
-            raise Refusal(INVALID_PARAMS, f"params.{name} must be a string")
+            raise DemoRefusal(INVALID_PARAMS, f"params.{name} must be a string")
         return value
 
     def progress(self, done: int, total: int, message: str) -> None:
@@ -73,11 +74,11 @@ class Call:
         if wanted in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted):
             self._notify("notifications/message", {"level": level, "logger": "demo", "data": data})
 
-    async def ask(self, method: str, params: Answer) -> Answer:
+    async def ask(self, method: str, params: DemoAnswer) -> DemoAnswer:
         """Asks the client something. Raises Failure or Refusal if it cannot or will not answer."""
         return as_object(await self.era.ask(self, method, params))
 
-    def _notify(self, method: str, params: Answer) -> None:
+    def _notify(self, method: str, params: DemoAnswer) -> None:
         if not self.scope.cancel_called:
             self._peer.notify(method, params)
 
@@ -99,11 +100,11 @@ class Era(ABC):
         """The methods that only this era has."""
 
     @abstractmethod
-    def admit(self, call: Call) -> None:
+    def admit(self, call: DemoCall) -> None:
         """Raises Refusal for a request that lacks what every request of the era must carry."""
 
     @abstractmethod
-    def dressed(self, call: Call, result: Answer) -> Answer:
+    def dressed(self, call: DemoCall, result: DemoAnswer) -> DemoAnswer:
         """A result as the era wants it."""
 
     @abstractmethod
@@ -111,11 +112,11 @@ class Era(ABC):
         """The client cancelled the request with this id."""
 
     @abstractmethod
-    def log_level(self, call: Call) -> str | None:
+    def log_level(self, call: DemoCall) -> str | None:
         """The least severe level that the client wants to hear of, None for none at all."""
 
     @abstractmethod
-    async def ask(self, call: Call, method: str, params: Answer) -> Any:
+    async def ask(self, call: DemoCall, method: str, params: DemoAnswer) -> Any:
         """What the client answers. Raises Failure, Refusal, or InputRequired."""
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """What the demo server has besides tools: resources, prompts, completions, and the weather.
 
-Data first, then a handler for each method that reads it. A handler takes a `Call` and gives the
+Data first, then a handler for each method that reads it. A handler takes a `DemoCall` and gives the
 result, or raises Refusal; `server` has the table of them.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from .call import Answer, Call, as_object
-from .peer import INVALID_PARAMS, Refusal
+from .call import DemoAnswer, DemoCall, as_object
+from .peer import INVALID_PARAMS, DemoRefusal
 
 WEATHER = {
     "Bergen": {"city": "Bergen", "celsius": 9, "sky": "rain"},
@@ -67,46 +67,46 @@ _COMPLETIONS = {
 }
 
 
-def list_resources(_: Call) -> Answer:
+def list_resources(_: DemoCall) -> DemoAnswer:
     return {"resources": _RESOURCES}
 
 
-def list_templates(_: Call) -> Answer:
+def list_templates(_: DemoCall) -> DemoAnswer:
     return {"resourceTemplates": _TEMPLATES}
 
 
-def read_resource(call: Call) -> Answer:
+def read_resource(call: DemoCall) -> DemoAnswer:
     uri = call.text("uri")
     content = _content(uri, call.era.touched[uri])
     if content is None:
-        raise Refusal(call.era.not_found, f"Unknown resource: {uri}", {"uri": uri})
+        raise DemoRefusal(call.era.not_found, f"Unknown resource: {uri}", {"uri": uri})
     return {"contents": [{"uri": uri, **content}]}
 
 
-def list_prompts(_: Call) -> Answer:
+def list_prompts(_: DemoCall) -> DemoAnswer:
     return {"prompts": _PROMPTS}
 
 
-def get_prompt(call: Call) -> Answer:
+def get_prompt(call: DemoCall) -> DemoAnswer:
     name = call.text("name")
     arguments = as_object(call.params.get("arguments"))
     match name:
         case "greet" if isinstance(arguments.get("name"), str):
             words = f"Greet {arguments['name']} in a {arguments.get('style', 'friendly')} way."
         case "greet":
-            raise Refusal(INVALID_PARAMS, "Missing argument: name")
+            raise DemoRefusal(INVALID_PARAMS, "Missing argument: name")
         case "haiku":
             words = "Write a haiku about a conversation that can be heard again."
         case _:
-            raise Refusal(INVALID_PARAMS, f"Unknown prompt: {name}")
+            raise DemoRefusal(INVALID_PARAMS, f"Unknown prompt: {name}")
     return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
 
 
-def complete(call: Call) -> Answer:
+def complete(call: DemoCall) -> DemoAnswer:
     """The values that begin with what was typed so far."""
     ref, argument = call.params.get("ref"), call.params.get("argument")
     if not isinstance(ref, dict) or not isinstance(argument, dict):
-        raise Refusal(INVALID_PARAMS, "params.ref and params.argument must be objects")
+        raise DemoRefusal(INVALID_PARAMS, "params.ref and params.argument must be objects")
     about = str(ref.get("name", ref.get("uri"))), str(argument.get("name"))
     typed = str(argument.get("value", ""))
     values = [value for value in _COMPLETIONS.get(about, []) if value.startswith(typed)]

@@ -3,7 +3,7 @@
 It starts a server by its command, makes the same tour each time, and notes what it hears in the
 order it comes: answers, notifications, and what it is asked (which it answers itself). Two tours
 can so be compared. It neither knows nor cares whether a recorder or a recording is in between;
-`cli.demo` does. JSON-RPC is in `peer`, the life of the process in `endpoints.process`.
+`cli.demo` does. JSON-RPC is in `peer`, the life of the process in `channels.process`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import attrs
 import msgspec
 import trio
 
-from mcpmock.endpoints.channel import MessageChannel, Receive
-from mcpmock.endpoints.process import start_process
+from mcpmock.channels.channel import MessageChannel, Receive
+from mcpmock.channels.process import start_process
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
     C2S,
@@ -31,13 +31,13 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import LAST_LEGACY
 
 from .catalog import COUNTER
-from .peer import METHOD_NOT_FOUND, Heard, Peer, Pending, Refusal
+from .peer import METHOD_NOT_FOUND, DemoRefusal, Heard, Peer, Pending
 
 LIMIT = 20.0
 """Seconds that a whole visit may take."""
 
 Seen = dict[str, Any]
-Plan = Callable[["Client"], Awaitable[None]]
+Plan = Callable[["DemoClient"], Awaitable[None]]
 
 _ANSWERS: dict[str, Any] = {
     "ping": {},
@@ -58,7 +58,7 @@ _INITIALIZE = {
 
 
 @attrs.define
-class Visit:
+class DemoVisit:
     """What a client saw of a server, in order, and how the server ended."""
 
     saw: list[Seen] = attrs.field(factory=list)
@@ -67,7 +67,7 @@ class Visit:
     """The exit status; None if the visit took too long."""
 
 
-class Client:
+class DemoClient:
     """One connection to a server; everything heard goes into `saw`."""
 
     def __init__(self, channel: MessageChannel, saw: list[Seen]) -> None:
@@ -124,24 +124,24 @@ class Client:
         if method in _ANSWERS:
             self._peer.answer(id_, _ANSWERS[method])
         else:
-            self._peer.refuse(id_, Refusal(METHOD_NOT_FOUND, "Method not found"))
+            self._peer.refuse(id_, DemoRefusal(METHOD_NOT_FOUND, "Method not found"))
 
 
 async def settled(pending: Pending) -> None:
     """Waits for an answer of either kind; it was noted when it came."""
     try:
         await pending.result()
-    except Refusal:
+    except DemoRefusal:
         pass
 
 
-async def visit(command: Sequence[str], plan: Plan | None = None) -> Visit:
+async def visit(command: Sequence[str], plan: Plan | None = None) -> DemoVisit:
     """Starts a server, makes a tour of it (or does what `plan` says after the handshake), and ends
     it. Raises CannotStart.
     """
-    seen = Visit()
+    seen = DemoVisit()
     channel = await start_process(command)
-    client = Client(channel, seen.saw)
+    client = DemoClient(channel, seen.saw)
     async with channel, trio.open_nursery() as nursery:
         nursery.start_soon(channel.run)
         with trio.move_on_after(LIMIT):
@@ -155,7 +155,7 @@ async def visit(command: Sequence[str], plan: Plan | None = None) -> Visit:
     return seen
 
 
-async def _make(client: Client, plan: Plan) -> None:
+async def _make(client: DemoClient, plan: Plan) -> None:
     try:
         await client.call("initialize", _INITIALIZE)
         client.notify("notifications/initialized")
@@ -165,7 +165,7 @@ async def _make(client: Client, plan: Plan) -> None:
     client.end()
 
 
-async def _attend(receive: Receive, seen: Visit) -> None:
+async def _attend(receive: Receive, seen: DemoVisit) -> None:
     """Takes in what a server says besides the protocol: its standard error and its exit."""
     while True:
         try:
@@ -179,7 +179,7 @@ async def _attend(receive: Receive, seen: Visit) -> None:
                 seen.status = frame.fact.status
 
 
-async def tour(client: Client) -> None:
+async def tour(client: DemoClient) -> None:
     """A little of everything that the demo server does."""
     await client.call("tools/list")
     await client.tool("echo", message="Hello, snowman \u2603")
@@ -198,7 +198,7 @@ async def tour(client: Client) -> None:
     await _cancelled(client)
 
 
-async def _resources(client: Client) -> None:
+async def _resources(client: DemoClient) -> None:
     await client.call("resources/list")
     await client.call("resources/read", {"uri": COUNTER})
     await client.call("resources/subscribe", {"uri": COUNTER})
@@ -206,7 +206,7 @@ async def _resources(client: Client) -> None:
     await client.call("resources/read", {"uri": COUNTER})
 
 
-async def _prompts(client: Client) -> None:
+async def _prompts(client: DemoClient) -> None:
     await client.call("prompts/list")
     await client.call("prompts/get", {"name": "greet", "arguments": {"name": "Ada"}})
     ref = {"type": "ref/prompt", "name": "greet"}
@@ -214,7 +214,7 @@ async def _prompts(client: Client) -> None:
     await client.call("completion/complete", {"ref": ref, "argument": argument})
 
 
-async def _together(client: Client) -> None:
+async def _together(client: DemoClient) -> None:
     """Three calls at once; the slow one is asked first and answered last. They go in one write: on
     however busy a machine, a replay sees all three before the slow answer is due.
     """
@@ -227,7 +227,7 @@ async def _together(client: Client) -> None:
         await settled(pending)
 
 
-async def _cancelled(client: Client) -> None:
+async def _cancelled(client: DemoClient) -> None:
     """A call that nobody will answer."""
     slow = client.ask("tools/call", {"name": "slow", "arguments": {"seconds": 3600}})
     await client.call("ping")

@@ -14,8 +14,8 @@ from mcpmock.protocol.messages import Request, decode, member
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.protocol.revisions import CACHEABLE
 
-from .call import LEVELS, Answer, Call, Era, Failure, Handler, InputRequired, as_object
-from .peer import INVALID_PARAMS, Peer, Refusal
+from .call import LEVELS, DemoAnswer, DemoCall, Era, Failure, Handler, InputRequired, as_object
+from .peer import INVALID_PARAMS, DemoRefusal, Peer
 
 SERVER_INFO = {"name": "mcpmock-demo", "title": "mcpmock's demo server", "version": "1.0.0"}
 CAPABILITIES = {
@@ -40,7 +40,7 @@ class Legacy(Era):
 
     def __init__(self, peer: Peer) -> None:
         super().__init__(peer)
-        self._capabilities: Answer = {}
+        self._capabilities: DemoAnswer = {}
         self._level = "info"
         self._subscribed: set[str] = set()
 
@@ -54,32 +54,32 @@ class Legacy(Era):
             "resources/unsubscribe": self._unsubscribe,
         }
 
-    def admit(self, call: Call) -> None:
+    def admit(self, call: DemoCall) -> None:
         """Everybody is let in."""
 
-    def dressed(self, call: Call, result: Answer) -> Answer:  # noqa: ARG002
+    def dressed(self, call: DemoCall, result: DemoAnswer) -> DemoAnswer:  # noqa: ARG002
         return result
 
     def forget(self, id_: bytes) -> None:
         """Nothing outlives its call."""
 
-    def log_level(self, call: Call) -> str:  # noqa: ARG002
+    def log_level(self, call: DemoCall) -> str:  # noqa: ARG002
         return self._level
 
-    async def ask(self, call: Call, method: str, params: Answer) -> Any:  # noqa: ARG002
+    async def ask(self, call: DemoCall, method: str, params: DemoAnswer) -> Any:  # noqa: ARG002
         feature = method.partition("/")[0]
         if feature not in self._capabilities:
             raise Failure(f"this client offers no {feature}")
         try:
             return await self._peer.ask(method, params).result()
-        except Refusal as refusal:
+        except DemoRefusal as refusal:
             raise Failure(f"the client refused {method}: {refusal.message}") from refusal
 
     def changed(self, uri: str) -> None:
         if uri in self._subscribed:
             self._peer.notify("notifications/resources/updated", {"uri": uri})
 
-    def _initialize(self, call: Call) -> Answer:
+    def _initialize(self, call: DemoCall) -> DemoAnswer:
         self._capabilities = as_object(call.params.get("capabilities"))
         asked = call.params.get("protocolVersion")
         return {
@@ -89,18 +89,18 @@ class Legacy(Era):
             "instructions": INSTRUCTIONS,
         }
 
-    def _set_level(self, call: Call) -> Answer:
+    def _set_level(self, call: DemoCall) -> DemoAnswer:
         level = call.text("level")
         if level not in LEVELS:
-            raise Refusal(INVALID_PARAMS, f"Unknown level: {level}")
+            raise DemoRefusal(INVALID_PARAMS, f"Unknown level: {level}")
         self._level = level
         return {}
 
-    def _subscribe(self, call: Call) -> Answer:
+    def _subscribe(self, call: DemoCall) -> DemoAnswer:
         self._subscribed.add(call.text("uri"))
         return {}
 
-    def _unsubscribe(self, call: Call) -> Answer:
+    def _unsubscribe(self, call: DemoCall) -> DemoAnswer:
         self._subscribed.discard(call.text("uri"))
         return {}
 
@@ -118,16 +118,16 @@ class Modern(Era):
     def methods(self) -> dict[str, Handler]:
         return {"server/discover": self._discover, "subscriptions/listen": self._listen}
 
-    def admit(self, call: Call) -> None:
+    def admit(self, call: DemoCall) -> None:
         version = call.meta.get(VERSION)
         if version is None or not isinstance(call.meta.get(_META + "clientCapabilities"), dict):
             wanted = f"{VERSION} and {_META}clientCapabilities"
-            raise Refusal(INVALID_PARAMS, f"params._meta must carry {wanted}")
+            raise DemoRefusal(INVALID_PARAMS, f"params._meta must carry {wanted}")
         if version != LATEST:
             known = {"supported": [LATEST], "requested": version}
-            raise Refusal(-32022, "Unsupported protocol version", known)
+            raise DemoRefusal(-32022, "Unsupported protocol version", known)
 
-    def dressed(self, call: Call, result: Answer) -> Answer:
+    def dressed(self, call: DemoCall, result: DemoAnswer) -> DemoAnswer:
         fresh = {"ttlMs": 0, "cacheScope": "public"} if call.method in CACHEABLE else {}
         meta = {_META + "serverInfo": SERVER_INFO}
         return {"resultType": "complete", **result, **fresh, "_meta": meta}
@@ -135,16 +135,16 @@ class Modern(Era):
     def forget(self, id_: bytes) -> None:
         self._listening.pop(id_, None)
 
-    def log_level(self, call: Call) -> str | None:
+    def log_level(self, call: DemoCall) -> str | None:
         level = call.meta.get(_META + "logLevel")
         return level if isinstance(level, str) else None
 
-    async def ask(self, call: Call, method: str, params: Answer) -> Any:
+    async def ask(self, call: DemoCall, method: str, params: DemoAnswer) -> Any:
         """The answer is in the call if this is the second time it is made."""
         feature = method.partition("/")[0]
         if feature not in call.meta[_META + "clientCapabilities"]:
-            required: Answer = {"requiredCapabilities": {feature: {}}}
-            raise Refusal(-32021, f"This needs a client with {feature}", required)
+            required: DemoAnswer = {"requiredCapabilities": {feature: {}}}
+            raise DemoRefusal(-32021, f"This needs a client with {feature}", required)
         answers = as_object(call.params.get("inputResponses"))
         if feature not in answers:
             raise InputRequired({feature: {"method": method, "params": params}})
@@ -156,14 +156,14 @@ class Modern(Era):
                 tagged = {"_meta": _subscription(id_), "uri": uri}
                 self._peer.notify("notifications/resources/updated", tagged)
 
-    def _discover(self, _: Call) -> Answer:
+    def _discover(self, _: DemoCall) -> DemoAnswer:
         return {
             "supportedVersions": [LATEST],
             "capabilities": CAPABILITIES,
             "instructions": INSTRUCTIONS,
         }
 
-    def _listen(self, call: Call) -> None:
+    def _listen(self, call: DemoCall) -> None:
         wanted = as_object(call.params.get("notifications")).get("resourceSubscriptions")
         uris = [uri for uri in wanted if isinstance(uri, str)] if isinstance(wanted, list) else []
         self._listening[call.id] = uris
@@ -178,5 +178,5 @@ def opened_by(request: Request, peer: Peer) -> Era:
     return Modern(peer) if versioned or request.method == "server/discover" else Legacy(peer)
 
 
-def _subscription(id_: bytes) -> Answer:
+def _subscription(id_: bytes) -> DemoAnswer:
     return {_META + "subscriptionId": decode(id_)}

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import trio
 
-from mcpmock.endpoints.channel import MessageChannel
-from mcpmock.pipeline.whole import Assembler
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.pipeline.reassembly import Assembler
 from mcpmock.protocol.messages import (
     Batch,
     Direction,
@@ -34,7 +34,7 @@ INVALID_PARAMS, METHOD_NOT_FOUND = -32602, -32601
 Heard = Request | Notification | Response
 
 
-class Refusal(Exception):
+class DemoRefusal(Exception):
     """A JSON-RPC error, sent or received."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -63,7 +63,7 @@ class Pending:
         if self._response.error is not None:
             error = decode(self._response.error)
             error = error if isinstance(error, dict) else {}
-            raise Refusal(error.get("code", 0), error.get("message", ""), error.get("data"))
+            raise DemoRefusal(error.get("code", 0), error.get("message", ""), error.get("data"))
         return decode(self._response.result or b"null")
 
 
@@ -116,7 +116,7 @@ class Peer:
         """Answers the request that spelled its id `id_`."""
         self._hand_over([self._frame(b'"id":' + id_, b'"result":' + _encode(result))])
 
-    def refuse(self, id_: bytes, refusal: Refusal) -> None:
+    def refuse(self, id_: bytes, refusal: DemoRefusal) -> None:
         error = {"code": refusal.code, "message": refusal.message}
         if refusal.data is not None:
             error["data"] = refusal.data

@@ -15,14 +15,14 @@ from collections.abc import Awaitable
 
 import trio
 
-from mcpmock.endpoints.channel import MessageChannel
-from mcpmock.endpoints.stdio import take_stdio
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.stdio import take_stdio
 from mcpmock.protocol.messages import S2C, Notification, Request, member
 
 from . import catalog, tools
-from .call import Answer, Call, Era, Handler, InputRequired
+from .call import DemoAnswer, DemoCall, Era, Handler, InputRequired
 from .eras import opened_by
-from .peer import METHOD_NOT_FOUND, Heard, Peer, Refusal
+from .peer import METHOD_NOT_FOUND, DemoRefusal, Heard, Peer
 
 LAST_WORDS = 2.0
 """Seconds that a client which has ended its input is given to read what is still held for it."""
@@ -39,13 +39,13 @@ METHODS: dict[str, Handler] = {
 }
 
 
-class Server:
+class DemoServer:
     """One conversation with one client."""
 
     def __init__(self, channel: MessageChannel) -> None:
         self._peer = Peer(channel, S2C)
         self._era: Era | None = None
-        self._waiting: dict[bytes, Call] = {}
+        self._waiting: dict[bytes, DemoCall] = {}
         self._tasks: trio.Nursery
         self.status = 0
         """The exit status to end with."""
@@ -69,10 +69,10 @@ class Server:
 
     def _begin(self, request: Request) -> None:
         era = self._era or opened_by(request, self._peer)
-        call = Call(self._peer, era, request)
+        call = DemoCall(self._peer, era, request)
         try:
             answer = self._handle(call)
-        except Refusal as refusal:
+        except DemoRefusal as refusal:
             self._peer.refuse(call.id, refusal)
         except tools.Crash as crash:
             self.status = crash.status
@@ -80,28 +80,28 @@ class Server:
         else:
             self._finish(call, answer)
 
-    def _handle(self, call: Call) -> Answer | Awaitable[Answer] | None:
+    def _handle(self, call: DemoCall) -> DemoAnswer | Awaitable[DemoAnswer] | None:
         call.era.admit(call)
         self._era = call.era
         handler = METHODS.get(call.method) or call.era.methods.get(call.method)
         if handler is None:
-            raise Refusal(METHOD_NOT_FOUND, "Method not found", {"method": call.method})
+            raise DemoRefusal(METHOD_NOT_FOUND, "Method not found", {"method": call.method})
         return handler(call)
 
-    def _finish(self, call: Call, answer: Answer | Awaitable[Answer] | None) -> None:
+    def _finish(self, call: DemoCall, answer: DemoAnswer | Awaitable[DemoAnswer] | None) -> None:
         if isinstance(answer, dict):
             self._peer.answer(call.id, call.era.dressed(call, answer))
         elif answer is not None:
             self._waiting[call.id] = call
             self._tasks.start_soon(self._wait_for, call, answer)
 
-    async def _wait_for(self, call: Call, answer: Awaitable[Answer]) -> None:
+    async def _wait_for(self, call: DemoCall, answer: Awaitable[DemoAnswer]) -> None:
         with call.scope:
             try:
                 result = await answer
             except InputRequired as more:
                 result = {"resultType": "input_required", "inputRequests": more.requests}
-            except Refusal as refusal:
+            except DemoRefusal as refusal:
                 self._peer.refuse(call.id, refusal)
                 return
             finally:
@@ -121,7 +121,7 @@ class Server:
 
 async def serve(channel: MessageChannel) -> int:
     """Serves the client at the other end of `channel` to its end. Gives the exit status."""
-    server = Server(channel)
+    server = DemoServer(channel)
     async with channel, trio.open_nursery() as nursery:
         nursery.start_soon(channel.run)
         await server.run()

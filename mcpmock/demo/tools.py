@@ -16,8 +16,8 @@ import trio
 from msgspec import Meta
 
 from . import catalog
-from .call import Answer, Call, Failure
-from .peer import INVALID_PARAMS, Refusal
+from .call import DemoAnswer, DemoCall, Failure
+from .peer import INVALID_PARAMS, DemoRefusal
 
 _Shape = type[msgspec.Struct] | None
 
@@ -36,7 +36,7 @@ class Tool(msgspec.Struct, frozen=True):
     output: ClassVar[_Shape] = None
     """The shape of its structured content, if it has any."""
 
-    def run(self, call: Call) -> Answer | Awaitable[Answer]:
+    def run(self, call: DemoCall) -> DemoAnswer | Awaitable[DemoAnswer]:
         """Gives the result, or a coroutine that waits for it."""
         raise NotImplementedError
 
@@ -46,7 +46,7 @@ class Echo(Tool, frozen=True):
 
     message: str
 
-    def run(self, call: Call) -> Answer:  # noqa: ARG002
+    def run(self, call: DemoCall) -> DemoAnswer:  # noqa: ARG002
         return said(self.message)
 
 
@@ -64,7 +64,7 @@ class Add(Tool, frozen=True):
 
     output: ClassVar[_Shape] = Sum
 
-    def run(self, call: Call) -> Answer:  # noqa: ARG002
+    def run(self, call: DemoCall) -> DemoAnswer:  # noqa: ARG002
         total = self.a + self.b
         return {**said(str(total)), "structuredContent": {"sum": total}}
 
@@ -84,7 +84,7 @@ class Weather(Tool, frozen=True):
 
     output: ClassVar[_Shape] = Report
 
-    def run(self, call: Call) -> Answer:
+    def run(self, call: DemoCall) -> DemoAnswer:
         report = catalog.WEATHER.get(self.city)
         if report is None:
             return failed(f"No weather for {self.city}; try {', '.join(catalog.WEATHER)}")
@@ -99,7 +99,7 @@ class Countdown(Tool, frozen=True):
     steps: Annotated[int, Meta(ge=1, le=1000)] = 3
     pause: Annotated[float, Meta(ge=0, le=60, description="Seconds at each step.")] = 0.05
 
-    async def run(self, call: Call) -> Answer:
+    async def run(self, call: DemoCall) -> DemoAnswer:
         for step in range(1, self.steps + 1):
             await trio.sleep(self.pause)
             call.progress(step, self.steps, f"{self.steps - step} to go")
@@ -111,7 +111,7 @@ class Slow(Tool, frozen=True):
 
     seconds: Annotated[float, Meta(ge=0, le=3600)] = 1.0
 
-    async def run(self, call: Call) -> Answer:  # noqa: ARG002
+    async def run(self, call: DemoCall) -> DemoAnswer:  # noqa: ARG002
         await trio.sleep(self.seconds)
         return said(f"waited {self.seconds} seconds")
 
@@ -121,7 +121,7 @@ class Ask(Tool, frozen=True):
 
     question: str
 
-    async def run(self, call: Call) -> Answer:
+    async def run(self, call: DemoCall) -> DemoAnswer:
         asked = {"role": "user", "content": {"type": "text", "text": self.question}}
         reply = await call.ask("sampling/createMessage", {"messages": [asked], "maxTokens": 100})
         content = reply.get("content")
@@ -134,7 +134,7 @@ class Confirm(Tool, frozen=True):
 
     action: str
 
-    async def run(self, call: Call) -> Answer:
+    async def run(self, call: DemoCall) -> DemoAnswer:
         sure = {"type": "boolean", "title": "Sure?", "default": False}
         form = {"type": "object", "properties": {"sure": sure}, "required": ["sure"]}
         question = {"message": f"Really {self.action}?", "requestedSchema": form}
@@ -149,7 +149,7 @@ class Confirm(Tool, frozen=True):
 class Roots(Tool, frozen=True):
     """Lists the folders that the client works in."""
 
-    async def run(self, call: Call) -> Answer:
+    async def run(self, call: DemoCall) -> DemoAnswer:
         reply = await call.ask("roots/list", {})
         roots = reply.get("roots")
         listed = roots if isinstance(roots, list) else []
@@ -161,7 +161,7 @@ class Touch(Tool, frozen=True):
 
     uri: str = catalog.COUNTER
 
-    def run(self, call: Call) -> Answer:
+    def run(self, call: DemoCall) -> DemoAnswer:
         call.era.touched[self.uri] += 1
         call.era.changed(self.uri)
         return said(f"touched {self.uri}")
@@ -172,7 +172,7 @@ class CrashNow(Tool, frozen=True):
 
     code: Annotated[int, Meta(ge=0, le=255)] = 1
 
-    def run(self, call: Call) -> Answer:  # noqa: ARG002
+    def run(self, call: DemoCall) -> DemoAnswer:  # noqa: ARG002
         raise Crash(self.code)
 
 
@@ -190,18 +190,18 @@ TOOLS: dict[str, type[Tool]] = {
 }
 
 
-def list_tools(_: Call) -> Answer:
+def list_tools(_: DemoCall) -> DemoAnswer:
     return {"tools": [_described(name, tool) for name, tool in TOOLS.items()]}
 
 
-def call_tool(call: Call) -> Answer | Awaitable[Answer]:
+def call_tool(call: DemoCall) -> DemoAnswer | Awaitable[DemoAnswer]:
     """Runs a tool. Raises Refusal if there is none of that name; bad arguments are a result, for
     the model to correct them.
     """
     name = call.text("name")
     tool = TOOLS.get(name)
     if tool is None:
-        raise Refusal(INVALID_PARAMS, f"Unknown tool: {name}")
+        raise DemoRefusal(INVALID_PARAMS, f"Unknown tool: {name}")
     try:
         ready = msgspec.convert(call.params.get("arguments", {}), tool)
     except msgspec.ValidationError as error:
@@ -210,25 +210,25 @@ def call_tool(call: Call) -> Answer | Awaitable[Answer]:
     return answer if isinstance(answer, dict) else _told(answer)
 
 
-def said(text: str) -> Answer:
+def said(text: str) -> DemoAnswer:
     """A result of one text."""
     return {"content": [{"type": "text", "text": text}]}
 
 
-def failed(text: str) -> Answer:
+def failed(text: str) -> DemoAnswer:
     """A result that says what went wrong."""
     return {**said(text), "isError": True}
 
 
-async def _told(answer: Awaitable[Answer]) -> Answer:
+async def _told(answer: Awaitable[DemoAnswer]) -> DemoAnswer:
     try:
         return await answer
     except Failure as failure:
         return failed(str(failure))
 
 
-def _described(name: str, tool: type[Tool]) -> Answer:
-    row: Answer = {"name": name, "description": tool.__doc__, "inputSchema": _schema(tool)}
+def _described(name: str, tool: type[Tool]) -> DemoAnswer:
+    row: DemoAnswer = {"name": name, "description": tool.__doc__, "inputSchema": _schema(tool)}
     return {**row, "outputSchema": _schema(tool.output)} if tool.output else row
 
 

@@ -1,3 +1,3 @@
-"""The right wing's behaviour: what happens to frames on their way. Pure: the clock is an argument,
-nothing is awaited.
+"""What frames pass on their way: `Stage`, `Pipeline`, and the reassembly of fragments. Pure: the
+clock is an argument, nothing is awaited.
 """

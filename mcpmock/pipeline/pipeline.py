@@ -19,7 +19,8 @@ from itertools import count
 import attrs
 
 from mcpmock.protocol.messages import C2S, Direction, Frame
-from mcpmock.protocol.stage import PASS, Action, Hangup, Send, Stage, Wake
+
+from .stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
 @attrs.define

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from .facts import (
+from .raw_json import UNREADABLE, elements, locate, members
+from .transport_facts import (
     ExchangeEnd,
     Fact,
     Fragment,
@@ -25,7 +26,6 @@ from .facts import (
     Stderr,
     StreamEnd,
 )
-from .spans import UNREADABLE, elements, locate, members
 
 __all__ = [
     "C2S",

@@ -24,7 +24,7 @@ class Sender(Flag):
     BOTH = CLIENT | SERVER
 
 
-class Kind(Enum):
+class MessageKind(Enum):
     """Whether a method wants an answer."""
 
     REQUEST = "request"
@@ -40,7 +40,7 @@ class Method(msgspec.Struct, frozen=True):
     """
 
     name: str
-    kind: Kind
+    kind: MessageKind
     sender: Sender
     since: str = FIRST
     until: str = LATEST
@@ -48,7 +48,7 @@ class Method(msgspec.Struct, frozen=True):
     extension: str | None = None
 
 
-_REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
+_REQUEST, _NOTIFICATION = MessageKind.REQUEST, MessageKind.NOTIFICATION
 _CLIENT, _SERVER, _BOTH = Sender.CLIENT, Sender.SERVER, Sender.BOTH
 
 ROWS = (

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcpmock.testing.races import Race
-    from mcpmock.testing.servers import CassetteFile, Client
+    from .races import Race
+    from .servers import CassetteFile, Client
 
 __all__ = ["CassetteFile", "Client", "Race"]
 

@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcpmock.api.faulting import FaultControl, is_file, plan_of
 from mcpmock.api.log import LAST, Log
-from mcpmock.cli.replay import miss_lines
-from mcpmock.cli.terminal import printable
-from mcpmock.pipeline.faults.spelling import shorthand_of
+from mcpmock.faults.control import FaultControl, is_file, plan_of
+from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.protocol.messages import C2S
+from mcpmock.view.misses import miss_lines
+from mcpmock.view.printable import printable
 
 from .settings import Settings
 

@@ -2,7 +2,7 @@
 which there are.
 
 The fault `cancel_race` holds back what the client is not to see before it cancels. What stands here
-says when that is: the client has been given i messages of the call. `pipeline.faults.races` has the
+says when that is: the client has been given i messages of the call. `faults.races.grid` has the
 grid, `pytest_plugin` the fixture.
 """
 
@@ -15,16 +15,16 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.reachable import Reachable
+from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode
-from mcpmock.pipeline.faults.cancel_race import CancelRace
-from mcpmock.pipeline.faults.match import Match, Place, Subject, Turn, fits
-from mcpmock.pipeline.faults.races import Cell, Name, Reaction, cells
+from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, fits
+from mcpmock.faults.races.fault import CancelRace
+from mcpmock.faults.races.grid import Cell, Name, Reaction, cells
+from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Frame, Notification, Request, Response, decode
-from mcpmock.protocol.session import PROGRESS, Call, Session
 
-from .moment import Moment
+from .cross_loop_event import CrossLoopEvent
 from .settings import settings_of
 
 PATIENCE = 30.0
@@ -69,7 +69,7 @@ def messages_of(cassette: Cassette, match: Match) -> int | None:
 
 
 def _counted(episode: Episode, match: Match) -> Iterator[int]:
-    session, progress = Session(), dict[int, int]()
+    session, progress = Correlation(), dict[int, int]()
     for index, event in enumerate(episode.events):
         frame = event.frame
         if frame is None or frame.fact is not None:
@@ -86,10 +86,10 @@ def _counted(episode: Episode, match: Match) -> Iterator[int]:
             yield progress.get(note.call.index, 0) + 1
 
 
-def _asks(match: Match, frame: Frame, call: Call) -> bool:
+def _asks(match: Match, frame: Frame, call: PendingCall) -> bool:
     """Whether the call fits, wherever it is made."""
     anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
-    return fits(anywhere, Subject(frame, call.request, call.request.method, call), Place())
+    return fits(anywhere, Subject(frame, call.request, call.request.method, call), MatchPlace())
 
 
 class Race:
@@ -117,7 +117,7 @@ class Race:
         async def shown(progress, total, message): ...
     """
 
-    def __init__(self, raced: Raced, match: Match, server: Reachable) -> None:
+    def __init__(self, raced: Raced, match: Match, server: ThreadServer) -> None:
         self.cell: Cell = raced.cell
         """Its place in the grid."""
         self.reaction: Reaction = raced.reaction
@@ -126,10 +126,10 @@ class Race:
         match = match if _chooses(match) else attrs.evolve(match, nth=1)
         self._match = match
         self._turn = Turn(attrs.evolve(match, between=None, probability=1.0))
-        self._sessions: dict[int, Session] = {}
-        self._call: Call | None = None
+        self._sessions: dict[int, Correlation] = {}
+        self._call: PendingCall | None = None
         self._given = 0
-        self._moment = Moment()
+        self._moment = CrossLoopEvent()
         server.log.listeners.append(self._listen)
         server.faults.add(
             CancelRace(
@@ -247,7 +247,7 @@ class Race:
         message = frame.content
         if not isinstance(message, Request | Response | Notification):
             return
-        session = self._sessions.setdefault(conversation, Session())
+        session = self._sessions.setdefault(conversation, Correlation())
         call = session.note(frame.direction, message, conversation).call
         if call is None:
             return
@@ -260,7 +260,7 @@ class Race:
         if self._call is not None and self._given == self.i:
             self._moment.set()
 
-    def _is_meant(self, conversation: int, frame: Frame, call: Call) -> bool:
+    def _is_meant(self, conversation: int, frame: Frame, call: PendingCall) -> bool:
         """Whether the fault, which sees it next, is for it."""
         here = self._match.session in (None, conversation)
         return here and _asks(self._match, frame, call) and self._turn.comes(0.0, Random(0), {})

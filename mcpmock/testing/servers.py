@@ -13,25 +13,25 @@ import attrs
 import pytest
 import trio
 
-from mcpmock.api.driving import Driven, driven
-from mcpmock.api.faulting import Faults, run_of
-from mcpmock.api.files import load
-from mcpmock.api.reachable import Reachable
+from mcpmock.api.cassettes import load
+from mcpmock.api.drive import Driven, driven
 from mcpmock.api.server import ReplayServer, playing_of
 from mcpmock.api.thread import Thread
+from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
-from mcpmock.cassette.retake import own_first
-from mcpmock.cli.terminal import printable
-from mcpmock.pipeline.casting import Playing
-from mcpmock.pipeline.faults.fault import PlanError
-from mcpmock.pipeline.faults.receipts import FaultRun
+from mcpmock.cassette.takes_by_test import own_first
+from mcpmock.faults.control import Faults, run_of
+from mcpmock.faults.fault import PlanError
+from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.view.printable import printable
 
+from .cassette_store import CassetteStore
 from .failure import describe
-from .keeping import Keeping
-from .leftovers import Told
-from .recording import ExtendingServer, RecordingServer
+from .recording_server import ExtendingServer, RecordingServer
 from .settings import Settings
-from .unused import told_of
+from .unused_cassettes import Told
+from .unused_events import told_of
 
 
 @attrs.frozen
@@ -112,11 +112,11 @@ def require(settings: Settings) -> None:
 
 
 @attrs.define
-class Using:
+class ServerUse:
     """One test that uses the server."""
 
     settings: Settings
-    server: Reachable
+    server: ThreadServer
     test: str
     passed: bool = False
 
@@ -154,7 +154,7 @@ def _run_of(settings: Settings) -> FaultRun:
         pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
 
 
-def _playing_of(settings: Settings) -> Playing:
+def _playing_of(settings: Settings) -> ReplayOptions:
     """In a race nothing of a call comes late: when the client cancels, all has been said."""
     playing = playing_of(**settings.playing)
     if settings.races is None:
@@ -171,7 +171,7 @@ def _cassette_of(settings: Settings, test: str) -> Cassette:
 
 
 @contextmanager
-def using(settings: Settings, test: str, keeping: Keeping) -> Iterator[Using]:
+def using(settings: Settings, test: str, keeping: CassetteStore) -> Iterator[ServerUse]:
     """The server of a test: fake, recorded, or both; stopped at the end."""
     if settings.records:
         server = RecordingServer(settings, test, keeping)
@@ -181,12 +181,12 @@ def using(settings: Settings, test: str, keeping: Keeping) -> Iterator[Using]:
         if not settings.extends:
             fake = ReplayServer(cassette, playing, run, settings.stub)
             try:
-                yield Using(settings, fake, test)
+                yield ServerUse(settings, fake, test)
             finally:
                 fake.close()
             return
         server = ExtendingServer(settings, test, keeping, cassette, playing)
-    use = Using(settings, server, test)
+    use = ServerUse(settings, server, test)
     try:
         yield use
     finally:

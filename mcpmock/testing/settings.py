@@ -12,16 +12,16 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.faulting import Given, check_seed, is_file, several
-from mcpmock.api.recording import server_of, words_of
+from mcpmock.api.record import server_of, words_of
 from mcpmock.api.server import playing_of
 from mcpmock.api.stub import Stub
 from mcpmock.errors import McpMockError
-from mcpmock.pipeline.faults.match import Match, to_match
-from mcpmock.pipeline.faults.races import REACTIONS, Reaction
+from mcpmock.faults.control import Given, check_seed, is_file, several
+from mcpmock.faults.match import Match, to_match
+from mcpmock.faults.races.grid import REACTIONS, Reaction
 
-from .leftovers import FAIL, IGNORE, UNUSED
 from .record_mode import MODES, config_mode, one_of
+from .unused_cassettes import FAIL, IGNORE, UNUSED
 
 _LONGEST = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

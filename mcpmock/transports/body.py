@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mcpmock.protocol.exchanges import EVENT_STREAM
+from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
     S2C,

@@ -12,8 +12,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import parse_qs
 
-from mcpmock.protocol.exchanges import EVENT_STREAM, Answering, Held, Pieces, flatten, ids_asked
-from mcpmock.protocol.facts import Fact, Headers
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.http_reply import (
+    EVENT_STREAM,
+    BodyPieces,
+    Held,
+    ReplyFlattener,
+    flatten,
+    ids_asked,
+)
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -33,10 +41,9 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from mcpmock.protocol.session import CANCELLED
-from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.protocol.transport_facts import Fact, Headers
 
-from .heads import path_and_query
+from .headers import path_and_query
 
 LINGER = 0.5
 """Seconds for what is still open when the client's input ends: scripts end theirs at once."""
@@ -56,8 +63,8 @@ class SseServer(Stage):
         self._session: str | None = None
         self._stream: int | None = None
         self._ended = False
-        self._arriving: dict[int, tuple[HttpRequest, Pieces]] = {}
-        self._pieces = Pieces()
+        self._arriving: dict[int, tuple[HttpRequest, BodyPieces]] = {}
+        self._pieces = BodyPieces()
         self._held = Held()
         self._back: list[Frame] = []
         self._on: list[Frame] = []
@@ -78,7 +85,7 @@ class SseServer(Stage):
             case StreamEnd():
                 self._leave(frame)
             case HttpRequest() as head if x is not None and head.has_body:
-                self._arriving[x] = (head, Pieces())
+                self._arriving[x] = (head, BodyPieces())
             case HttpRequest() as head if x is not None:
                 self._serve(x, head, b"")
             case ExchangeEnd() if x is not None:
@@ -188,14 +195,14 @@ class SseClient(Stage):
 
     def __init__(self, target: str, headers: Headers, numbers: Iterator[int]) -> None:
         self._target, self._headers, self._numbers = target, headers, numbers
-        self._stream = Answering(None)
+        self._stream = ReplyFlattener(None)
         self._number = next(numbers)
         self._named = False
         """Whether the data that comes next names the endpoint."""
         self._endpoint: str | None = None
-        self._posts: dict[int, Answering] = {}
+        self._posts: dict[int, ReplyFlattener] = {}
         self._held: deque[bytes] = deque()
-        self._pieces = Pieces()
+        self._pieces = BodyPieces()
         self._leaving: Frame | None = None
         self._over = False
         self._ended = False
@@ -259,7 +266,7 @@ class SseClient(Stage):
 
     def _post(self, raw: bytes, endpoint: str) -> None:
         x = next(self._numbers)
-        self._posts[x] = Answering(raw)
+        self._posts[x] = ReplyFlattener(raw)
         length = ("Content-Length", str(len(raw)))
         self._begin(x, "POST", endpoint, [("Content-Type", "application/json"), length])
         self._out.append(Frame(C2S, raw, exchange=x))
@@ -299,7 +306,7 @@ class SseClient(Stage):
             self._over = self._ended = True
             self._back.append(Frame(S2C, b"", b"", StreamEnd(frame.fact.how)))
 
-    def _hear_answer(self, frame: Frame, answering: Answering) -> None:
+    def _hear_answer(self, frame: Frame, answering: ReplyFlattener) -> None:
         """A POST is answered on the stream; only that it was refused is said in its own answer."""
         heard = answering.hear(frame)
         if isinstance(frame.fact, ExchangeEnd):

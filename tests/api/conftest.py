@@ -7,16 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.model import event_line
-from tests.helpers import (
-    HEADER,
-    INITIALIZE,
-    INITIALIZED,
-    c2s,
-    notification,
-    request,
-    response,
-    s2c,
-)
+from tests.support import HEADER, INITIALIZE, INITIALIZED, c2s, notification, request, response, s2c
 
 HELLO = response(
     0,

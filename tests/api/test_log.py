@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.api.log import LAST, LONGEST_TAIL, Call, Log
-from mcpmock.cassette.match import Miss
-from mcpmock.pipeline.player import Note
+from mcpmock.pipeline.stage import PASS
+from mcpmock.playback.matcher import Miss
+from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import Frame
-from mcpmock.protocol.stage import PASS
-from tests.helpers import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c
+from tests.support import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c
 
 CALL = request(1, "tools/call", {"name": "now"})
 
@@ -52,7 +52,7 @@ def test_it_is_bounded() -> None:
 
 def test_misses_and_notes() -> None:
     """A player reports both."""
-    log, miss, note = Log(), Miss("a", ()), Note("b", "late")
+    log, miss, note = Log(), Miss("a", ()), PlayerNote("b", "late")
     log.report(miss)
     log.report(note)
 

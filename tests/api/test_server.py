@@ -13,11 +13,11 @@ from trio.testing import MockClock
 
 import mcpmock
 from mcpmock.api.server import WORDS
+from mcpmock.channels.channel import MessageChannel
 from mcpmock.cli.replay import replay
-from mcpmock.endpoints.channel import MessageChannel
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import Frame
-from tests.helpers import INITIALIZE, c2s, request
+from tests.support import INITIALIZE, c2s, request
 
 from .conftest import ASK, HELLO, TOLD
 

@@ -13,17 +13,25 @@ from trio.testing import MockClock
 
 import mcpmock
 from mcpmock.api.stub import Stub, StubRoute
-from mcpmock.pipeline.stubs.script import Kind, Recorded, Refusal, Reply, Saying, Silence, Step
 from mcpmock.protocol.messages import decode
-from tests.helpers import INITIALIZE, INITIALIZED, c2s, request
-from tests.pipeline.stubs.writing import MODERN
+from mcpmock.stubs.script import (
+    RouteKind,
+    StubMessage,
+    StubRecorded,
+    StubRefusal,
+    StubReply,
+    StubSilence,
+    StubStep,
+)
+from tests.stubs.writing import MODERN
+from tests.support import INITIALIZE, INITIALIZED, c2s, request
 
 from .conftest import ASK, TOLD
 
 CALL = request(5, "tools/call", {"name": "now"})
 
 
-def steps(route: StubRoute) -> list[Step]:
+def steps(route: StubRoute) -> list[StubStep]:
     return route.script.entries[-1].steps
 
 
@@ -45,13 +53,13 @@ def test_what_comes_before_a_reply_is_its_own() -> None:
     route = Stub().tool("a").progress(0.5, after="250ms").notify("x", {"y": 1}).reply("1", after=2)
     route.progress(1, 2, "m").error(-1, "no", [1]).hang().recorded().fail("bad")
 
-    half = Saying(None, {"progress": 0.5}, 0.25)
-    whole = Saying(None, {"progress": 1, "total": 2, "message": "m"})
+    half = StubMessage(None, {"progress": 0.5}, 0.25)
+    whole = StubMessage(None, {"progress": 1, "total": 2, "message": "m"})
     assert [
-        Step(Reply("1"), (half, Saying("x", {"y": 1})), 2),
-        Step(Refusal(-1, "no", [1]), (whole,)),
-        Step(Silence()),
-        Step(Recorded()),
+        StubStep(StubReply("1"), (half, StubMessage("x", {"y": 1})), 2),
+        StubStep(StubRefusal(-1, "no", [1]), (whole,)),
+        StubStep(StubSilence()),
+        StubStep(StubRecorded()),
     ] == steps(route)[:4]
 
 
@@ -61,7 +69,7 @@ def test_values_are_copied() -> None:
     route = Stub().tool("a").reply(value)
     value["t"].append(2)
 
-    assert Reply({"t": [1]}) == steps(route)[0].answer
+    assert StubReply({"t": [1]}) == steps(route)[0].answer
 
 
 WORD: Any = "busy"
@@ -102,7 +110,7 @@ def test_resources_take_bytes() -> None:
     """And templates are resources with variables."""
     stub = Stub().resource("a:b").reply(b"x").resource("a:{b}")
 
-    assert [Kind.RESOURCE, Kind.TEMPLATE] == [entry.kind for entry in stub.script.entries]
+    assert [RouteKind.RESOURCE, RouteKind.TEMPLATE] == [entry.kind for entry in stub.script.entries]
 
 
 def test_two_stubs(weather: Path) -> None:

@@ -13,8 +13,8 @@ from trio.testing import MockClock
 import mcpmock
 from mcpmock.api.stub import Stub
 from mcpmock.cassette.model import event_line
-from tests.helpers import HEADER, INITIALIZED, c2s, request, s2c
-from tests.pipeline.stubs.writing import asks
+from tests.stubs.writing import asks
+from tests.support import HEADER, INITIALIZED, c2s, request, s2c
 
 from .conftest import ASK, HELLO, LISTED, TOLD, TOOLS
 

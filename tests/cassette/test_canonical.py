@@ -7,11 +7,11 @@ import random
 import pytest
 
 from mcpmock.cassette.canonical import Times, canonical, recover
-from mcpmock.cassette.integrity import Level, inspect
-from mcpmock.cassette.read import read
-from tests.cassette.test_integrity import RICH
-from tests.cassette.test_sheets import EVENTS, ONE, TWO, sealed
-from tests.helpers import HEADER, cassette_bytes, request, response
+from mcpmock.cassette.parser import read
+from mcpmock.cassette.validate import Level, inspect
+from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
+from tests.cassette.test_validate import RICH
+from tests.support import HEADER, cassette_bytes, request, response
 
 CANONICAL_HEADER = b'{"mcpmock":1,"tool":"tests","transport":"stdio"}\n'
 

@@ -15,7 +15,7 @@ from mcpmock.cassette import file as cassette_file
 from mcpmock.cassette.file import TakeFile, load, open_take, pack, read_bytes, rewrite
 from mcpmock.cassette.model import Header, event_line
 from mcpmock.errors import CassetteError
-from tests.helpers import HEADER, INITIALIZE, WELCOME, c2s, cassette_bytes, s2c
+from tests.support import HEADER, INITIALIZE, WELCOME, c2s, cassette_bytes, s2c
 
 LINES = [event_line(1, 0, c2s(INITIALIZE)), event_line(2, 1000, s2c(WELCOME))]
 OLD = cassette_bytes(("c2s", INITIALIZE))

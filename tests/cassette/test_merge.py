@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.cassette.integrity import Level, inspect
 from mcpmock.cassette.merge import merge
-from mcpmock.cassette.read import read
+from mcpmock.cassette.parser import read
+from mcpmock.cassette.validate import Level, inspect
 from mcpmock.errors import CassetteError
-from tests.cassette.test_sheets import EVENTS, TWO, sealed
-from tests.helpers import HEADER, cassette_bytes, request, response
+from tests.cassette.test_lines import EVENTS, TWO, sealed
+from tests.support import HEADER, cassette_bytes, request, response
 
 OTHER = sealed(cassette_bytes((0.5, "c2s", request(9, "ping")), (0.75, "s2c", response(9))))
 

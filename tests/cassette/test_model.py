@@ -8,17 +8,10 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cassette.model import (
-    Event,
-    Gap,
-    Header,
-    embeddable,
-    event_line,
-    payload_parts,
-)
-from mcpmock.cassette.read import read
+from mcpmock.cassette.model import Event, Gap, Header, embeddable, event_line, payload_parts
+from mcpmock.cassette.parser import read
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, Stderr, StreamEnd
-from tests.helpers import (
+from tests.support import (
     HEADER,
     INITIALIZE,
     cassette,

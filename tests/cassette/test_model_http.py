@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 from tests.cassette.test_model import ODD, loaded
-from tests.helpers import request, seen
+from tests.support import request, seen
 
 HEADERS = [("Content-Type", "application/json"), ("X-A", "1"), ("x-a", "\xe9 \u2028"), ("X-A", "")]
 

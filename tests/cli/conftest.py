@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from mcpmock import runner
+from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import main
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
-from mcpmock.modes import stdio as stdio_mode
-from tests.helpers import cassette_bytes, dump, error, request, response
+from mcpmock.sessions import stdio as stdio_mode
+from tests.support import cassette_bytes, dump, error, request, response
 
 Run = Callable[..., tuple[int, str, str]]
 HOSTILE = (

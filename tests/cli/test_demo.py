@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpmock.cli import demo as face
-from mcpmock.demo.client import Visit
+from mcpmock.demo.client import DemoVisit
 from mcpmock.errors import CassetteError
 
 PING, PONG = {"answered": "ping", "result": {}}, {"answered": "ping", "result": 1}
@@ -34,13 +34,13 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("live", "again", "difference"),
     [
-        (Visit([PING], b"a", 0), Visit([PING], b"b", 0), None),
-        (Visit([PING, PING], b"", 0), Visit([PING, PONG], b"", 0), [[PING], [PONG]]),
-        (Visit([PING, PING], b"", 0), Visit([PING], b"", 0), [[PING], []]),
-        (Visit([PING], b"", 0), Visit([PING, PING], b"", 0), [[], [PING]]),
+        (DemoVisit([PING], b"a", 0), DemoVisit([PING], b"b", 0), None),
+        (DemoVisit([PING, PING], b"", 0), DemoVisit([PING, PONG], b"", 0), [[PING], [PONG]]),
+        (DemoVisit([PING, PING], b"", 0), DemoVisit([PING], b"", 0), [[PING], []]),
+        (DemoVisit([PING], b"", 0), DemoVisit([PING, PING], b"", 0), [[], [PING]]),
     ],
 )
-def test_difference(live: Visit, again: Visit, difference: Any) -> None:
+def test_difference(live: DemoVisit, again: DemoVisit, difference: Any) -> None:
     """Two visits are the same if the client saw the same; else the first difference is told."""
     told = face._replayed(live, again)
 
@@ -51,20 +51,20 @@ def test_exact() -> None:
     """Numbers that are equal but spelled differently are a difference."""
     one, other = ({"answered": "add", "result": value} for value in (1, 1.0))
 
-    assert not face._replayed(Visit([one], b"", 0), Visit([other], b"", 0))["same"]
+    assert not face._replayed(DemoVisit([one], b"", 0), DemoVisit([other], b"", 0))["same"]
 
 
 def test_other_status() -> None:
     """Two visits that end differently are not the same."""
-    assert not face._replayed(Visit([PING], b"", 0), Visit([PING], b"", 1))["same"]
+    assert not face._replayed(DemoVisit([PING], b"", 0), DemoVisit([PING], b"", 1))["same"]
 
 
 @pytest.mark.parametrize("statuses", [[0, 0], [0, 1]])
 def test_difference_is_shown(capsys: pytest.CaptureFixture[str], statuses: list[int]) -> None:
     """A difference is shown on both its sides, hostile characters spelled out."""
     evil = {"answered": "\x1b[2J\u202e"}
-    first = Visit([evil if statuses == [0, 0] else PING], b"", statuses[0])
-    face._show_replayed(face._replayed(first, Visit([PING], b"", statuses[1])))
+    first = DemoVisit([evil if statuses == [0, 0] else PING], b"", statuses[0])
+    face._show_replayed(face._replayed(first, DemoVisit([PING], b"", statuses[1])))
     out = capsys.readouterr().out
 
     assert "recorded: " in out

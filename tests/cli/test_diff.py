@@ -12,7 +12,7 @@ import pytest
 
 from mcpmock.cli import diff as face
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
-from tests.helpers import OPENING, c, call, cassette_bytes, dump, request, response, s
+from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from mcpmock.modes import drive as mode
-from mcpmock.modes.drive import Driving
-from mcpmock.modes.ends import Command
-from mcpmock.pipeline.timing import Timing
+from mcpmock.playback.timing import Timing
+from mcpmock.sessions import drive as mode
+from mcpmock.sessions.drive import DriveOptions
+from mcpmock.sessions.ends import Command
 from tests.cli.conftest import Run
-from tests.cli.test_listening import said_of
-from tests.helpers import INITIALIZE, WELCOME, cassette_bytes
+from tests.cli.test_options_listen import said_of
+from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
-Given = list[tuple[str, Driving]]
+Given = list[tuple[str, DriveOptions]]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Given:
     """What the mode is called with; it ends with 7. `a.jsonl` is a cassette."""
     found: Given = []
 
-    async def drive(cassette: Any, driving: Driving, say: Any) -> int:
+    async def drive(cassette: Any, driving: DriveOptions, say: Any) -> int:
         found.append((cassette.name, driving))
         return 7
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cassette.test_sheets import EVENTS, ONE, TWO, sealed
+from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
-from tests.helpers import HEADER, dump
+from tests.support import HEADER, dump
 
 DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 

@@ -11,12 +11,12 @@ import pytest
 import trio
 
 from mcpmock.cassette.file import load
-from mcpmock.endpoints.channel import MemoryChannel
+from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
-from tests.cassette.test_foreign import DATA, REAL, lines, rec, snoop
-from tests.cassette.test_sheets import EVENTS, ONE, sealed
+from tests.cassette.test_lines import EVENTS, ONE, sealed
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
-from tests.helpers import HEADER, c2s, call, cassette_bytes, hangs_up, request, response
+from tests.convert.test_foreign import DATA, REAL, lines, rec, snoop
+from tests.support import HEADER, c2s, call, cassette_bytes, hangs_up, request, response
 
 OTHER = sealed(cassette_bytes(("c2s", request(9, "ping")), ("s2c", response(9))))
 DAMAGED = HEADER + ONE + b"oops\n" + EVENTS

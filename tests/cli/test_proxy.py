@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.file import load
-from mcpmock.modes import proxy as proxy_mode
-from mcpmock.modes.ends import Command, Listening, Server, Url
-from mcpmock.transports.reception import Kind
+from mcpmock.sessions import proxy as proxy_mode
+from mcpmock.sessions.ends import Command, Listening, Server, Url
+from mcpmock.transports.session_routing import TransportKind
 from tests.cli.conftest import Run
-from tests.cli.test_listening import said_of
-from tests.helpers import HEADER, INITIALIZE, request
+from tests.cli.test_options_listen import said_of
+from tests.support import HEADER, INITIALIZE, request
 from tests.test_pytest_plugin_records import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"
@@ -56,7 +56,7 @@ def test_a_url(run: Run, given: Given) -> None:
 
     [(server, listening)] = given
     assert isinstance(server, Url)
-    assert (URL, Kind.STREAMABLE_HTTP) == (server.upstream.url, server.kind)
+    assert (URL, TransportKind.STREAMABLE_HTTP) == (server.upstream.url, server.kind)
     assert [("X-Key", "a:b"), ("Authorization", "Bearer x")] == server.headers
     assert listening is None
 
@@ -64,17 +64,17 @@ def test_a_url(run: Run, given: Given) -> None:
 @pytest.mark.parametrize(
     ("options", "front", "back"),
     [
-        (["--transport", "sse"], Kind.SSE, Kind.STREAMABLE_HTTP),
-        (["--url-transport", "sse"], None, Kind.SSE),
+        (["--transport", "sse"], TransportKind.SSE, TransportKind.STREAMABLE_HTTP),
+        (["--url-transport", "sse"], None, TransportKind.SSE),
         (
             ["--transport", "streamable-http", "--url-transport", "sse"],
-            Kind.STREAMABLE_HTTP,
-            Kind.SSE,
+            TransportKind.STREAMABLE_HTTP,
+            TransportKind.SSE,
         ),
     ],
 )
 def test_transports(
-    run: Run, given: Given, options: list[str], front: Kind | None, back: Kind
+    run: Run, given: Given, options: list[str], front: TransportKind | None, back: TransportKind
 ) -> None:
     """`--transport` is that of the clients, `--url-transport` that of the server."""
     assert 7 == run("proxy", "--listen", "127.0.0.1:0", "--url", URL, *options)[0]

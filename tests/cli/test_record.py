@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.file import TakeFile, load
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
-from mcpmock.modes import stdio as stdio_mode
 from mcpmock.protocol.messages import S2C
+from mcpmock.sessions import stdio as stdio_mode
 from tests.cli.conftest import Run
-from tests.helpers import WELCOME, exits, hangs_up, s2c
+from tests.support import WELCOME, exits, hangs_up, s2c
 
 Commands = list[list[str]]
 KEY = "--api-key=hunter2hunter2"

@@ -8,13 +8,13 @@ import pytest
 import trio
 
 from mcpmock.cassette.file import load
-from mcpmock.cassette.match import STUBBED, Miss, NearMiss
-from mcpmock.cassette.variables import Difference
-from mcpmock.cli.replay import miss_lines
-from mcpmock.endpoints.channel import MemoryChannel
+from mcpmock.channels.channel import MemoryChannel
+from mcpmock.playback.matcher import STUBBED, Miss, NearMiss
+from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import C2S
+from mcpmock.view.misses import miss_lines
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
-from tests.helpers import (
+from tests.support import (
     HEADER,
     OPENING,
     WELCOME,
@@ -251,7 +251,7 @@ def test_recording_to_a_folder(run: Run, file: Path, client: MemoryChannel, tmp_
 
 def test_near_misses_of_a_stub() -> None:
     """What is written by hand has no event."""
-    differing = Difference("$.name", "now", "then")
+    differing = Mismatch("$.name", "now", "then")
     near = (NearMiss(STUBBED, "stubbed", (differing,)), NearMiss(4, "already used", (differing,)))
     lines = miss_lines(Miss("tools/call", near), Path("a.jsonl"))
 

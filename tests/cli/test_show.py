@@ -12,14 +12,7 @@ import pytest
 from mcpmock.cli import main
 from mcpmock.cli.show import duration
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
-from tests.helpers import (
-    batch,
-    cassette_bytes,
-    error,
-    progress,
-    request,
-    response,
-)
+from tests.support import batch, cassette_bytes, error, progress, request, response
 
 SESSION = cassette_bytes(
     (0.041, "c2s", request(0, "initialize", {"clientInfo": {"name": "c", "version": "1"}})),

@@ -19,7 +19,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
 )
 from tests.cli.conftest import Run
-from tests.helpers import HEADER, INITIALIZE, WELCOME, call, request, response
+from tests.support import HEADER, INITIALIZE, WELCOME, call, request, response
 
 TARGET = "/message?sessionId=mcpmock:secret:session-id:1"
 EVENTS: list[tuple[float, int, Frame]] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import CONTROLS, Run, hostile
-from tests.helpers import (
+from tests.support import (
     HEADER,
     LOG,
     call,

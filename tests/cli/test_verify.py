@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mcpmock.modes import drive as mode
-from mcpmock.modes.drive import DIFFERENT, Driving
+from mcpmock.sessions import drive as mode
+from mcpmock.sessions.drive import DIFFERENT, DriveOptions
 from tests.cli.conftest import Run
-from tests.cli.test_listening import said_of
-from tests.helpers import INITIALIZE, WELCOME, call, cassette_bytes, response
+from tests.cli.test_options_listen import said_of
+from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 Lives = Callable[..., None]
 
@@ -32,7 +32,7 @@ def lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lives:
     (tmp_path / "a.jsonl").write_bytes(session("old"))
 
     def live(result: str, status: int = 0) -> None:
-        async def drive(_cassette: Any, driving: Driving, _say: Any) -> int:
+        async def drive(_cassette: Any, driving: DriveOptions, _say: Any) -> int:
             assert driving.recording is not None
             driving.recording.output.write_bytes(session(result))
             return status
@@ -143,7 +143,7 @@ def test_secrets_are_kept_where_they_were(
     lives("old")
     live, given = mode.drive, list[bool]()
 
-    async def drive(cassette: Any, driving: Driving, say: Any) -> int:
+    async def drive(cassette: Any, driving: DriveOptions, say: Any) -> int:
         assert driving.recording is not None
         given.append(driving.recording.redact)
         return await live(cassette, driving, say)

@@ -9,10 +9,10 @@ import msgspec
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.demo.server import serve
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
 from mcpmock.protocol.messages import C2S, Frame, StreamEnd
-from tests.helpers import INITIALIZE, request
+from tests.support import INITIALIZE, request
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

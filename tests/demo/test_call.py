@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from mcpmock.demo.call import LEVELS, Call, as_object
+from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.demo.call import LEVELS, DemoCall, as_object
 from mcpmock.demo.eras import Legacy
-from mcpmock.demo.peer import Peer, Refusal
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.demo.peer import DemoRefusal, Peer
 from mcpmock.protocol.messages import S2C, Notification, Request
 
 
-def make(params: bytes | None = None) -> tuple[Call, MemoryChannel]:
+def make(params: bytes | None = None) -> tuple[DemoCall, MemoryChannel]:
     """A call and the client's end of its channel."""
     near, far = memory_pair()
     peer = Peer(near, S2C)
-    return Call(peer, Legacy(peer), Request(b"1", "tools/call", params)), far
+    return DemoCall(peer, Legacy(peer), Request(b"1", "tools/call", params)), far
 
 
 async def said(far: MemoryChannel) -> list[Any]:
@@ -31,7 +31,7 @@ def test_odd_params(params: bytes | None) -> None:
     call, _ = make(params)
 
     assert {} == call.meta
-    with pytest.raises(Refusal):
+    with pytest.raises(DemoRefusal):
         call.text("name")
 
 
@@ -40,7 +40,7 @@ def test_text() -> None:
     call, _ = make(b'{"name":"a","uri":1}')
 
     assert "a" == call.text("name")
-    with pytest.raises(Refusal, match=r"params\.uri must be a string"):
+    with pytest.raises(DemoRefusal, match=r"params\.uri must be a string"):
         call.text("uri")
 
 
@@ -78,7 +78,7 @@ async def test_silence() -> None:
     near, far = memory_pair()
     peer = Peer(near, S2C)
     params = b'{"_meta":{"progressToken":1}}'
-    call = Call(peer, Legacy(peer), Request(b"1", "tools/call", params))
+    call = DemoCall(peer, Legacy(peer), Request(b"1", "tools/call", params))
     call.scope.cancel()
     call.progress(1, 2, "half")
     call.log("emergency", "x")

@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.demo.catalog import WEATHER
 from tests.demo.talking import call, talk
-from tests.helpers import request
+from tests.support import request
 
 
 async def result(method: str, params: Any = None) -> Any:

@@ -9,12 +9,12 @@ import sys
 import pytest
 import trio
 
-from mcpmock.demo.client import Client, Seen, tour, visit
+from mcpmock.channels.channel import memory_pair
+from mcpmock.demo.client import DemoClient, Seen, tour, visit
 from mcpmock.demo.server import serve
-from mcpmock.endpoints.channel import memory_pair
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C, Frame
-from tests.helpers import request
+from tests.support import request
 
 SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
 
@@ -23,7 +23,7 @@ async def toured() -> list[Seen]:
     """What the client sees of the server in memory."""
     ours, theirs = memory_pair()
     saw: list[Seen] = []
-    client = Client(ours, saw)
+    client = DemoClient(ours, saw)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve, theirs)
         nursery.start_soon(client.listen)
@@ -72,7 +72,7 @@ async def test_errors(autojump_clock: trio.abc.Clock) -> None:
 async def test_unknown_question(autojump_clock: trio.abc.Clock) -> None:
     """What the client has no answer for is refused."""
     ours, theirs = memory_pair()
-    client = Client(ours, [])
+    client = DemoClient(ours, [])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(client.listen)
         theirs.send_nowait([Frame(S2C, request(1, "no/such"))])
@@ -82,7 +82,7 @@ async def test_unknown_question(autojump_clock: trio.abc.Clock) -> None:
     assert -32601 == json.loads(answer.raw)["error"]["code"]
 
 
-async def crash(client: Client) -> None:
+async def crash(client: DemoClient) -> None:
     await client.tool("crash", code=7)
     raise AssertionError("unreachable, because a server that crashed answers nothing")
 

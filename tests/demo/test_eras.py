@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.demo.talking import META, call, modern, modern_call, talk, welcome
-from tests.helpers import INITIALIZE, error, notification, request, response
+from tests.support import INITIALIZE, error, notification, request, response
 
 COUNTER = "demo://counter"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"

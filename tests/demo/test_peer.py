@@ -9,8 +9,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mcpmock.demo.peer import Heard, Peer, Pending, Refusal
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
+from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.demo.peer import DemoRefusal, Heard, Peer, Pending
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
     decode,
 )
-from tests.helpers import batch, notification, request, response
+from tests.support import batch, notification, request, response
 
 
 async def listening(nursery: trio.Nursery) -> tuple[Peer, MemoryChannel, list[Heard]]:
@@ -55,8 +55,8 @@ async def test_result() -> None:
 
 async def test_refusal() -> None:
     """An error answer is raised where the question was asked."""
-    with pytest.raises(Refusal) as caught:
-        await answer(lambda peer, id_: peer.refuse(id_, Refusal(-7, "no", [1])))
+    with pytest.raises(DemoRefusal) as caught:
+        await answer(lambda peer, id_: peer.refuse(id_, DemoRefusal(-7, "no", [1])))
 
     assert (-7, "no", [1]) == (caught.value.code, caught.value.message, caught.value.data)
 
@@ -66,7 +66,7 @@ async def test_odd_error() -> None:
     pending = Pending(b"1")
     pending.settle(Response(b"1", None, b'"no"'))
 
-    with pytest.raises(Refusal):
+    with pytest.raises(DemoRefusal):
         await pending.result()
 
 
@@ -77,7 +77,7 @@ async def test_wire() -> None:
     peer.ask("a")
     peer.notify("b", {"c": "\u2603"})
     peer.answer(b"1e0", {})
-    peer.refuse(b'"\\u0041"', Refusal(-1, "no"))
+    peer.refuse(b'"\\u0041"', DemoRefusal(-1, "no"))
 
     assert [
         b'{"jsonrpc":"2.0","id":1,"method":"a"}',

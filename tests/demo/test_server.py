@@ -11,11 +11,11 @@ import pytest
 import trio
 from mcp import types
 
+from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.demo.server import LAST_WORDS, serve
-from mcpmock.endpoints.channel import MemoryChannel, memory_pair
 from mcpmock.protocol.messages import C2S, Frame, StreamEnd
 from tests.demo.talking import call, modern_call, talk, welcome
-from tests.helpers import INITIALIZE, INITIALIZED, batch, cancelled, request, response
+from tests.support import INITIALIZE, INITIALIZED, batch, cancelled, request, response
 
 SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
 

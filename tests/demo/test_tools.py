@@ -9,7 +9,7 @@ import trio
 
 from mcpmock.demo.tools import TOOLS
 from tests.demo.talking import call, talk, welcome
-from tests.helpers import request, response
+from tests.support import request, response
 
 
 async def test_list() -> None:

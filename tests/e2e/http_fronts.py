@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from mcpmock.cassette.model import event_line
-from tests.helpers import JSON_HEADER, answers, post, request, response
+from tests.support import JSON_HEADER, answers, post, request, response
 
 from .http_processes import Served, proxying, recording, replaying
 from .http_upstream import Upstream, answers_all, upstream

@@ -28,7 +28,7 @@ from typing import Any
 import h11
 import trio
 
-from tests.helpers import progress, response
+from tests.support import progress, response
 
 from .raw_http import Headers
 

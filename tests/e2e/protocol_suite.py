@@ -24,14 +24,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from .raw_http import (
-    Connection,
-    Exchange,
-    Headers,
-    NoAnswerError,
-    ServerEvent,
-    request_bytes,
-)
+from .raw_http import Connection, Exchange, Headers, NoAnswerError, ServerEvent, request_bytes
 
 Test = Callable[["Talk"], None]
 Transcript = list[dict[str, Any]]
@@ -64,13 +57,6 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
-    from . import (  # noqa: F401
-        protocol_legacy,
-        protocol_modern,
-        protocol_odd,
-        protocol_sse,
-        protocol_streams,
-    )
 
     return _ALL[transport]
 

@@ -18,8 +18,8 @@ from typing import Any
 from msgspec import UNSET
 
 from mcpmock.cassette.file import load
-from mcpmock.pipeline.faults.races import Cell, Reaction
-from tests.helpers import (
+from mcpmock.faults.races.grid import Cell, Reaction
+from tests.support import (
     Line,
     c,
     cassette_bytes,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.cassette.bare import bare
-from mcpmock.cassette.diff import compare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
+from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.semantic_diff.compare import compare
 
 from .http_processes import replaying
 from .parts import HTTP, SSE

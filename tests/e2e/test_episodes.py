@@ -14,8 +14,8 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Take
+from mcpmock.protocol.correlation import Correlation
 from mcpmock.protocol.messages import C2S, Request, parse_items
-from mcpmock.protocol.session import Session
 
 from . import parts
 from .http_processes import proxying, real_server
@@ -52,7 +52,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 def cuts(take: Take) -> Iterator[int]:
     """How many events were there before each request that was made while nothing was open."""
-    session, asked = Session(), False
+    session, asked = Correlation(), False
     for number, event in enumerate(take.events):
         frame = event.frame
         for message in parse_items(frame.raw) if frame and frame.fact is None else ():

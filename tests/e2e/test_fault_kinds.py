@@ -1,6 +1,6 @@
 """Faults of bytes and processes, over real pipes and sockets: what the other side of them sees.
 
-All kinds through all modes are in tests/kinds, with both ends in memory.
+All kinds through all modes are in tests/fault_matrix, with both ends in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import h11
 import pytest
 import trio
 
-from tests.helpers import INITIALIZED, OPENING, call, cassette_bytes, response
+from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
 
 from .http_caller import Answer, HungUpError, calling, posts
 from .http_processes import proxying, replaying

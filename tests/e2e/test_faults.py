@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import INITIALIZED, OPENING, call, cassette_bytes, response
+from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
 
 pytestmark = pytest.mark.e2e
 ASKED = b"".join(

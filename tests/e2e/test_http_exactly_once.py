@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from mcpmock.protocol.messages import C2S
-from tests.helpers import progress, request, response
+from tests.support import progress, request, response
 
 from .http_caller import HungUpError, at_once, calling
 from .http_processes import FORWARDING, forwarding, recording

@@ -22,7 +22,7 @@ import pytest
 import trio
 
 from mcpmock.cassette.model import Take
-from tests.helpers import notification, request, response
+from tests.support import notification, request, response
 
 from .http_caller import HungUpError, calling, posts
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from mcpmock.endpoints.channel import ROOM
+from mcpmock.channels.channel import ROOM
 from mcpmock.protocol.messages import S2C
-from tests.helpers import notification
+from tests.support import notification
 
 from .http_caller import calling
 from .http_processes import FORWARDING, Served, forwarding, recording, replaying

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.helpers import request, response
+from tests.support import request, response
 
 from .http_caller import HungUpError, calling, posts
 from .http_processes import FORWARDING, forwarding, recording

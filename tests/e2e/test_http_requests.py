@@ -1,7 +1,7 @@
 """What is taken for a request: bytes that two parsers may read in two ways are refused, what is too
 long or too slow holds nobody up, and the server is asked what clients asked, no more.
 
-How long we wait for the slow is tested in tests/endpoints/test_http_connection.py, on a clock that
+How long we wait for the slow is tested in tests/channels/http/test_connection.py, on a clock that
 jumps.
 """
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from mcpmock.endpoints.http_connection import HEAD_PATIENCE
-from mcpmock.transports.heads import MAX_FIELDS
-from tests.helpers import request
+from mcpmock.channels.http.connection import HEAD_PATIENCE
+from mcpmock.transports.headers import MAX_FIELDS
+from tests.support import request
 
 from .http_caller import Caller, HungUpError, calling, posts
 from .http_fronts import PING, fronts

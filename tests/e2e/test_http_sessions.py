@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import INITIALIZED, request
+from tests.support import INITIALIZED, request
 
 from .http_caller import Caller, at_once, calling
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying

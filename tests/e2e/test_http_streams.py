@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from mcpmock.cassette.model import Event
-from tests.helpers import notification, request
+from tests.support import notification, request
 
 from .http_caller import HungUpError, calling
 from .http_processes import FORWARDING, forwarding, recording

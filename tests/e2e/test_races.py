@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.pipeline.faults.races import REACTIONS, Cell, cells
+from mcpmock.faults.races.grid import REACTIONS, Cell, cells
 
 from . import races
 from .parts import HTTP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

@@ -6,17 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.cassette.diff import compare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Header, Take
-from mcpmock.pipeline.player import Playing
-from tests.laws.test_round_trip import (
-    CASSETTES,
-    MESSAGES,
-    RECORDED,
-    _over,
-    record_replay_of,
-)
+from mcpmock.playback.player import ReplayOptions
+from mcpmock.semantic_diff.compare import compare
+from tests.laws.test_round_trip import CASSETTES, MESSAGES, RECORDED, _over, record_replay_of
 
 
 def alone(episode: Episode) -> Cassette:
@@ -40,6 +34,8 @@ def test_what_is_replayed_and_recorded_again_is_the_same(name: str, kind: str) -
     """Over any transport, with other ids, tokens and times."""
     episode = MESSAGES[name]
     between, stateless = ([], False) if kind == "stdio" else _over(kind, episode)
-    again = record_replay_of(episode, Playing(pace=RECORDED), stateless=stateless, between=between)
+    again = record_replay_of(
+        episode, ReplayOptions(pace=RECORDED), stateless=stateless, between=between
+    )
 
     assert () == compare(alone(episode), alone(again)).differences

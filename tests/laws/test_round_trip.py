@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.cassette.bare import bare
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Event, Header, Take
-from mcpmock.cassette.read import read
+from mcpmock.cassette.parser import read
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.player import Casting, Player, Playing
-from mcpmock.pipeline.recorder import Ledger, Recorder
-from mcpmock.pipeline.timing import Pace, Timing
+from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import (
     C2S,
     Frame,
@@ -28,11 +28,11 @@ from mcpmock.protocol.messages import (
     Request,
     StreamEnd,
 )
-from mcpmock.protocol.stage import Stage
+from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.transports.http_sse import SseClient, SseServer
-from mcpmock.transports.resumption import Resumption
-from mcpmock.transports.streamable_http_client import StreamableHttpClient
-from mcpmock.transports.streamable_http_server import StreamableHttpServer
+from mcpmock.transports.streamable_http.client import StreamableHttpClient
+from mcpmock.transports.streamable_http.resumption import Resumption
+from mcpmock.transports.streamable_http.server import StreamableHttpServer
 from tests.laws.http_episodes import EPISODES as HAND_MADE
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
@@ -60,7 +60,7 @@ def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
 
 def record_replay_of(
     episode: Episode,
-    playing: Playing,
+    playing: ReplayOptions,
     *,
     stateless: bool = False,
     live: int | None = None,
@@ -75,7 +75,7 @@ def record_replay_of(
     """
     lines: list[bytes] = []
     cassette = Cassette(name="one", takes=[Take(header=Header(mcpmock=1), events=episode.events)])
-    player = Player(Casting(cassette, playing), stateless=stateless, mint=lambda: LIVE)
+    player = Player(SessionSelection(cassette, playing), stateless=stateless, mint=lambda: LIVE)
     pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), *between, player])
     now = 0.0
     came = _to_client(pipeline.begin(now))
@@ -186,7 +186,7 @@ def test_round_trip(name: str, order: str) -> None:
     HTTP on the same exchange with the same head.
     """
     stateless, episode = EPISODES[name]
-    playing = Playing(order=order, pace=RECORDED)
+    playing = ReplayOptions(order=order, pace=RECORDED)
     between = [Resumption()]
     again = record_replay_of(episode, playing, stateless=stateless, live=100, between=between)
 
@@ -201,7 +201,9 @@ def test_the_transport_does_not_matter(name: str, kind: str) -> None:
     """
     episode = MESSAGES[name]
     between, stateless = ([], False) if kind == "stdio" else _over(kind, episode)
-    again = record_replay_of(episode, Playing(pace=RECORDED), stateless=stateless, between=between)
+    again = record_replay_of(
+        episode, ReplayOptions(pace=RECORDED), stateless=stateless, between=between
+    )
 
     assert _messages(episode) == _messages(again)
 
@@ -212,7 +214,7 @@ def test_same_input_same_bytes(name: str) -> None:
     stateless, episode = EPISODES[name]
 
     one, two = (
-        record_replay_of(episode, Playing(), stateless=stateless, live=100) for _ in range(2)
+        record_replay_of(episode, ReplayOptions(), stateless=stateless, live=100) for _ in range(2)
     )
 
     assert one.events == two.events

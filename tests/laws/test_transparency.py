@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from mcpmock.cassette.read import read
+from mcpmock.cassette.parser import read
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.recorder import Ledger, Recorder
 from mcpmock.protocol.messages import C2S, S2C, Direction
+from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.transports.lines import LineSplitter, join_lines
 
 SCRAPS = (

@@ -8,9 +8,9 @@ import attrs
 import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
-from mcpmock.protocol.stage import Action, Hangup, Send, Stage, Wake
-from tests.helpers import c2s, s2c, script
+from tests.support import c2s, s2c, script
 
 A, B = b"a", b"b"
 

@@ -27,7 +27,7 @@ from mcpmock.protocol.messages import (
     parse_items,
     same_id,
 )
-from tests.helpers import INITIALIZE, batch, c2s, notification, request, response
+from tests.support import INITIALIZE, batch, c2s, notification, request, response
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 DIGITS = b"9" * 5000

@@ -6,7 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.protocol.methods import FIRST, LATEST, REVISIONS, ROWS, Kind, Method, Sender, methods
+from mcpmock.protocol.methods import (
+    FIRST,
+    LATEST,
+    REVISIONS,
+    ROWS,
+    MessageKind,
+    Method,
+    Sender,
+    methods,
+)
 
 COUNTS = {
     "2024-11-05": (13, 3, 4, 7),
@@ -66,7 +75,7 @@ def core(revision: str, sender: Sender) -> dict[str, Method]:
 def test_counts(revision: str) -> None:
     """Each revision has as many requests and notifications each way as its schema."""
     sets = [core(revision, sender).values() for sender in (Sender.CLIENT, Sender.SERVER)]
-    counts = [sum(row.kind is kind for row in rows) for kind in Kind for rows in sets]
+    counts = [sum(row.kind is kind for row in rows) for kind in MessageKind for rows in sets]
 
     assert COUNTS[revision] == tuple(counts)
 
@@ -82,7 +91,7 @@ def test_who_sends_what_since_and_until(
         if letter in senders:
             found = tuple(revision for revision in REVISIONS if name in core(revision, sender))
             assert revisions == found
-            assert {Kind(kind)} == {core(revision, sender)[name].kind for revision in found}
+            assert {MessageKind(kind)} == {core(revision, sender)[name].kind for revision in found}
 
 
 @pytest.mark.parametrize("sender", [Sender.CLIENT, Sender.SERVER])
@@ -101,7 +110,7 @@ def test_rows_are_sound(row: Method) -> None:
     """Every row's bounds are revisions in order, and its name tells its kind."""
     assert FIRST <= row.since <= row.until <= LATEST
     assert {row.since, row.until} <= set(REVISIONS)
-    assert row.name.startswith("notifications/") is (row.kind is Kind.NOTIFICATION)
+    assert row.name.startswith("notifications/") is (row.kind is MessageKind.NOTIFICATION)
 
 
 @pytest.mark.parametrize("sender", [Sender.CLIENT, Sender.SERVER])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.protocol.messages import parse
 from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
-from tests.helpers import notification, request, response
+from tests.support import notification, request, response
 
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 

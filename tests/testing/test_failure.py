@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.api.faulting import FaultControl, run_of
 from mcpmock.api.log import Log
-from mcpmock.cassette.match import Miss, NearMiss
-from mcpmock.cassette.variables import Difference
+from mcpmock.faults.control import FaultControl, run_of
+from mcpmock.playback.matcher import Miss, NearMiss
+from mcpmock.playback.variables import Mismatch
 from mcpmock.testing import failure
 from mcpmock.testing.failure import describe, reproduction
 from mcpmock.testing.settings import Settings
-from tests.helpers import c2s, logs, request, response, s2c
+from tests.support import c2s, logs, request, response, s2c
 
 NONE = FaultControl(run_of(None))
 ASKED = request(1, "tools/call", {"name": "\u001b[2J"})
@@ -25,7 +25,7 @@ def seen() -> Log:
     watcher = log.watch(1, None)
     for frame in (c2s(ASKED), logs("trouble\n"), s2c(response(7))):
         watcher.feed([frame], 0.0)
-    near = NearMiss(4, "different", (Difference("$.name", "now", "then"),))
+    near = NearMiss(4, "different", (Mismatch("$.name", "now", "then"),))
     log.report(Miss("tools/call", (near,)))
     return log
 

@@ -8,12 +8,12 @@ import pytest
 
 import mcpmock
 from mcpmock.api.server import ReplayServer
-from mcpmock.cassette.read import read
-from mcpmock.endpoints.channel import MessageChannel
-from mcpmock.pipeline.faults.match import Match
-from mcpmock.pipeline.faults.races import REACTIONS, Cell, cells
+from mcpmock.cassette.parser import read
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.faults.match import Match
+from mcpmock.faults.races.grid import REACTIONS, Cell, cells
 from mcpmock.testing.races import Race, Raced, messages_of, raced
-from tests.helpers import INITIALIZE, INITIALIZED, c2s, notification, request
+from tests.support import INITIALIZE, INITIALIZED, c2s, notification, request
 from tests.test_pytest_plugin_races import CASSETTE
 
 SLOW = Match(tool="slow")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.cassette.match import Miss
-from mcpmock.testing.keeping import Keeping
+from mcpmock.playback.matcher import Miss
+from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.servers import CassetteFile, Client, require, using
 from mcpmock.testing.settings import Settings
 from tests.api.conftest import write_weather
@@ -21,7 +21,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_a_test_that_asks_nothing(settings: Settings) -> None:
     """It passes, and nothing was started."""
-    with using(settings, "t", Keeping()) as use:
+    with using(settings, "t", CassetteStore()) as use:
         use.judge()
 
     assert use.passed
@@ -30,7 +30,7 @@ def test_a_test_that_asks_nothing(settings: Settings) -> None:
 
 def test_a_miss_fails_it(settings: Settings) -> None:
     """With the lines that explain it."""
-    with using(settings, "t", Keeping()) as use:
+    with using(settings, "t", CassetteStore()) as use:
         use.server.log.report(Miss("ping", ()))
         with pytest.raises(pytest.fail.Exception, match="answers 1 requests: ping"):
             use.judge()

@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from mcpmock.protocol.messages import Frame
-from mcpmock.transports.streamable_http_server import StreamableHttpServer
-from tests.helpers import INITIALIZE, WELCOME, request, s2c
+from mcpmock.transports.streamable_http.server import StreamableHttpServer
+from tests.support import INITIALIZE, WELCOME, request, s2c
 
 from .wire import Told, Wire, post
 

@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.transports.body import PIECE, BodyReader, BodyWriter
 from mcpmock.transports.sse import KEPT, SseDecoder
-from tests.helpers import response
+from tests.support import response
 
 POST = HttpRequest("POST", "/mcp", [("Content-Type", "application/json")])
 GET = HttpRequest("GET", "/mcp", [])

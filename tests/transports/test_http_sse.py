@@ -19,7 +19,7 @@ from mcpmock.protocol.messages import (
     Stderr,
 )
 from mcpmock.transports.http_sse import SseClient, SseServer
-from tests.helpers import (
+from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
-from tests.helpers import Seen, request, seen
+from tests.support import Seen, request, seen
 
 WIRE = (
     b'{"id":1,"method":"ping"}\n\r\n\n{"a":"\r\xc3\xa9"}\r\n\xff\xfe\x00\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -17,7 +18,6 @@ from mcpmock.protocol.messages import (
     HttpResponse,
     SseMeta,
 )
-from mcpmock.protocol.stage import Stage
 
 JSON = ("Content-Type", "application/json")
 ACCEPT = ("Accept", "application/json, text/event-stream")

@@ -10,8 +10,8 @@ def test_nothing_of_it_is_there():
         "mcpmock",
         "mcpmock.pytest_plugin",
         "mcpmock.testing",
-        "mcpmock.testing.controller",
-        "mcpmock.testing.leftovers",
+        "mcpmock.testing.plugin_session",
+        "mcpmock.testing.unused_cassettes",
         "mcpmock.testing.record_mode",
         "mcpmock.version",
     }

@@ -1,0 +1,77 @@
+"""What the API does with cassettes that are not played: `load`, `diff`, `check`, `redact`.
+
+Comparing and checking are imported when they are asked for: they are a third of what the first test
+of a suite would wait for, and most suites do neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpmock.cassette import file
+from mcpmock.cassette.model import Cassette
+from mcpmock.redaction.redactor import Redactor
+
+from .server import Source, cassette_of
+
+if TYPE_CHECKING:
+    from mcpmock.rules.checker import Found
+    from mcpmock.semantic_diff.compare import Comparison
+
+
+def load(path: Path | str) -> Cassette:
+    """Reads a cassette: `takes`, each with a `header` and `events`. `.gz` is unpacked.
+
+    Raises CassetteError (a McpMockError) if it cannot be read, is none, or is damaged.
+
+    >>> cassette = mcpmock.load("weather.jsonl")
+    >>> [(take.transport, len(take.events)) for take in cassette.takes]
+    [('stdio', 8)]
+    """
+    return file.load(Path(path))
+
+
+def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
+    """What differs from the old recording to the new one, as `mcpmock diff` says it.
+
+    `ignore` are rules in its words: `tools/call now $.result`. `worst` of the result is None where
+    nothing differs, else a verdict; `differences` are the worst first. Raises CassetteError.
+
+    >>> found = mcpmock.diff("weather.jsonl", "snow.jsonl")
+    >>> found.worst.word, [(one.call, one.path, one.new) for one in found.differences]
+    ('risky', [('tools/call get_weather', '$.result.content[0].text', '"snow"')])
+    >>> mcpmock.diff("weather.jsonl", "snow.jsonl", ignore=["tools/call now $.result"]).counts
+    {<Verdict.RISKY: 2>: 1}
+    """
+    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.semantic_diff.ignore_rules import Rules
+
+    if isinstance(ignore, str):
+        raise TypeError(f"ignore={ignore!r}: say a list of rules")
+    return compare(cassette_of(old), cassette_of(new), Rules.parse(ignore=list(ignore)))
+
+
+def check(cassette: Source) -> list[Found]:
+    """Where the protocol's rules were broken, in the order of the events; empty if nowhere. Each
+    has its `take` (from 1), its `event` and the `violation`, which names and cites the rule.
+
+    Raises CassetteError.
+
+    >>> [(found.event.n, found.violation.rule.name) for found in mcpmock.check("weather.jsonl")]
+    [(1, 'initialize-params'), (7, 'logging-undeclared')]
+    """
+    from mcpmock.rules import checker
+
+    return list(checker.check(cassette_of(cassette)))
+
+
+def redact(message: bytes) -> bytes:
+    """A JSON message as a cassette would keep it: its secrets replaced by placeholders. What holds
+    none comes back as it is.
+
+    >>> mcpmock.redact(b'{"password":"hunter2"}')
+    b'{"password":"mcpmock:secret:password:1"}'
+    """
+    return Redactor().json(message)

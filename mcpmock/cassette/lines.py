@@ -1,0 +1,169 @@
+"""A cassette as lines: each take on a `Sheet` of its own, byte for byte.
+
+`read` decides what is a good line and gives values; this tells which line is which, for those who
+need the lines themselves: `canonical`, which puts them in form, and `integrity`, which names them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import attrs
+import msgspec
+
+from mcpmock.protocol.messages import member
+
+from .model import FORMAT, Cassette, Damage, Header
+from .parser import HEADER_START, footer_of, header_within, read, refusal
+
+SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
+"""Stands in for a header that was lost."""
+
+
+@attrs.frozen
+class SourceLine:
+    """A line of the file, without its line break; `number` counts from 1."""
+
+    number: int
+    raw: bytes
+
+    @property
+    def n(self) -> int:
+        """The sequence number of the event in it."""
+        return int(member(self.raw, "n") or 0)
+
+
+@attrs.define
+class Sheet:
+    """A take as the lines it stands on. `header` is None where that line was lost."""
+
+    header: SourceLine | None
+    body: list[SourceLine] = attrs.field(factory=list)
+    footer: SourceLine | None = None
+
+    @property
+    def events(self) -> list[SourceLine]:
+        """The body without its blank lines."""
+        return [line for line in self.body if line.raw.strip()]
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the take."""
+        return self._above_footer + (self.footer.raw + b"\n" if self.footer else b"")
+
+    @property
+    def seal(self) -> dict[str, bytes]:
+        """What its footer has to say, by the names there."""
+        digest = hashlib.sha256(self._above_footer).hexdigest()
+        return {"events": b"%d" % len(self.events), "sha256": b'"%b"' % digest.encode()}
+
+    @property
+    def _above_footer(self) -> bytes:
+        header = SUBSTITUTE if self.header is None else self.header.raw
+        return b"".join(raw + b"\n" for raw in (header, *(line.raw for line in self.body)))
+
+
+def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Sheet], list[Damage]]:
+    """The takes of a cassette, and the lines on no sheet: damaged, torn, or a footer too many.
+    `cassette` is what was read from the data, where that was done already.
+    """
+    cassette = read("", data) if cassette is None else cassette
+    headers = {take.line for take in cassette.takes}
+    walk = _Walk(headers, {damage.line: damage for damage in cassette.damage})
+    lines = data.split(b"\n")[:-1]  # what stands behind the last line break is torn
+    for number, raw in enumerate(lines, 1):
+        walk.line(SourceLine(number, raw))
+    walk.turn_over(None)
+    return [sheet for sheet in walk.sheets if sheet.header or sheet.events], walk.lost
+
+
+@attrs.define
+class _Walk:
+    """Puts line after line on its sheet."""
+
+    headers: set[int]
+    """The lines where `read` saw a take begin."""
+    damaged: dict[int, Damage]
+    sheets: list[Sheet] = attrs.field(factory=list)
+    lost: list[Damage] = attrs.field(factory=list)
+    _sheet: Sheet | None = None
+    _after_loss: bool = False
+    _refused: bool = False
+
+    def line(self, line: SourceLine) -> None:
+        raw, damage = line.raw, self.damaged.get(line.number)
+        if line.number in self.headers:
+            self._header(line)
+        elif raw.startswith(HEADER_START) and refusal(raw):
+            self._refuse(line)
+        elif self._refused:
+            return
+        elif not raw.strip():
+            if self._sheet is not None:
+                self._sheet.body.append(line)
+        elif damage is not None and not _is_event(raw):
+            self._lose(line, damage.reason)
+        elif footer_of(raw) is not None:
+            self._footer(line)
+        else:
+            self._sheet_for(line).body.append(line)
+
+    def turn_over(self, new: Sheet | None) -> None:
+        """What comes next belongs to `new`. A last event that is none was the torn tail of the
+        take.
+        """
+        old, self._sheet, self._after_loss = self._sheet, new, False
+        if old is None or old.footer is not None or not old.events:
+            return
+        tail = old.events[-1]
+        if not _is_event(tail.raw):
+            old.body.remove(tail)
+            self.lost.append(Damage(tail.number, "torn"))
+
+    def _header(self, line: SourceLine) -> None:
+        start, _ = header_within(line.raw) or (0, None)
+        if start:
+            self.lost.append(Damage(line.number, "torn, and the next take is glued to it"))
+        self._begin(SourceLine(line.number, line.raw[start:]))
+        self._refused = False
+
+    def _refuse(self, line: SourceLine) -> None:
+        """A take of a format that we do not know: what stands below must not be taken for ours."""
+        self._lose(line, refusal(line.raw) or "")
+        self._refused = True
+
+    def _footer(self, line: SourceLine) -> None:
+        if self._sheet is None:
+            self._lose(line, "a footer without a take")
+            return
+        if self._sheet.footer is not None:
+            self._lose(self._sheet.footer, "another footer follows")
+        self._sheet.footer = line
+
+    def _lose(self, line: SourceLine, reason: str) -> None:
+        if line.raw.startswith(HEADER_START):
+            self.turn_over(None)
+        self.lost.append(Damage(line.number, reason))
+        self._after_loss = True
+
+    def _sheet_for(self, line: SourceLine) -> Sheet:
+        """The take that an event belongs to. One that starts counting anew after a lost line begins
+        another: the lost line must have been a header.
+        """
+        sheet, after_loss = self._sheet, self._after_loss
+        self._after_loss = False
+        if sheet is None or sheet.footer is not None:
+            return self._begin(None)
+        anew = after_loss and sheet.body and line.n <= sheet.body[-1].n
+        return self._begin(None) if anew else sheet
+
+    def _begin(self, header: SourceLine | None) -> Sheet:
+        sheet = Sheet(header)
+        self.turn_over(sheet)
+        self.sheets.append(sheet)
+        return sheet
+
+
+def _is_event(raw: bytes) -> bool:
+    """Whether `read` takes a line that stands alone under a header for an event."""
+    return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)

@@ -1,0 +1,184 @@
+"""From a word of the user's to connections: `listen` on a HOST:PORT, `connector` for a URL, and
+`ConnectionPool`, which uses them again.
+
+Says in one line what is wrong with an address. Nothing here speaks HTTP: `http_server` and
+`http_client` take what this gives, `modes` puts them together.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from mcpmock.errors import CannotListen, McpMockError
+from mcpmock.transports import headers
+from mcpmock.transports.headers import Upstream
+
+from .flow import Wire
+
+CONNECT_PATIENCE = 10.0
+"""Seconds that a server has to take a connection, with the TLS handshake."""
+IDLE = 1.0
+"""Seconds that an idle connection is kept: less than any server keeps its own, or we would meet in
+the middle and lose a request.
+"""
+Connect = Callable[[], Awaitable[trio.abc.Stream]]
+
+_LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """The host and port of `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`; port 0 is any that is
+    free. Raises McpMockError.
+    """
+    found = _LISTEN.fullmatch(text.strip())
+    if found is None or int(found[2]) > 65535:
+        raise McpMockError(f"{text}: not an address to listen on; write it like 127.0.0.1:8080")
+    return (found[1] or "127.0.0.1").strip("[]"), int(found[2])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on `host`."""
+    return headers.is_loopback(f"[{host}]" if ":" in host else host.lower())
+
+
+async def listen(host: str, port: int) -> list[trio.SocketListener]:
+    """Sockets that listen there, all on one port. Raises CannotListen."""
+    if host == "localhost" and port == 0:
+        host = "127.0.0.1"  # its other address would get another port
+    try:
+        return await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        shown = f"[{host}]" if ":" in host else host
+        raise CannotListen(f"{shown}:{port}", _why(error)) from error
+
+
+def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:
+    """What opens a connection to the server: it raises OSError, whose text says why it could not.
+
+    TLS trusts what the operating system does, unless a context is given.
+    """
+    if upstream.scheme == "https" and ssl_context is None:
+        import truststore  # only those who speak TLS wait for it
+
+        ssl_context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    async def connect() -> trio.abc.Stream:
+        try:
+            with trio.fail_after(CONNECT_PATIENCE):
+                stream = await trio.open_tcp_stream(upstream.host, upstream.port)
+                return stream if ssl_context is None else await _secure(stream)
+        except trio.TooSlowError:
+            raise OSError(f"no connection within {CONNECT_PATIENCE:g} s") from None
+        except OSError as error:
+            raise OSError(_why(error)) from error
+
+    async def _secure(stream: trio.SocketStream) -> trio.abc.Stream:
+        assert ssl_context is not None
+        secured = trio.SSLStream(
+            stream, ssl_context, server_hostname=upstream.host, https_compatible=True
+        )
+        try:
+            await secured.do_handshake()
+        except BaseException as error:
+            await trio.aclose_forcefully(stream)
+            if isinstance(error, trio.BrokenResourceError):
+                raise OSError("no TLS connection") from error
+            raise
+        return secured
+
+    return connect
+
+
+class ConnectionPool:
+    """Connections to one server: opened, used again, closed."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._idle: deque[tuple[float, Wire]] = deque()
+        self._work: list[tuple[Callable[[Wire], Awaitable[None]], Wire]] = []
+        self._nursery: trio.Nursery | None = None
+        self._idled = trio.lowlevel.ParkingLot()
+
+    def take(self) -> Wire | None:
+        """An idle connection that is as good as new, if there is one."""
+        while self._idle:
+            since, wire = self._idle.pop()
+            if trio.current_time() - since < IDLE and not wire.readable():
+                return wire
+            self.discard(wire)
+        return None
+
+    async def open(self) -> Wire:
+        """A new connection."""
+        return Wire(await self._connect())
+
+    def give_back(self, wire: Wire) -> None:
+        """It is idle now."""
+        self._idle.append((trio.current_time(), wire))
+        self._idled.unpark()
+
+    def discard(self, wire: Wire) -> None:
+        """Closes it at once."""
+        self.start(_close, wire)
+
+    def start(self, work: Callable[[Wire], Awaitable[None]], wire: Wire) -> None:
+        """Something to be done with a connection that nobody waits for."""
+        if self._nursery is None:
+            self._work.append((work, wire))
+        else:
+            self._nursery.start_soon(work, wire)
+
+    async def run(self) -> None:
+        """Does what is to be done."""
+        try:
+            async with trio.open_nursery() as self._nursery:
+                for work, wire in self._work:
+                    self._nursery.start_soon(work, wire)
+                self._work.clear()
+                await self._tidy()
+        finally:
+            self._nursery = None
+
+    async def aclose(self) -> None:
+        """Closes what is idle or was to be closed."""
+        with trio.CancelScope(shield=True):
+            for _, wire in [*self._idle, *self._work]:
+                await _close(wire)
+        self._idle.clear()
+        self._work.clear()
+
+    async def _tidy(self) -> None:
+        """What is idle for too long is closed: servers have to keep it open as well."""
+        while True:
+            while not self._idle:
+                await self._idled.park()
+            await trio.sleep_until(self._idle[0][0] + IDLE)
+            while self._idle and self._idle[0][0] + IDLE <= trio.current_time():
+                self.discard(self._idle.popleft()[1])
+
+
+async def _close(wire: Wire) -> None:
+    await trio.aclose_forcefully(wire.stream)
+
+
+def _why(error: BaseException) -> str:
+    """The innermost reason, in the system's words."""
+    while (cause := error.__cause__) is not None:
+        error = cause
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"certificate not trusted: {error.verify_message}"
+        case ssl.SSLError():  # its numbers are not the system's
+            return f"no TLS connection: {error.reason or error}"
+        case OSError(errno=int(number)) if number > 0:
+            return os.strerror(number)  # trio says more, all of which is said already
+        case _:
+            return getattr(error, "strerror", None) or str(error) or type(error).__name__

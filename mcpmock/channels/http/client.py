@@ -1,0 +1,363 @@
+"""The client side of HTTP: a server at a URL as a channel, one request upstream for each exchange.
+
+Exchanges run side by side, each on a connection of its own for as long as it lasts. A request is
+never sent twice, whatever happens to it: who sent it decides. Each exchange is read as far as it is
+received from here and no further, so a slow reader slows down its own server only. Connections are
+`address`'s to open; the runner stands above, `http_wire` below.
+
+A server that cannot be reached, or that answers something else than HTTP, is a 502 of our own. One
+that hangs up does so for the client too: an `ExchangeEnd` that says how, with or without a head
+before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+import trio
+
+from mcpmock.channels.channel import ROOM, MessageChannel, Receive
+from mcpmock.errors import McpMockError
+from mcpmock.protocol.messages import (
+    S2C,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+    StreamEnd,
+)
+from mcpmock.transports.body import BodyReader
+from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
+
+from .addresses import ConnectionPool
+from .flow import Outflow, Wire
+from .http1 import RequestWriter, ResponseReader
+
+PATIENCE = 2.0
+"""Seconds that exchanges have to end once there will be no new ones."""
+_AT_ONCE = 1 << 16
+"""A request of so many bytes is written before its answer is read; a longer one meanwhile."""
+
+
+class _Exchange:
+    """One request and its answer: what is said goes into `out`, what is heard is `receive`d."""
+
+    def __init__(
+        self,
+        number: int,
+        request: HttpRequest,
+        connections: ConnectionPool,
+        upstream: Upstream,
+        leave: Callable[[int], None],
+    ) -> None:
+        self.number = number
+        self.out = Outflow(self._emptied)
+        self.mcp = True
+        self._connections = connections
+        self._upstream = upstream
+        self._leave = leave
+        self._writer = RequestWriter(request)
+        self._reader = ResponseReader(request.method)
+        self._wrong = ""
+        self._connecting = trio.CancelScope()
+        self._wire: Wire | None = None
+        self._moving = False
+        self._body: BodyReader | None = None
+        self._gone = ""
+        self._over = False
+        self._parting: str | None = None
+        """How it is to be left, once the last of what was said `as_it_is` has gone out."""
+        self._as_it_is = False
+
+    def say(self, data: bytes, *, last: bool) -> None:
+        """(A piece of) the body; nothing, for a request without."""
+        try:
+            data = self._writer.write(data, last=last)
+        except ValueError as error:
+            self._wrong = str(error)
+            if self._wire is not None:
+                self._connections.discard(self._wire)
+            return
+        if self._wire is None and (idle := self._connections.take()):
+            self._use(idle)
+        self.out.put(data)
+        if last:
+            self.out.end()
+        self._move()
+
+    def say_as_it_is(self, data: bytes) -> None:
+        """Bytes behind the head, whatever that says of them. They still go out, however soon the
+        client is gone: a fault cuts the request here.
+        """
+        self.say(b"", last=False)
+        self._as_it_is = True
+        self.out.put(data)
+        self._move()
+
+    def abort(self, how: str = "closed") -> None:
+        """The client is gone: nothing more is said or heard, and the server sees it now."""
+        if self._over:
+            return
+        if self._as_it_is and (self._wire is None or self.out.held):
+            self._parting = how
+            return
+        self._connecting.cancel()
+        if how == "reset" and self._as_it_is and self._wire is not None:
+            self._wire.reset_on_close()
+        self._finish()
+
+    def _emptied(self) -> None:
+        if self._parting is not None:
+            self.abort(self._parting)
+
+    async def receive(self) -> list[Frame]:
+        """What one read gives."""
+        if self._over:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            raise trio.EndOfChannel
+        try:
+            return (self._wire is None and await self._begin()) or await self._hear()
+        except trio.ClosedResourceError:
+            if self._over:
+                raise trio.EndOfChannel from None
+            return self._end("closed")
+
+    async def _begin(self) -> list[Frame]:
+        """Connects. Gives an answer of our own where that fails."""
+        if self._wrong:
+            return self._bad_gateway(f"cannot send this to {self._upstream.url}: {self._wrong}")
+        wire = None
+        try:
+            with self._connecting:
+                wire = await self._connections.open()
+        except (OSError, trio.BrokenResourceError, McpMockError) as error:
+            return self._bad_gateway(f"cannot reach {self._upstream.url}: {_why(error)}")
+        if wire is None or self._over:
+            if wire is not None:
+                self._connections.discard(wire)
+            raise trio.EndOfChannel
+        self._use(wire)
+        return []
+
+    def _use(self, wire: Wire) -> None:
+        self._wire = wire
+        self.out.attach(wire)
+        self._move()
+        if not self.out.held:
+            self._emptied()
+
+    def _move(self) -> None:
+        """What could not be written at once is written by a task."""
+        if self.out.held and self._wire is not None and not self._moving:
+            self._moving = True
+            self._connections.start(self.out.run, self._wire)
+
+    async def _hear(self) -> list[Frame]:
+        assert self._wire is not None
+        frames: list[Frame] = []
+        while not frames:
+            try:
+                data = await self._wire.read()
+            except trio.BrokenResourceError as error:
+                self._gone = "reset"  # also of a body that lasts until the connection ends
+                return self._broken_off(ValueError(str(error)))
+            if self._over:  # the client left in the same moment
+                raise trio.EndOfChannel
+            if not data:
+                self._gone = "closed"
+            try:
+                for part in self._reader.feed(bytes(data)):
+                    frames += self._frames(part)
+            except ValueError as error:
+                return frames + self._broken_off(error)
+            if self._reader.done:
+                assert self._body is not None
+                return frames + self._body.end() + self._end("eof")
+        return frames
+
+    def _frames(self, part: HttpResponse | bytes) -> list[Frame]:
+        if isinstance(part, HttpResponse):
+            self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
+            return [Frame(S2C, fact=part, exchange=self.number)]
+        assert self._body is not None
+        return _relative(self._body.feed(part))
+
+    def _broken_off(self, error: ValueError) -> list[Frame]:
+        if self._body is not None:
+            return self._body.cut() + self._end(self._gone or "reset")
+        if self._gone:
+            return self._end(self._gone)
+        return self._bad_gateway(f"{self._upstream.url} does not answer in HTTP: {error}")
+
+    def _bad_gateway(self, why: str) -> list[Frame]:
+        response = HttpResponse(502, "Bad Gateway", [("Content-Type", "text/plain")])
+        text = f"mcpmock: {why}\n".encode("utf-8", "replace")
+        return [
+            Frame(S2C, fact=response, exchange=self.number),
+            Frame(S2C, text, fact=HttpBody(), exchange=self.number),
+            *self._end("closed", told="eof"),
+        ]
+
+    def _end(self, how: str, told: str | None = None) -> list[Frame]:
+        """It is over; `told` is what the client hears of how."""
+        again = how == "eof" and self._reader.again and not self._gone and self.out.done
+        self._finish(again=again)
+        return [Frame(S2C, fact=ExchangeEnd(told or how), exchange=self.number)]
+
+    def _finish(self, *, again: bool = False) -> None:
+        self._over = True
+        self.out.drop()
+        if self._wire is not None:
+            (self._connections.give_back if again else self._connections.discard)(self._wire)
+        self._leave(self.number)
+
+
+class HttpClientChannel(MessageChannel):
+    """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
+    request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[trio.abc.Stream]],
+        upstream: Upstream,
+        *,
+        own: Sequence[str] = (),
+        is_mcp: Callable[[HttpRequest], bool] | None = None,
+    ) -> None:
+        path = upstream.target.partition("?")[0]
+        self._upstream = upstream
+        self._own = own
+        self._is_mcp = is_mcp or (lambda head: head.path == path)
+        self._connections = ConnectionPool(connect)
+        self._exchanges: dict[int, _Exchange] = {}
+        self._new: deque[Receive] = deque()
+        self._until: float | None = None
+        self._closed = False
+        self._changed = trio.lowlevel.ParkingLot()
+
+    @property
+    def receivers(self) -> Sequence[Receive]:
+        return ()
+
+    async def another_receiver(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._new:
+            if self._closed:
+                raise trio.EndOfChannel
+            if self._until is None:
+                await self._changed.park()
+            elif self._exchanges:
+                await self._let_end(self._until)
+            else:
+                raise trio.EndOfChannel
+        return self._new.popleft()
+
+    async def receive(self) -> list[Frame]:
+        """Never anything: all there is comes with an exchange."""
+        await trio.lowlevel.checkpoint()
+        raise trio.EndOfChannel
+
+    def send_nowait(self, frames: Sequence[Frame]) -> None:
+        if self._closed:
+            raise trio.BrokenResourceError("closed")
+        for frame in frames:
+            fact, number = frame.fact, frame.exchange
+            if type(fact) is HttpRequest and number is not None:
+                self._open(number, fact)
+            elif type(fact) is StreamEnd:
+                self._until = trio.current_time() + PATIENCE
+                self._changed.unpark_all()
+            elif exchange := self._of(number):
+                self._pass_on(exchange, frame)
+
+    def held(self, like: Frame) -> int:
+        exchange = self._of(like.exchange)
+        return 0 if exchange is None else exchange.out.held
+
+    async def room(self, like: Frame) -> None:
+        await trio.lowlevel.checkpoint()
+        if exchange := self._of(like.exchange):
+            await exchange.out.below(ROOM)
+
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+        for exchange in list(self._exchanges.values()):
+            await exchange.out.below(1)
+
+    async def run(self) -> None:
+        await self._connections.run()
+
+    async def aclose(self) -> None:
+        self._closed = True
+        self._abort_all()
+        self._changed.unpark_all()
+        await self._connections.aclose()
+        await trio.lowlevel.checkpoint()
+
+    def _open(self, number: int, request: HttpRequest) -> None:
+        mapped = for_upstream(request, self._upstream, self._own)
+        exchange = _Exchange(number, mapped, self._connections, self._upstream, self._leave)
+        exchange.mcp = self._is_mcp(request)
+        self._exchanges[number] = exchange
+        if not request.has_body:
+            exchange.say(b"", last=True)
+        self._new.append(exchange.receive)
+        self._changed.unpark()
+
+    def _pass_on(self, exchange: _Exchange, frame: Frame) -> None:
+        match frame.fact:
+            case ExchangeEnd(how):
+                exchange.abort(how)
+            case Fragment(last):
+                exchange.say(frame.raw, last=last)
+            case HttpBody(unframed=True):
+                exchange.say_as_it_is(frame.raw)
+            case HttpBody(more=more):
+                exchange.mcp = False
+                exchange.say(frame.raw, last=not more)
+            case None:
+                exchange.mcp = True
+                exchange.say(frame.raw, last=True)
+            case _:
+                pass
+
+    def _of(self, number: int | None) -> _Exchange | None:
+        return None if number is None else self._exchanges.get(number)
+
+    def _leave(self, number: int) -> None:
+        self._exchanges.pop(number, None)
+        if self._until is not None:
+            self._changed.unpark_all()
+
+    async def _let_end(self, deadline: float) -> None:
+        with trio.move_on_at(deadline) as scope:
+            await self._changed.park()
+        if scope.cancelled_caught:
+            self._abort_all()
+
+    def _abort_all(self) -> None:
+        for exchange in list(self._exchanges.values()):
+            exchange.abort()
+
+
+def _relative(frames: list[Frame]) -> list[Frame]:
+    """An `endpoint` event (HTTP+SSE) that names a host leads clients past us: only path and query
+    are kept of it.
+    """
+    for place, frame in enumerate(frames[1:], 1):
+        before = frames[place - 1].fact
+        if frame.fact is None and type(before) is SseMeta and before.event == "endpoint":
+            uri = frame.raw.decode("utf-8", "surrogateescape")
+            if "//" in uri.partition("?")[0]:
+                raw = path_and_query(uri).encode("utf-8", "surrogateescape")
+                frames[place] = Frame(S2C, raw, frame.eol, exchange=frame.exchange)
+    return frames
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

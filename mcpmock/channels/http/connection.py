@@ -1,0 +1,382 @@
+"""One client's HTTP connection: requests read from it one after another, and the answers written.
+
+`Connection` has the stream, `ServerExchange` is one request and its answer. What is asked of a
+request
+before it is one (who may come in, how long it may be, which conversation it belongs to), the
+`ListenerContext`
+answers. `http_server` stands above, `http_wire` below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import attrs
+import trio
+
+from mcpmock.channels.channel import ROOM
+from mcpmock.errors import McpMockError
+from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
+from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
+from mcpmock.transports.body import BodyReader
+from mcpmock.transports.headers import MAX_FIELDS, lint
+from mcpmock.transports.session_routing import SessionRouter
+
+from .error_responses import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
+from .flow import READ_SIZE, Inbox, Outflow, Wire
+from .http1 import HEAD_LIMIT, RequestBody, RequestHead, ResponseWriter
+
+HEAD_PATIENCE = 30.0
+"""Seconds that a client has for the head of a request, from its connecting or its first byte."""
+IDLE_PATIENCE = 75.0
+"""Seconds that a connection is kept for another request."""
+BODY_PATIENCE = 60.0
+"""Seconds without a byte of a body that is not whole."""
+LINGER = 1.0
+"""Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
+reset may take the last word with it.
+"""
+_NEVER = float("inf")
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+
+
+class ServerExchange:
+    """One request and its answer. `inbox` is what the client says; `whole`, whether it has said all
+    of it.
+    """
+
+    def __init__(self, number: int, head: RequestHead, connection: Connection) -> None:
+        self.number = number
+        self.request = head.request
+        self.inbox = Inbox()
+        self.answer = ResponseWriter(head.request.method, closing=head.closing)
+        self.answer.http_1_1 = head.http_1_1
+        self.whole = False
+        self.waits = head.waits
+        self.opened = False
+        self.leave: Callable[[int], object] = lambda _: None
+        """Called with the number when the exchange is over."""
+        self._connection = connection
+
+    @property
+    def held(self) -> int:
+        """Bytes of the answer that the client has not taken yet."""
+        return self._connection.out.held
+
+    @property
+    def unread(self) -> int:
+        """The same and what it has not read yet."""
+        return self.held or self._connection.unread()
+
+    async def below(self, bound: int) -> None:
+        await self._connection.out.below(bound)
+
+    def send(self, frames: Sequence[Frame]) -> None:
+        """Frames of the answer; what comes behind its end goes nowhere."""
+        if not self.answer.ended:
+            self._connection.send(self, frames)
+
+    def give_up(self) -> None:
+        """There will be no more of an answer: 503 where it has not begun, else it is cut off."""
+        if self.answer.begun:
+            self.send([Frame(S2C, fact=ExchangeEnd("closed"), exchange=self.number)])
+        else:
+            self.answer.closing = True
+            self.send(frames_of(GIVEN_UP))
+
+    def over(self) -> None:
+        self.inbox.end()
+        self.leave(self.number)
+
+
+@attrs.frozen
+class ListenerContext:
+    """What is asked of every request. `admit` opens an exchange in its conversation (by its request
+    and the first of its body), or says why it cannot.
+    """
+
+    reception: SessionRouter
+    doorkeeper: AccessPolicy
+    admit: Callable[[ServerExchange, bytes], HttpRefusal | None]
+    tell: Callable[[BaseException], None]
+    body_limit: int | None = None
+    numbers: count[int] = attrs.field(factory=lambda: count(1))
+
+    def too_long(self, size: int) -> HttpRefusal | None:
+        if self.body_limit is None or size <= self.body_limit:
+            return None
+        return refusal(413, "Content Too Large", f"a body has at most {self.body_limit} bytes")
+
+
+class _Refused(Exception):
+    """The request goes no further, and the connection closes behind the refusal."""
+
+    def __init__(self, refusal: HttpRefusal) -> None:
+        self.refusal = refusal
+
+
+class Connection:
+    """The connection of one client. While an answer is on its way we read on, to see the client
+    leave; what it has to say already waits until the answer is written.
+    """
+
+    def __init__(self, stream: trio.abc.Stream, desk: ListenerContext) -> None:
+        self.out = Outflow(self._written)
+        self._wire = Wire(stream)
+        self._stream = stream
+        self._desk = desk
+        self._input = bytearray()
+        self._used = False
+        self._method = ""
+        self._exchange: ServerExchange | None = None
+        self._gone = "closed"
+        self._scope = trio.CancelScope()
+        self._until = _NEVER
+        self._turn = trio.lowlevel.ParkingLot()
+
+    async def run(self) -> None:
+        """Until either side has had enough. Nothing of it is open after that."""
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    self.out.attach(self._wire)
+                    nursery.start_soon(self._write)
+                    nursery.start_soon(self._watch)
+                    await self._converse()
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._leave()
+            await trio.aclose_forcefully(self._stream)
+
+    def unread(self) -> int:
+        """Bytes of what was written that the client has not read."""
+        return self._wire.unread()
+
+    def close(self) -> None:
+        """Ends `run` at once."""
+        self._scope.cancel()
+
+    def send(self, exchange: ServerExchange, frames: Sequence[Frame]) -> None:
+        """Frames of the answer to the request that is open."""
+        try:
+            data = exchange.answer.write(frames)
+        except ValueError as error:  # only a recording that was edited by hand has such answers
+            data = self._unsendable(exchange, error)
+        self.out.put(data)
+        if exchange.answer.ended:
+            exchange.inbox.end()
+            if not self.out.held:
+                self._written()
+
+    def _unsendable(self, exchange: ServerExchange, error: ValueError) -> bytes:
+        """What goes out instead: the end, where the answer has begun."""
+        why = f"this answer cannot be sent: {error}"
+        self._desk.tell(McpMockError(why))
+        if exchange.answer.begun:
+            exchange.answer.ended = "closed"
+            return b""
+        exchange.answer = exchange.answer.anew()
+        return exchange.answer.write(frames_of(refusal(502, "Bad Gateway", why)))
+
+    async def _write(self) -> None:
+        await self.out.run(self._wire)
+        self._gone = "reset"
+        self._scope.cancel()
+
+    def _written(self) -> None:
+        """All that was handed over is with the client: behind the end, the next may come."""
+        exchange = self._exchange
+        if exchange is None or exchange.answer.ended is None:
+            return
+        self._exchange = None
+        exchange.over()
+        if self._turn:
+            self._turn.unpark_all()
+        answer = exchange.answer
+        if answer.ended != "eof" or not answer.begun:
+            self._cut(reset=answer.ended == "reset")
+        elif answer.closing or not exchange.whole or self._input:
+            self._wire.interrupt()
+        else:
+            self._until = trio.current_time() + IDLE_PATIENCE
+
+    def _leave(self) -> None:
+        """The client is gone: its exchange is told, and nothing more is sent to it."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            gone = ExchangeEnd(self._gone)
+            exchange.inbox.put([Frame(C2S, fact=gone, exchange=exchange.number)])
+            exchange.answer.ended = exchange.answer.ended or self._gone
+            exchange.over()
+
+    def _cut(self, *, reset: bool) -> None:
+        if reset:
+            self._wire.reset_on_close()
+        self._scope.cancel()
+
+    async def _read(self, deadline: float = _NEVER) -> bytes | bytearray | None:
+        """What comes next: nothing if the client is gone, None if the deadline has come or the
+        answer is written.
+        """
+        self._until = deadline
+        try:
+            return await self._wire.read_on()
+        except trio.BrokenResourceError:
+            self._gone = "reset"
+            return b""
+        finally:
+            self._until = _NEVER
+
+    async def _watch(self) -> None:
+        """Ends reads whose deadline has come. None is set that is nearer than HEAD_PATIENCE, so who
+        looks that often is in time, and nobody has to say when one is set.
+        """
+        while True:
+            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_PATIENCE))
+            if self._until <= trio.current_time():
+                self._wire.interrupt()
+
+    async def _converse(self) -> None:
+        try:
+            while (length := await self._head()) and await self._serve(length):
+                self._used, self._method = True, ""
+        except _Refused as refused:
+            if self._exchange is None:
+                await self._refuse(refused.refusal)
+        self._leave()
+
+    async def _refuse(self, refusal: HttpRefusal) -> None:
+        answer = ResponseWriter(self._method, closing=True)
+        with trio.move_on_after(LINGER):
+            try:
+                await self._stream.send_all(answer.write(frames_of(refusal)))
+            except trio.BrokenResourceError:
+                return
+        await self._linger()
+
+    async def _linger(self) -> None:
+        with trio.move_on_after(LINGER):
+            try:
+                if isinstance(self._stream, trio.abc.HalfCloseableStream):
+                    await self._stream.send_eof()
+                while await self._wire.read():
+                    pass
+            except trio.BrokenResourceError:
+                pass
+
+    async def _head(self) -> int:
+        """Reads up to the end of the next request's head, and gives its length; 0 if there is
+        none.
+        """
+        patience = IDLE_PATIENCE if self._used and not self._input else HEAD_PATIENCE
+        deadline = trio.current_time() + patience
+        searched = 0
+        while True:
+            while self._input and self._input[0] in b"\r\n":
+                del self._input[0]  # old clients end a body so (RFC 9112, 2.2)
+            if found := _END_OF_HEAD.search(self._input, max(0, searched - 3)):
+                return self._fitting(found.end())
+            if self._input and self._input[0] <= 0x20:
+                raise _Refused(NOT_HTTP)
+            searched = self._fitting(len(self._input))
+            data = await self._read(deadline)
+            if data is None and searched:
+                raise _Refused(LATE)
+            if not data:
+                return 0
+            deadline = min(deadline, trio.current_time() + HEAD_PATIENCE)
+            self._input += data
+
+    def _fitting(self, length: int) -> int:
+        if length > HEAD_LIMIT or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
+            raise _Refused(LONG_HEAD)
+        return length
+
+    async def _serve(self, length: int) -> bool:
+        """One request, whose head is that long, and its answer; whether another may follow."""
+        head = bytes(self._input[:length])
+        del self._input[:length]
+        if wrong := lint(head):
+            raise _Refused(refusal(400, "Bad Request", wrong))
+        asked = RequestHead(head)
+        request = asked.request
+        self._method = request.method
+        mcp = self._desk.reception.is_mcp(request)
+        self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
+        asked.request = self._desk.doorkeeper.admitted(request)
+        self._stop(self._desk.too_long(asked.length))
+        exchange = ServerExchange(next(self._desk.numbers), asked, self)
+        source = RequestBody(asked, self._input)
+        body = BodyReader.of_request(exchange.number, request, mcp=mcp)
+        return await self._take(exchange, source, body) and await self._attend(exchange)
+
+    async def _take(self, exchange: ServerExchange, source: RequestBody, body: BodyReader) -> bool:
+        """The request, handed over whole, or piece by piece where it is long; False if the client
+        leaves before all of it is there.
+        """
+        frames = [Frame(C2S, fact=exchange.request, exchange=exchange.number)]
+        size = 0
+        while True:
+            try:
+                data = source.take()
+            except ValueError as error:
+                raise _Refused(refusal(400, "Bad Request", str(error))) from error
+            if data:
+                size += len(data)
+                self._stop(self._desk.too_long(size))
+                frames += body.feed(data)
+            if source.done:
+                exchange.whole = True
+                self._hand_over(exchange, frames + body.end())
+                return True
+            if len(frames) > (not exchange.opened) and self._desk.body_limit is None:
+                self._hand_over(exchange, frames)
+                frames = []
+                await exchange.inbox.below(ROOM)
+            if not await self._more(exchange):
+                exchange.inbox.put(body.cut())
+                return exchange.answer.ended is not None
+
+    async def _more(self, exchange: ServerExchange) -> bool:
+        """Reads on in a body; False if the client has left, or has its answer already."""
+        if exchange.waits:
+            exchange.waits = False
+            await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+        data = None
+        if not exchange.answer.ended:
+            data = await self._read(trio.current_time() + BODY_PATIENCE)
+        if data is None and not exchange.answer.ended:
+            raise _Refused(LATE)
+        self._input += data or b""
+        return bool(data) and not exchange.answer.ended
+
+    def _hand_over(self, exchange: ServerExchange, frames: list[Frame]) -> None:
+        if not exchange.opened:
+            self._stop(self._desk.admit(exchange, frames[1].raw if len(frames) > 1 else b""))
+            exchange.opened = True
+            self._exchange = exchange
+        exchange.inbox.put(frames)
+
+    def _stop(self, refusal: HttpRefusal | None) -> None:
+        if refusal is not None:
+            raise _Refused(refusal)
+
+    async def _attend(self, exchange: ServerExchange) -> bool:
+        """Until the answer is written, and as long as nothing comes behind it; whether another
+        request may follow.
+        """
+        while self._exchange is exchange:
+            if len(self._input) >= READ_SIZE:
+                await self._turn.park()
+                continue
+            data = await self._read()
+            if data:
+                self._input += data
+            elif data is not None or not (self._input or exchange.answer.closing):
+                return False  # it left, or was idle for too long
+        if exchange.answer.closing or not exchange.whole:
+            await self._linger()
+            return False
+        return True

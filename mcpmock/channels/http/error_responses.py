@@ -1,0 +1,35 @@
+"""What we answer ourselves to an HTTP request that goes no further, and those answers as frames.
+
+Each says in one line what is wrong. Whether a request may come in, and what MCP has to say about
+it, is decided elsewhere; `http_connection` and `http_server` stand above.
+"""
+
+from __future__ import annotations
+
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
+from mcpmock.transports.access_policy import HttpRefusal
+from mcpmock.transports.headers import MAX_FIELDS
+
+from .http1 import HEAD_LIMIT
+
+
+def refusal(status: int, reason: str, why: str) -> HttpRefusal:
+    return HttpRefusal(status, reason, f"mcpmock: {why}\n", [("Content-Type", "text/plain")])
+
+
+NOT_HTTP = refusal(400, "Bad Request", "this is not HTTP, or it is https:// where http:// is meant")
+LONG_HEAD = refusal(
+    431,
+    "Request Header Fields Too Large",
+    f"a head has at most {HEAD_LIMIT} bytes and {MAX_FIELDS} fields",
+)
+LATE = refusal(408, "Request Timeout", "the rest of the request did not come")
+GIVEN_UP = refusal(503, "Service Unavailable", "the conversation ended without an answer")
+
+
+def frames_of(refusal: HttpRefusal) -> list[Frame]:
+    return [
+        Frame(S2C, fact=HttpResponse(refusal.status, refusal.reason, refusal.headers)),
+        Frame(S2C, refusal.text.encode(), fact=HttpBody()),
+        Frame(S2C, fact=ExchangeEnd()),
+    ]

@@ -1,0 +1,361 @@
+"""HTTP/1.1 as bytes: heads and bodies, read and written. Pure.
+
+h11 reads what is hard to read: whatever a server says that could be read in two ways, and all but
+the plainest chunks (`http_chunks`). Heads with one meaning are read here (of requests `heads.lint`
+lets no other pass), since h11 takes five times as long, which is a third of a whole exchange. All
+that is written is ours as well: h11 puts Host first, adds fields, and refuses the wrong lengths
+that a recording may hold. So what keeps a head from becoming two is here, too. Above:
+`http_connection` and `http_client`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import h11
+
+from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.transport_facts import (
+    ExchangeEnd,
+    Headers,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    header,
+)
+from mcpmock.transports.body import BodyWriter
+from mcpmock.transports.headers import end_to_end, field_of
+
+from .chunked import Chunks, chunk
+
+HEAD_LIMIT = 1 << 16
+"""The longest head, in bytes."""
+_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(r"[\x21-\x7e\x80-\xff]+")
+_BODILESS = {204, 304}
+_FRAMING = {"content-length", "transfer-encoding"}
+_PLAIN = re.compile(  # one meaning only: no folding, no bare line ends, no control characters
+    rb"HTTP/1\.1 ([2-9][0-9]{2})(?: ([^\x00-\x1f\x7f]*))?\r\n"
+    rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)\r\n"
+)
+_ALL = h11.EndOfMessage()
+
+
+def head_bytes(start: str, headers: Headers) -> bytes:
+    """A head as it goes over the wire. Raises ValueError where it would be read as something
+    else.
+    """
+    lines = [start, *[f"{name}: {value}" for name, value in headers]]
+    text = "\r\n".join(lines)
+    breaks = len(lines) - 1
+    if text.count("\r") != breaks or text.count("\n") != breaks or "\0" in text:
+        raise ValueError("a line break in a header field")
+    for name, _ in headers:
+        if not _is_token(name):
+            raise ValueError(f"no name of a header field: {name!r}")
+    return text.encode("latin-1") + b"\r\n\r\n"
+
+
+@lru_cache(maxsize=512)
+def _is_token(text: str) -> bool:
+    return _TOKEN.fullmatch(text) is not None
+
+
+class RequestHead:
+    """What a request's head says, which `heads.lint` has let pass: there is one way to read it."""
+
+    def __init__(self, head: bytes) -> None:
+        request_line, *lines = head[:-4].split(b"\r\n")
+        method, target, version = request_line.decode("latin-1").split(" ")
+        fields = [field for line in lines if (field := field_of(line))]
+        known = {name: value for _, name, value in fields}
+        self.request = HttpRequest(method, target, [(name, value) for name, _, value in fields])
+        self.http_1_1 = version == "HTTP/1.1"
+        self.chunked = "transfer-encoding" in known
+        self.length = int(known.get("content-length", 0))
+        self.closing = not self.http_1_1
+        """Whether no other request comes behind this one."""
+        self.waits = self.http_1_1 and known.get("expect", "").lower() == "100-continue"
+        """Whether the client sends the body only when it is told to."""
+        if "connection" in known:
+            self.closing |= _closes(self.request.headers)
+
+
+class RequestBody:
+    """The body of a request, out of what comes behind its head."""
+
+    def __init__(self, head: RequestHead, behind: bytearray) -> None:
+        self.done = False
+        self.behind = behind
+        """What came behind the head, and, when it is done, behind the body."""
+        self._left = head.length
+        self._chunks = Chunks() if head.chunked else None
+
+    def take(self) -> bytes:
+        """All there is of it by now. Raises ValueError where chunks are none."""
+        if self._chunks is None:
+            data = bytes(self.behind[: self._left])
+            del self.behind[: self._left]
+            self._left -= len(data)
+            self.done = not self._left
+            return data
+        data = b"".join(self._chunks.feed(bytes(self.behind)))
+        self.done = self._chunks.done
+        self.behind[:] = self._chunks.behind if self.done else b""
+        return data
+
+
+class ResponseReader:
+    """One response, out of what comes over a connection: its head, and its body as it comes.
+
+    A head that came whole and has one meaning only is read here, in a fifth of the time; h11 reads
+    every other. `done`: that was all; `again`: and another may follow on this connection.
+    """
+
+    def __init__(self, method: str) -> None:
+        self.done = self.again = False
+        self._method = method
+        self._begun = False
+        self._left = 0
+        self._chunks: Chunks | None = None
+        self._parser: h11.Connection | None = None
+
+    def feed(self, data: bytes) -> Iterator[HttpResponse | bytes]:
+        """What one read (of nothing, at the end) gives. Raises ValueError where it is no HTTP, or
+        ends too early.
+        """
+        if not self._begun:
+            self._begun = True
+            plain = _PLAIN.match(data)
+            response = None if plain is None else self._plain(plain)
+            if plain is None or response is None:
+                self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
+                self._parser.send(_asked(self._method))
+                self._parser.send(_ALL)
+            else:
+                yield response
+                data = data[plain.end() :]
+        elif not data and self._parser is None:
+            raise ValueError("closed in the middle")
+        if self._parser is not None:
+            yield from self._by_h11(self._parser, data)
+        elif self._chunks is not None:
+            yield from self._chunks.feed(data)
+            self.done = self._chunks.done
+            self.again &= not self.done or not self._chunks.behind
+        else:
+            yield from [data[: self._left]] if self._left and data else []
+            self.again &= len(data) <= self._left
+            self._left -= min(self._left, len(data))
+            self.done = not self._left
+
+    def _plain(self, head: re.Match[bytes]) -> HttpResponse | None:
+        """The response, and in which way its body comes, if that is one of the two usual ones."""
+        status, reason, lines = head.groups()
+        parted = [line.partition(":") for line in lines.decode("latin-1").split("\r\n")[:-1]]
+        headers = [(name, value.strip(" \t")) for name, _, value in parted]
+        names = [name.lower() for name, _ in headers]
+        response = HttpResponse(int(status), (reason or b"").decode("latin-1"), headers)
+        framing = [name for name in names if name in _FRAMING]
+        if self._method == "HEAD" or response.status in _BODILESS:
+            pass
+        elif framing == ["content-length"]:
+            length = _number(header(headers, "content-length"))
+            if length is None:
+                return None
+            self._left = length
+        elif framing == ["transfer-encoding"] and header(headers, framing[0]) == "chunked":
+            self._chunks = Chunks()
+        else:
+            return None
+        self.again = "connection" not in names or not _closes(headers)
+        return response
+
+    def _by_h11(self, parser: h11.Connection, data: bytes) -> Iterator[HttpResponse | bytes]:
+        parser.receive_data(data)
+        while not self.done:
+            try:
+                event = parser.next_event()
+            except h11.RemoteProtocolError as error:
+                raise ValueError(str(error)) from error
+            match event:
+                case h11.NEED_DATA:
+                    return
+                case h11.Response():
+                    raw = event.headers.raw_items()
+                    headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in raw]
+                    reason = event.reason.decode("latin-1")
+                    yield HttpResponse(event.status_code, reason, headers)
+                case h11.Data():
+                    yield bytes(event.data)
+                case h11.EndOfMessage():
+                    self.done = True
+                    self.again = parser.their_state is h11.DONE and not parser.trailing_data[0]
+                case _:
+                    pass  # 100 Continue and its like are between the server and us
+
+
+@lru_cache(maxsize=16)
+def _asked(method: str) -> h11.Request:
+    """All that h11 has to know of a request to read the answer."""
+    return h11.Request(method=method, target="/", headers=[("Host", "upstream")])
+
+
+def _closes(headers: Headers) -> bool:
+    """Whether the sender says that this is the last on its connection."""
+    options = ",".join([value for name, value in headers if name.lower() == "connection"])
+    return "close" in [option.strip() for option in options.lower().split(",")]
+
+
+def _number(text: str | None) -> int | None:
+    """What a Content-Length says, if it is a number."""
+    if text is None or not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        return None
+    return int(text)
+
+
+class RequestWriter:
+    """One request as bytes. A body that is whole at the first `write` is counted, so that no
+    wrong Content-Length ever makes two requests of one; a longer one keeps the length that its head
+    gives, or goes in chunks.
+    """
+
+    def __init__(self, head: HttpRequest) -> None:
+        self._head = head
+        self._begun = self._chunked = False
+        self._left = 0
+
+    def write(self, data: bytes, *, last: bool) -> bytes:
+        """The bytes of the next piece, behind those of the head if it is the first. Raises
+        ValueError where the request cannot be sent.
+        """
+        head = b"" if self._begun else self._begin(len(data), whole=last)
+        self._begun = True
+        if self._chunked:
+            return head + chunk(data, last=last)
+        self._left -= len(data)
+        if self._left < 0 or (last and self._left):
+            raise ValueError("the body is not as long as its Content-Length")
+        return head + data
+
+    def _begin(self, size: int, *, whole: bool) -> bytes:
+        request = self._head
+        headers = request.headers
+        if whole:
+            self._left = size
+            if size or request.has_body:
+                headers = _counted(headers, size)
+        elif (given := _number(header(headers, "content-length"))) is None:
+            self._chunked = True
+            headers = [*headers, ("Transfer-Encoding", "chunked")]
+        else:
+            self._left = given
+        if not (_TOKEN.fullmatch(request.method) and _TARGET.fullmatch(request.target)):
+            raise ValueError(f"no request line: {request.method!r} {request.target!r}")
+        return head_bytes(f"{request.method} {request.target} HTTP/1.1", headers)
+
+
+class ResponseWriter:
+    """One response as bytes: frames of an exchange in, what its client reads out.
+
+    `ended` is how the exchange ended, once it has; `closing`, whether the connection must be closed
+    behind it.
+    """
+
+    def __init__(self, method: str, *, closing: bool = False) -> None:
+        self.closing = closing
+        self.http_1_1 = True
+        self._method = method
+        self.begun = False
+        self.ended: str | None = None
+        self._body = BodyWriter("")
+        self._mute = self._chunked = False
+        self._left: int | None = None
+
+    def write(self, frames: Sequence[Frame]) -> bytes:
+        """The bytes of these frames. Raises ValueError where they cannot be sent."""
+        frames = self._up_to_the_end(frames)
+        if self.ended == "closed":
+            for place, frame in enumerate(frames):
+                if type(frame.fact) is HttpBody and frame.fact.unframed:
+                    # A fault wants these bytes as they are. Nothing comes behind them but the end.
+                    return self._write(frames[:place]) + frame.raw
+        return self._write(frames)
+
+    def _write(self, frames: Sequence[Frame]) -> bytes:
+        if self.begun:
+            return self._framed(self._body.write(frames))
+        if not frames:
+            return b""
+        response = frames[0].fact
+        if type(response) is not HttpResponse:
+            return b""
+        self._body = BodyWriter(response.media_type)
+        data = self._body.write(frames[1:])
+        head = self._begin(response, len(data))
+        self.begun = True
+        return head + self._framed(data)
+
+    def anew(self) -> ResponseWriter:
+        """For another answer to the same request."""
+        writer = ResponseWriter(self._method, closing=self.closing)
+        writer.http_1_1 = self.http_1_1
+        return writer
+
+    def _up_to_the_end(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        for place, frame in enumerate(frames, 1):
+            if type(frame.fact) is ExchangeEnd:
+                self.ended = frame.fact.how
+                return frames[:place]
+        return frames
+
+    def _begin(self, response: HttpResponse, size: int) -> bytes:
+        """The head; `size` bytes of the body are there, and all of them if it has ended."""
+        headers = list(end_to_end(response.headers))
+        whole = self.ended == "eof"
+        self._mute = self._method == "HEAD" or response.status in _BODILESS
+        if self._mute:
+            pass
+        elif (length := header(headers, "content-length")) is not None:
+            self._left = _number(length)
+            if self._left is None or (whole and self._left != size):
+                self.closing = True
+        elif whole:
+            headers.append(("Content-Length", str(size)))
+            self._left = size
+        elif self.http_1_1:
+            self._chunked = True
+            headers.append(("Transfer-Encoding", "chunked"))
+        else:
+            self.closing = True
+        if self.closing:
+            headers.append(("Connection", "close"))
+        if not 200 <= response.status <= 999:
+            raise ValueError(f"no status of a response: {response.status}")
+        return head_bytes(f"HTTP/1.1 {response.status} {response.reason}", headers)
+
+    def _framed(self, data: bytes) -> bytes:
+        last = self.ended == "eof"
+        if self._mute:
+            return b""
+        if self._chunked:
+            return chunk(data, last=last)
+        if self._left is not None:
+            self._left -= len(data)
+            if last and self._left:
+                self.closing = True  # the client would wait for the rest, or take it for the next
+        return data
+
+
+def _counted(headers: Headers, size: int) -> Headers:
+    """With the right Content-Length, where one was or at the end."""
+    length, given = str(size), header(headers, "content-length")
+    if given is None:
+        return [*headers, ("Content-Length", length)]
+    names = [name.lower() for name, _ in headers]
+    if given == length and names.count("content-length") == 1:
+        return headers
+    fields = zip(names, headers, strict=True)
+    return [(field[0], length) if name == "content-length" else field for name, field in fields]

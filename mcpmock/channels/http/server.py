@@ -1,0 +1,270 @@
+"""The server side of HTTP: a listener that gives one channel for each conversation.
+
+Which exchange belongs to which conversation, `transports.session_routing` says; the bytes are
+`http_connection`'s. Every exchange is read and written on its own, so a client that does not read
+stops nobody but the source of its own answer. The runner stands above.
+
+Frames for an exchange that is over go nowhere, silently: clients leave all the time. Where a
+session has ended and its clients do not know, they hear 404 (MCP's word for one that is gone:
+initialize again), and 503 to what still waits for an answer. What belongs to no session begins
+another conversation instead.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import trio
+
+from mcpmock.channels.channel import DRAIN, ROOM, MessageChannel, Receive
+from mcpmock.channels.fd import Outlet
+from mcpmock.errors import McpMockError
+from mcpmock.protocol.messages import Frame, Stderr
+from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
+from mcpmock.transports.session_routing import SessionRouter, TransportKind
+
+from .connection import Connection, ListenerContext, ServerExchange
+from .error_responses import refusal
+
+_TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+_BACK_OFF = 0.05
+_ASK_AGAIN = 0.002
+_HANDLING = 0.025
+"""Seconds that a client has for what it has read: several ticks of a busy event loop."""
+_NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
+
+
+def _tell(error: BaseException) -> None:
+    text = str(error)
+    if not isinstance(error, McpMockError):
+        text = f"a connection was dropped, by a mistake of ours: {error!r}"
+    sys.stderr.write(f"mcpmock: {text}\n")
+
+
+class HttpServerChannel(MessageChannel):
+    """One conversation: exchanges, each read and written on its own."""
+
+    def __init__(
+        self,
+        conversation: int,
+        reception: SessionRouter,
+        closing: Callable[[int], object],
+        stderr: Outlet | None = None,
+    ) -> None:
+        self.conversation = conversation
+        self._stderr = stderr
+        self._reception = reception
+        self._closing = closing
+        self._closed = False
+        self._exchanges: dict[int, ServerExchange] = {}
+        self._opened: deque[Receive] = deque()
+        self._changed = trio.lowlevel.ParkingLot()
+
+    @property
+    def receivers(self) -> Sequence[Receive]:
+        return ()
+
+    async def another_receiver(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._opened:
+            if self._closed:
+                raise trio.EndOfChannel
+            await self._changed.park()
+        return self._opened.popleft()
+
+    async def receive(self) -> list[Frame]:
+        """Never anything: all there is comes with an exchange."""
+        await trio.lowlevel.checkpoint()
+        raise trio.EndOfChannel
+
+    def send_nowait(self, frames: Sequence[Frame]) -> None:
+        """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
+        a server's standard error, so that goes to ours.
+        """
+        self._reception.learn(self.conversation, frames)
+        batches: dict[int | None, list[Frame]] = {}
+        for frame in frames:
+            batches.setdefault(frame.exchange, []).append(frame)
+        for number, batch in batches.items():
+            if exchange := self._of(number):
+                exchange.send(batch)
+            elif number is None and self._stderr is not None:
+                logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
+                self._stderr.log(b"".join(logged))
+
+    def held(self, like: Frame) -> int:
+        exchange = self._of(like.exchange)
+        return 0 if exchange is None else exchange.held
+
+    async def room(self, like: Frame) -> None:
+        await trio.lowlevel.checkpoint()
+        if exchange := self._of(like.exchange):
+            await exchange.below(ROOM)
+
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+        for exchange in list(self._exchanges.values()):
+            await exchange.below(1)
+
+    async def drained(self) -> None:
+        """Over HTTP+SSE all of a session comes on one stream, and what a client has read it handles
+        a little later. Elsewhere what is read together on one connection belongs together, and
+        clients must not wait for each other.
+        """
+        if self._reception.kind is TransportKind.SSE:
+            with trio.move_on_after(DRAIN):
+                # Nobody tells when: the kernel has to be asked again.
+                while any(exchange.unread for exchange in self._exchanges.values()):  # noqa: ASYNC110
+                    await trio.sleep(_ASK_AGAIN)
+            await trio.sleep(_HANDLING)
+
+    async def aclose(self) -> None:
+        """Ends what is open, and with that the connections that carry it."""
+        self._closed = True
+        self._closing(self.conversation)
+        self._changed.unpark_all()
+        for exchange in list(self._exchanges.values()):
+            exchange.give_up()
+        await trio.lowlevel.checkpoint()
+
+    def open(self, exchange: ServerExchange) -> None:
+        """Takes up an exchange: what is whole is delivered, another is the next that
+        `another_receiver` gives.
+        """
+        self._exchanges[exchange.number] = exchange
+        exchange.leave = self._leave
+        if exchange.whole and self.deliver is not None and not self._opened:
+            exchange.inbox.deliver = self.deliver
+            return
+        self._opened.append(exchange.inbox.receive)
+        self._changed.unpark()
+
+    def _leave(self, number: int) -> None:
+        self._exchanges.pop(number, None)
+
+    def _of(self, number: int | None) -> ServerExchange | None:
+        return None if number is None else self._exchanges.get(number)
+
+
+class HttpListener(trio.abc.Listener[HttpServerChannel]):
+    """Connections come in, conversations come out. `tell` hears of errors that are our own: they
+    cost a connection, never another one. `stderr` takes what servers write to theirs.
+    """
+
+    def __init__(
+        self,
+        reception: SessionRouter,
+        doorkeeper: AccessPolicy,
+        listeners: Sequence[trio.abc.Listener[trio.abc.Stream]],
+        *,
+        body_limit: int | None = None,
+        tell: Callable[[BaseException], None] = _tell,
+        stderr: Outlet | None = None,
+    ) -> None:
+        self._desk = ListenerContext(reception, doorkeeper, self._admit, tell, body_limit)
+        self._listeners = listeners
+        self._stderr = stderr
+        self._closed = False
+        self._connections: set[Connection] = set()
+        self._channels: dict[int, HttpServerChannel] = {}
+        self._newest = NO_SESSION
+        self._new: deque[HttpServerChannel] = deque()
+        self._changed = trio.lowlevel.ParkingLot()
+
+    @property
+    def reception(self) -> SessionRouter:
+        return self._desk.reception
+
+    @property
+    def authorities(self) -> list[str]:
+        """What clients on this machine call us, as `host:port`."""
+        port = self._desk.doorkeeper.port
+        return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+
+    async def run(self) -> None:
+        """Serves whoever connects, until it is closed."""
+        async with trio.open_nursery() as nursery:
+            if self._stderr is not None:
+                nursery.start_soon(self._stderr.run)
+            for listener in self._listeners:
+                nursery.start_soon(self._listen, listener, nursery)
+
+    async def serve(self, stream: trio.abc.Stream) -> None:
+        """One connection, until it closes. Nothing that goes wrong in it gets out."""
+        connection = Connection(stream, self._desk)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # it left in the middle of something
+        except* Exception as group:  # noqa: BLE001 (whatever it is, the others go on)
+            for error in group.exceptions:
+                self._desk.tell(error)
+        finally:
+            self._connections.discard(connection)
+
+    async def accept(self) -> HttpServerChannel:
+        """The next conversation."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._new:
+            if self._closed:
+                raise trio.ClosedResourceError
+            await self._changed.park()
+        return self._new.popleft()
+
+    async def aclose(self) -> None:
+        """Ends everything at once: sockets, connections, conversations."""
+        self._closed = True
+        self._changed.unpark_all()
+        for connection in list(self._connections):
+            connection.close()
+        with trio.CancelScope(shield=True):
+            for channel in list(self._channels.values()):
+                await channel.aclose()
+            for listener in self._listeners:
+                await listener.aclose()
+        if self._stderr is not None:
+            self._stderr.close()
+        await trio.lowlevel.checkpoint()
+
+    async def _listen(
+        self, listener: trio.abc.Listener[trio.abc.Stream], nursery: trio.Nursery
+    ) -> None:
+        while True:
+            try:
+                nursery.start_soon(self.serve, await listener.accept())
+            except trio.ClosedResourceError:
+                return
+            except OSError as error:
+                if error.errno not in _TOO_MANY:
+                    raise
+                await trio.sleep(_BACK_OFF)
+
+    def _admit(self, exchange: ServerExchange, body: bytes) -> HttpRefusal | None:
+        number = self._desk.reception.conversation(exchange.request, body, whole=exchange.whole)
+        channel = self._channels.get(number)
+        if channel is None:
+            if not self._is_new(number):
+                return _NO_SESSION_ANY_MORE
+            channel = HttpServerChannel(number, self._desk.reception, self._leave, self._stderr)
+            self._channels[number] = channel
+            self._new.append(channel)
+            self._changed.unpark()
+        channel.open(exchange)
+        return None
+
+    def _is_new(self, number: int) -> bool:
+        """Whether a conversation that is not open begins; else it has ended. Sessions are numbered
+        in the order in which they open; what belongs to none can always begin anew.
+        """
+        if number == NO_SESSION:
+            return True
+        new, self._newest = number > self._newest, max(number, self._newest)
+        return new
+
+    def _leave(self, number: int) -> None:
+        self._channels.pop(number, None)

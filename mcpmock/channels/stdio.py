@@ -1,0 +1,96 @@
+"""Our own stdin, stdout and stderr as a channel: the client that started us, seen from where its
+server would sit.
+
+stdout is the protocol and nothing else: `take_stdio` keeps it for the channel and points descriptor
+1 at standard error, so that no stray print of anybody ever lands between two frames. `process` is
+the other end of the same transport.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import trio
+
+from mcpmock.protocol.messages import C2S, Frame, Stderr, StreamEnd
+from mcpmock.transports.lines import LineSplitter, join_lines
+
+from .channel import ROOM, MessageChannel
+from .fd import Descriptor, Outlet, borrow
+
+
+class StdioChannel(MessageChannel):
+    """The client's end of a stdio conversation: what it sends comes in, what the server says and
+    logs goes out.
+    """
+
+    def __init__(self, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor) -> None:
+        self._stdin = stdin
+        self._splitter = LineSplitter(C2S)
+        self._stdout, self._stderr = Outlet(stdout), Outlet(stderr)
+        self._ended = False
+
+    async def receive(self) -> list[Frame]:
+        if self._ended:
+            raise trio.EndOfChannel
+        while True:
+            await self._stdin.readable()
+            data = self._stdin.read()
+            if data == b"":
+                self._ended = True
+                return [*self._splitter.end(), Frame(C2S, b"", b"", StreamEnd())]
+            if data and (frames := self._splitter.feed(data)):
+                return frames
+
+    def send_nowait(self, frames: Sequence[Frame]) -> None:
+        data = join_lines(frames)
+        if data:
+            self._stdout.put(data)
+        for frame in frames:
+            if frame.fact is None:
+                continue
+            if type(frame.fact) is Stderr:
+                self._stderr.log(frame.raw)
+            elif type(frame.fact) is StreamEnd:
+                self._stdout.end()
+
+    def held(self, like: Frame) -> int:
+        return self._stderr.held if type(like.fact) is Stderr else self._stdout.held
+
+    async def room(self, like: Frame) -> None:
+        if type(like.fact) is Stderr:
+            await self._room_to_log()
+        else:
+            await self._stdout.below(ROOM)
+
+    async def flush(self) -> None:
+        await self._stdout.below(1)
+        await self._stderr.below(1)
+
+    async def drained(self) -> None:
+        await self._stdout.drained()
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._stdout.run)
+            nursery.start_soon(self._stderr.run)
+
+    async def aclose(self) -> None:
+        self._stdin.close()
+        self._stdout.close()
+        self._stderr.close()
+        await trio.lowlevel.checkpoint()
+
+    async def _room_to_log(self) -> None:
+        try:
+            await self._stderr.below(ROOM)
+        except trio.BrokenResourceError:
+            pass  # nobody reads it: no reason to end a session
+
+
+def take_stdio() -> StdioChannel:
+    """Our stdio as a channel. From here on a print goes to standard error."""
+    channel = StdioChannel(borrow(0, os.O_RDONLY), borrow(1, os.O_WRONLY), borrow(2, os.O_WRONLY))
+    os.dup2(2, 1)
+    return channel

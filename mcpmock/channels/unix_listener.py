@@ -1,0 +1,103 @@
+"""Clients over stdio of other processes: `visitor` hands us its descriptors, and they become a
+channel as our own stdio does.
+
+So a fake server over stdio can live in the process of a test, where what it heard can be looked at.
+A visitor that dies is a client that left. `sessions.embedded` stands above.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import trio
+
+from . import unix_client
+from .fd import borrow
+from .stdio import StdioChannel
+
+STANDARD = 3
+"""How many descriptors a visitor brings."""
+
+
+@attrs.define
+class PassedClient:
+    """A client over stdio: its channel, and the visitor who waits for the exit status."""
+
+    channel: StdioChannel
+    _way: socket.socket
+
+    async def left(self) -> None:
+        """Returns when the visitor is gone."""
+        await trio.lowlevel.wait_readable(self._way)
+
+    def dismiss(self, status: int) -> None:
+        """Sends the visitor away; it ends with this exit status, 0 to 255."""
+        try:
+            self._way.send(bytes([status & 0xFF]), socket.MSG_DONTWAIT)
+        except OSError:
+            pass  # it was killed
+
+
+Receive = Callable[[PassedClient], Awaitable[None]]
+
+
+@attrs.frozen
+class UnixListener:
+    """Where visitors come in."""
+
+    path: str
+    _socket: socket.socket
+
+    @property
+    def command(self) -> list[str]:
+        """What a client has to start."""
+        return [sys.executable, "-I", "-S", str(Path(unix_client.__file__)), self.path]
+
+    async def serve(self, receive: Receive) -> None:
+        """Hands every visit to `receive`, for ever. What goes wrong there is raised here."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                await trio.lowlevel.wait_readable(self._socket)
+                way, _ = self._socket.accept()
+                nursery.start_soon(self._receive, way, receive)
+
+    async def _receive(self, way: socket.socket, receive: Receive) -> None:
+        with way:
+            await trio.lowlevel.wait_readable(way)
+            _, fds, _, _ = socket.recv_fds(way, 1, STANDARD)
+            if len(fds) < STANDARD:
+                return
+            channel = StdioChannel(
+                borrow(fds[0], os.O_RDONLY),
+                borrow(fds[1], os.O_WRONLY),
+                borrow(fds[2], os.O_WRONLY),
+            )
+            for fd in fds:
+                os.close(fd)
+            try:
+                await receive(PassedClient(channel, way))
+            finally:
+                trio.lowlevel.notify_closing(way)
+
+
+@contextmanager
+def open_unix_listener() -> Iterator[UnixListener]:
+    """A door that only this user can find, closed at the end."""
+    folder = tempfile.mkdtemp(prefix="mcpmock-")
+    try:
+        path = os.path.join(folder, "s")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            listener.setblocking(False)
+            yield UnixListener(path, listener)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,215 @@
+"""What a comparison says, in four forms: text for a terminal, one JSON object, Markdown for a
+comment, JUnit for a test report.
+
+Whatever was recorded is hostile: it goes through `inert`, never stands at the start of a line, and
+in Markdown and XML is spelled so that it is nothing but text there. `diff` stands above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
+from mcpmock.semantic_diff.severity import Where
+from mcpmock.view.printable import inert
+
+from .output import columns, encodable
+
+_COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
+_FROM_WORST = sorted(Verdict, reverse=True)
+_MOST_ROWS = 100
+"""A comment has a bound, and a reader too."""
+_NO_CALL = "(no call)"
+_MARKUP = re.compile("[`|]")
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def fails(worst: Verdict | None, fail_on: str) -> bool:
+    """Whether this is bad enough for an exit status of 1."""
+    if worst is None or fail_on == "never":
+        return False
+    return fail_on == "any" or worst >= Verdict[fail_on.upper()]
+
+
+def object_of(comparison: Comparison) -> dict[str, Any]:
+    """For `--json`: one object."""
+    worst = comparison.worst
+    return {
+        "type": "diff",
+        "verdict": "same" if worst is None else worst.word,
+        "a": encodable(comparison.old),
+        "b": encodable(comparison.new),
+        "calls": sum(comparison.calls.values()),
+        "ignored": comparison.ignored,
+        "counts": {verdict.word: comparison.counts.get(verdict, 0) for verdict in _FROM_WORST},
+        "differences": [_entry(found) for found in comparison.differences],
+    }
+
+
+def _entry(found: Difference) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict.word,
+        "kind": found.rule.kind,
+        "rule": found.rule.name,
+        "method": found.method,
+        "call": found.call,
+        "path": found.path,
+        "a": found.old,
+        "b": found.new,
+        "a_event": _event(found.old_event),
+        "b_event": _event(found.new_event),
+        "times": found.times,
+    }
+
+
+def _event(where: Where | None) -> dict[str, int] | None:
+    return None if where is None else {"take": where.take, "n": where.n}
+
+
+def text(comparison: Comparison) -> Iterator[str]:
+    """Lines for a terminal, the worst difference first."""
+    for found in comparison.differences:
+        verdict = click.style(found.verdict.word, fg=_COLORS[found.verdict], bold=True)
+        yield f"{verdict} {found.rule.name}: {found.rule.words}{_times(found)}"
+        yield from _folded("  in ", f"{_place(found)}{_events(found)}")
+        yield from _folded("  at ", found.path)
+        if found.old is not None:
+            yield from _folded("   - ", found.old, "red")
+        if found.new is not None:
+            yield from _folded("   + ", found.new, "green")
+        yield ""
+    unsaid = sum(comparison.counts.values()) - len(comparison.differences)
+    if unsaid:
+        yield f"and {unsaid} more, which are not shown"
+    yield from _folded("", f"{comparison.old} -> {comparison.new}: {_summary(comparison)}")
+
+
+def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
+    """A recorded text on as many lines as it takes, none of which begins with it."""
+    from rich.cells import chop_cells
+
+    if not lead:
+        yield inert(text)
+        return
+    for number, part in enumerate(chop_cells(inert(text), columns() - len(lead) - 1)):
+        yield (lead if number == 0 else "   | ") + (click.style(part, fg=color) if color else part)
+
+
+def markdown(comparison: Comparison) -> str:
+    """A comment: a heading, and a table of the differences."""
+    lines = [
+        f"### mcpmock diff: {_summary(comparison)}",
+        "",
+        f"{_code(comparison.old)} -> {_code(comparison.new)}",
+    ]
+    if comparison.differences:
+        lines += ["", "| | what | where | before | after |", "|---|---|---|---|---|"]
+    lines += [_row(found) for found in comparison.differences[:_MOST_ROWS]]
+    unsaid = sum(comparison.counts.values()) - len(comparison.differences[:_MOST_ROWS])
+    if unsaid:
+        lines += ["", f"and {unsaid} more"]
+    return "\n".join(lines)
+
+
+def _row(found: Difference) -> str:
+    verdict = f"**{found.verdict.word}**" if found.verdict is Verdict.BREAKING else ""
+    cells = [
+        verdict or found.verdict.word,
+        f"{found.rule.name}: {found.rule.words}{_times(found)}",
+        f"{_code(_place(found))}{_events(found)}<br>{_code(found.path)}",
+        "" if found.old is None else _code(found.old),
+        "" if found.new is None else _code(found.new),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    """A code span in a table, with nothing in it that could end either."""
+    spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+    return f"`{spelled or ' '}`"
+
+
+def junit(comparison: Comparison, fail_on: str) -> str:
+    """A test report: a case for each kind of call, which fails if a difference is bad enough."""
+    from xml.etree import ElementTree
+
+    cases: dict[str, list[Difference]] = {
+        " ".join(part for part in label if part): [] for label in comparison.calls
+    }
+    for found in comparison.differences:
+        cases.setdefault(found.call or f"{_NO_CALL} {found.method}".rstrip(), []).append(found)
+    bad = {name: [one for one in row if fails(one.verdict, fail_on)] for name, row in cases.items()}
+    numbers = {"tests": str(len(cases)), "failures": str(sum(map(bool, bad.values())))}
+    suites = ElementTree.Element("testsuites", numbers)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "mcpmock diff", **numbers})
+    for name, row in cases.items():
+        about = {"classname": "mcpmock.diff", "name": _xml(name)}
+        case = ElementTree.SubElement(suite, "testcase", about)
+        if bad[name]:
+            first = bad[name][0].rule.name
+            message = f"{_counted(bad[name])}, first {first}"
+            failure = ElementTree.SubElement(case, "failure", {"type": first, "message": message})
+            failure.text = _paragraphs(bad[name])
+        rest = [found for found in row if found not in bad[name]]
+        if rest:
+            ElementTree.SubElement(case, "system-out").text = _paragraphs(rest)
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, "unicode")
+
+
+def _paragraphs(row: Iterable[Difference]) -> str:
+    lines = []
+    for found in row:
+        lines.append(f"{found.verdict.word} {found.rule.name}: {found.rule.words}{_times(found)}")
+        lines.append(f"  in {_xml(_place(found))}{_events(found)}")
+        lines.append(f"  at {_xml(found.path)}")
+        lines += [f"   - {_xml(found.old)}"] if found.old is not None else []
+        lines += [f"   + {_xml(found.new)}"] if found.new is not None else []
+    return "\n".join(lines)
+
+
+def _xml(text: str) -> str:
+    """Only characters that XML has."""
+    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+
+
+def _place(found: Difference) -> str:
+    """The message, and the call that it belongs to."""
+    if found.call is None:
+        return found.method or "what is no message"
+    return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
+
+
+def _events(found: Difference) -> str:
+    """Where to look with `mcpmock show`."""
+    places = [_told(found.old_event), _told(found.new_event)]
+    if places == ["none", "none"]:
+        return ""
+    return f", event {places[0]} -> {places[1]}"
+
+
+def _told(where: Where | None) -> str:
+    if where is None:
+        return "none"
+    return f"{where.n}" if where.take == 1 else f"{where.n} of take {where.take}"
+
+
+def _times(found: Difference) -> str:
+    return "" if found.times == 1 else f" ({found.times} times)"
+
+
+def _summary(comparison: Comparison) -> str:
+    calls = sum(comparison.calls.values())
+    ignored = f" ({comparison.ignored} ignored)" if comparison.ignored else ""
+    if comparison.worst is None:
+        return f"no differences in {calls} call{'' if calls == 1 else 's'}{ignored}"
+    told = [f"{n} {v.word}" for v in _FROM_WORST if (n := comparison.counts.get(v, 0))]
+    return ", ".join(told) + ignored
+
+
+def _counted(row: list[Difference]) -> str:
+    return f"{len(row)} difference{'' if len(row) == 1 else 's'}"

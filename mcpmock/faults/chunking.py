@@ -1,0 +1,166 @@
+"""Messages as the bytes that carry them, whole or not, and what ends a stream. Used by the kinds.
+
+Bytes are frames too: on stdio pieces of a line (`Fragment`), over HTTP of a body (`HttpBody`). So
+what cuts a stream stands in the same row as everything else, is recorded as it crossed the wire,
+and needs no second engine below the transports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcpmock.pipeline.stage import Hangup, Send
+from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    SseMeta,
+    Stderr,
+    StreamEnd,
+)
+
+from .fault import Act, Seen
+
+
+def wire_of(seen: Seen) -> bytes:
+    """The bytes of a message with what frames it, as far as it goes its own way: a line, a body in
+    JSON, or an event.
+    """
+    frame = seen.frame
+    if frame.exchange is None:
+        return frame.raw + frame.eol
+    if frame.wire is not None:
+        return frame.wire
+    is_body = seen.direction is C2S or _is_body(seen)
+    return frame.raw if is_body else _event(seen)
+
+
+def pieces(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
+    """The message cut at these places, in increasing order; the first piece has the heads."""
+    data, places = wire_of(seen), [0, *cuts]
+    ends = [*places[1:], len(data)]
+    sliced = [
+        _piece(seen, data[at:end], last=end == len(data))
+        for at, end in zip(places, ends, strict=True)
+    ]
+    return [[*_heads(seen, data), sliced[0]], *([piece] for piece in sliced[1:])]
+
+
+def broken_off(
+    seen: Seen, data: bytes, *, how: str = "closed", after: float = 0.0
+) -> Iterable[Act]:
+    """These bytes in place of the message, and then the end of the stream: of both its directions,
+    where it is the request of an exchange that breaks off.
+    """
+    number = seen.exchange
+    if number is not None and seen.direction is C2S:
+        piece = Frame(C2S, data, b"", HttpBody(more=True, unframed=True), number)
+        left = Frame(C2S, fact=ExchangeEnd(how), exchange=number)
+        yield Send([*_heads(seen, data), piece, left], after)
+    elif data:
+        fact = Fragment(last=True) if number is None else HttpBody()
+        yield Send([*_heads(seen), Frame(seen.direction, data, b"", fact, number)], after)
+    yield from closing(seen, how, after)
+
+
+def has_chunks(seen: Seen) -> bool:
+    """Whether the message comes in one."""
+    return seen.exchange is not None and seen.direction is S2C
+
+
+def cut_in_chunk(seen: Seen) -> Iterable[Act]:
+    """The beginning of the chunk that was to carry the message, up to the middle of its length; and
+    the end of the connection.
+    """
+    size = b"%x" % len(wire_of(seen))
+    piece = Frame(S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), seen.exchange)
+    end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=seen.exchange)
+    yield Send([*_heads(seen), piece, end])
+
+
+def closing(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
+    """The end of what carries the message: of the exchange, or of the session."""
+    if seen.exchange is not None:
+        yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=seen.exchange)], after)
+        return
+    yield Send([Frame(S2C, b"", b"", StreamEnd(how))], after)
+    yield Hangup("a fault closed the stream", after)
+
+
+def dying(
+    code: int, signal: int | None, stderr: str | None, *, transport: str = "stdio"
+) -> Iterable[Act]:
+    """The server process ends: over HTTP with all that is open in the session, which nobody knows
+    afterwards.
+    """
+    if stderr is not None:
+        yield Send([Frame(S2C, stderr.encode() + b"\n", b"", Stderr())])
+    if transport != "stdio":
+        yield Hangup("a fault ended the server")
+        return
+    exit_ = ProcessExit(code) if signal is None else ProcessExit(signal=signal)
+    yield Send([Frame(S2C, b"", b"", StreamEnd()), Frame(S2C, b"", b"", exit_)])
+    yield Hangup("a fault ended the server")
+
+
+def with_events(seen: Seen, metas: Sequence[SseMeta]) -> list[Frame]:
+    """The message behind events that have no data, on an event stream."""
+    unit = seen.followed_by()
+    heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
+    # Only an empty event tells an event without data from the meta of the message behind it.
+    events = [Frame(S2C, fact=meta, exchange=seen.exchange) for meta in (*metas, SseMeta())]
+    return [*heads, *events, *unit[len(heads) :]]
+
+
+def _heads(seen: Seen, data: bytes = b"") -> list[Frame]:
+    """Of a request with a length that it can have sent in pieces, or not to its end."""
+    if seen.direction is S2C:
+        return [frame for frame in seen.heads() if isinstance(frame.fact, HttpResponse)]
+    return [_counted(frame, max(len(data), len(seen.frame.raw))) for frame in seen.unit[:-1]]
+
+
+def _counted(frame: Frame, size: int) -> Frame:
+    head = frame.fact
+    if not isinstance(head, HttpRequest):
+        return frame
+    left_out = ("content-length", "transfer-encoding")
+    headers = [field for field in head.headers if field[0].lower() not in left_out]
+    headers.append(("Content-Length", str(size)))
+    return Frame(C2S, fact=HttpRequest(head.method, head.target, headers), exchange=frame.exchange)
+
+
+def _piece(seen: Seen, data: bytes, *, last: bool) -> Frame:
+    if seen.exchange is not None and seen.direction is C2S:
+        return Frame(C2S, data, b"", Fragment(last=last), seen.exchange)
+    if seen.exchange is not None:
+        return Frame(seen.direction, data, b"", HttpBody(), seen.exchange)
+    eol = seen.frame.eol if last and data.endswith(seen.frame.eol) else b""
+    return Frame(seen.direction, data.removesuffix(eol), eol, Fragment(last=last))
+
+
+def _is_body(seen: Seen) -> bool:
+    """Whether it is the whole of a body, and no event."""
+    heads = [frame.fact for frame in seen.unit[:-1] if isinstance(frame.fact, HttpResponse)]
+    return bool(heads) and heads[0].media_type != EVENT_STREAM
+
+
+def _event(seen: Seen) -> bytes:
+    """As an event stream has it."""
+    metas = [frame.fact for frame in seen.unit[:-1] if isinstance(frame.fact, SseMeta)]
+    fields = [b"%b: %b\n" % field for meta in metas for field in _fields(meta)]
+    lines = [b"data: " + line + b"\n" for line in seen.frame.raw.split(b"\n")]
+    return b"".join([*fields, *lines, b"\n"])
+
+
+def _fields(meta: SseMeta) -> Iterable[tuple[bytes, bytes]]:
+    for name in ("id", "event", "retry"):
+        value = getattr(meta, name)
+        if value is not None:
+            yield name.encode(), str(value).encode()

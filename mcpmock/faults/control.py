@@ -1,0 +1,223 @@
+"""Faults as people give them in Python, and `FaultControl`: those of a fake server while it runs.
+
+All that is taken is a plan, a fault, the shorthand of one, a TOML file, or several of these. What
+a shorthand or a file needs to be read is imported only then. `server` and the plugin stand above.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeGuard
+
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.plan import Plan
+from mcpmock.faults.plan_files import load_plan, sampled
+from mcpmock.faults.receipts import Armed, FaultRun
+
+Given = Plan | Fault | str | os.PathLike[str]
+"""A plan, a fault, a TOML file (a path, or a text that ends in `.toml`), or the shorthand of a
+fault: `latency:latency=200ms,tool=get_*`.
+"""
+Faults = Given | Iterable[Given]
+"""One of these, or several."""
+_NO_FAULT = "no fault {!r}: say a plan, a fault of mcpmock.faults, a TOML file or a shorthand"
+
+
+def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
+    """All that is given as one plan; `seed` overrules those of plans (the last one's counts).
+
+    Raises PlanError with all mistakes of what is wrong, and CassetteError for a recording that a
+    fault draws from.
+    """
+    check_seed(seed)
+    plans = [_plan(given) for given in several(faults)]
+    seeds = [plan.seed for plan in plans if plan.seed]
+    every = tuple(fault for plan in plans for fault in plan.faults)
+    return Plan(faults=every, seed=seed if seed is not None else seeds[-1] if seeds else 0)
+
+
+def run_of(faults: Faults | None, seed: int | None = None) -> FaultRun:
+    """Those of `plan_of`, at work. Raises as that does."""
+    return FaultRun.of(plan_of(faults, seed))
+
+
+def check_seed(seed: object) -> None:
+    """Raises TypeError for what is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int | None):
+        raise TypeError(f"seed {seed!r}: say a whole number")
+
+
+def is_file(given: Given) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether this names a file with a plan."""
+    return isinstance(given, os.PathLike) or (isinstance(given, str) and given.endswith(".toml"))
+
+
+def several(faults: Faults | None) -> Iterator[Given]:
+    """What was given, one by one. Raises TypeError for what is no fault."""
+    if faults is None:
+        return
+    if isinstance(faults, Plan | Fault | str | os.PathLike):
+        yield faults
+        return
+    if isinstance(faults, Mapping) or not isinstance(faults, Iterable):
+        raise TypeError(_NO_FAULT.format(faults))
+    for given in faults:
+        if not isinstance(given, Plan | Fault | str | os.PathLike):
+            raise TypeError(_NO_FAULT.format(given))
+        yield given
+
+
+def _plan(given: Given) -> Plan:
+    if isinstance(given, Plan):
+        return sampled(given)
+    if isinstance(given, Fault):
+        return sampled(Plan(faults=(given,)))
+    return load_plan(Path(given)) if is_file(given) else load_plan(None, [str(given)])
+
+
+class FaultControl:
+    """The faults of a fake server, of all its sessions: `mcpmock.serve(...).faults`, or the fixture
+    `mcpmock_faults`. They may be changed at any time and from any thread; a change is for what
+    passes from then on, calls that are open by then aside.
+
+    >>> with mcpmock.serve("weather.jsonl", seed=7) as server:
+    ...     slow = server.faults.add("latency:latency=200ms,tool=get_*")
+    ...     server.faults.fired("latency")
+    0
+    """
+
+    def __init__(self, run: FaultRun) -> None:
+        self._run = run
+        self._lock = Lock()
+
+    @property
+    def seed(self) -> int:
+        """What all chances come from.
+
+        >>> with mcpmock.serve("weather.jsonl", seed=7) as server:
+        ...     server.faults.seed
+        7
+        """
+        return self._run.seed
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Those that may fire now, in the order in which they follow each other.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
+        ...     [fault.title for fault in server.faults.faults]
+        ['drop']
+        """
+        return [armed.fault for armed in self._run.armed]
+
+    def ever(self) -> list[Fault]:
+        """Those that were removed as well, in the order in which they were added.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
+        ...     server.faults.clear()
+        ...     [fault.kind for fault in server.faults.ever()]
+        ['drop']
+        """
+        return [one.fault for one in sorted(self._run.all(), key=lambda armed: armed.number)]
+
+    def add(self, fault: Fault | str) -> Armed:
+        """From now on this goes wrong as well: a fault, or the shorthand of one. What it gives is
+        for `remove`, and knows how often it `fired`. Raises PlanError for a shorthand that is none.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     broken = server.faults.add(mcpmock.faults.Error(match={"tool": "get_weather"}))
+        ...     broken.fired
+        0
+        """
+        (one,) = _plan(fault).faults
+        with self._lock:
+            return self._run.add(one)
+
+    def remove(self, armed: Armed) -> None:
+        """It goes wrong no more. What it holds back comes at its time. One that is gone already is
+        no error.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.faults.remove(server.faults.add("drop"))
+        ...     server.faults.faults
+        []
+        """
+        with self._lock:
+            self._run.remove(armed)
+
+    def clear(self) -> None:
+        """Nothing goes wrong any more.
+
+        >>> with mcpmock.serve("weather.jsonl", faults=["drop:nth=2", "corrupt"]) as server:
+        ...     server.faults.clear()
+        ...     server.faults.faults
+        []
+        """
+        with self._lock:
+            self._run.clear()
+
+    def fired(self, name: str | None = None) -> int:
+        """How often those of this name, or of this kind, fired; or all.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
+        ...     server.faults.fired("drop")
+        0
+        """
+        return sum(
+            armed.fired
+            for armed in self._run.all()
+            if name in (None, armed.fault.name, armed.fault.kind)
+        )
+
+    @property
+    def receipts(self) -> list[dict[str, Any]]:
+        """What fired, in order, as a recording has it: `kind`, `name` where there is one, `fired`
+        (the how manyth time), `on` (`request`, ...), `method`, `id`, what was `drawn`; and the
+        `session`. The last thousand.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
+        ...     server.faults.receipts
+        []
+        """
+        return list(self._run.receipts)
+
+    def tallies(self) -> list[dict[str, Any]]:
+        """For each, also one that was removed: `fault` (its name or kind), `kind`, how often it
+        `fired` and `matched`, and `must_fire`.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*,must_fire=true") as server:
+        ...     server.faults.tallies()
+        [{'fault': 'drop', 'kind': 'drop', 'fired': 0, 'matched': 0, 'must_fire': True}]
+        """
+        return self._run.tallies()
+
+    def summary(self) -> list[str]:
+        """The same in words, a line for each.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
+        ...     server.faults.summary()
+        ['fault drop: never fired: nothing matched']
+        """
+        return self._run.summary()
+
+    def owing(self) -> list[str]:
+        """The names of those with `must_fire` that never fired; in a test they are a failure.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:must_fire=true") as server:
+        ...     server.faults.owing()
+        ['drop']
+        """
+        return [fault.title for fault in self._run.owing()]
+
+    def mistakes(self) -> list[str]:
+        """Where a fault could not do what it should; the message then passed as it came. Mistakes
+        of ours, mostly.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
+        ...     server.faults.mistakes()
+        []
+        """
+        return list(self._run.mistakes)

@@ -1,0 +1,99 @@
+"""`ExtraPosts`: what faults add toward a server over HTTP, each message in a POST of its own.
+
+A client's exchange has room for one message, so one that is added needs another exchange. Its
+number is negative, which no listener gives; its head is that of the client's own POST. What the
+server answers there is for nobody: the client has not asked on a connection that it could come on,
+and the recorder, which stands in front, shows what the client said and was told. Over HTTP+SSE the
+answer proper comes on the event stream, as ever. Used by `engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Frame,
+    HttpRequest,
+    Notification,
+    Request,
+    decode,
+    member,
+)
+
+_COUNTED = ("content-length", "transfer-encoding")
+_NAMES = ("name", "uri")
+
+
+@attrs.define
+class ExtraPosts:
+    """The POSTs of one session that are a fault's."""
+
+    head: HttpRequest | None = None
+    """The newest of the client's."""
+    newest: int = 0
+    """The number of the last of ours; 0 as long as there is none."""
+
+    def learn(self, frame: Frame) -> None:
+        """This came of the client, as the first of a batch."""
+        if type(frame.fact) is HttpRequest and frame.fact.has_body:
+            self.head = frame.fact
+
+    def unanswered(self, seen: Sequence[Frame]) -> Sequence[Frame]:
+        """Without what comes back for nobody."""
+        if seen[0].direction is not S2C:
+            return seen
+        return [frame for frame in seen if frame.exchange is None or frame.exchange >= 0]
+
+    def posted(self, frames: Sequence[Frame], unit: Sequence[Frame]) -> Sequence[Frame]:
+        """Frames of a fault, made of this unit: messages to the server that no head carries get
+        one each.
+        """
+        if frames[0].direction is not C2S or unit[0].exchange is None:
+            return frames
+        for frame in unit:
+            self.learn(frame)
+        came_before = unit[0].direction is C2S and not isinstance(unit[0].fact, HttpRequest)
+        return list(self._posted(frames, {unit[0].exchange} if came_before else set()))
+
+    def _posted(self, frames: Iterable[Frame], headed: set[int]) -> Iterator[Frame]:
+        for frame in frames:
+            number = frame.exchange
+            assert number is not None
+            if isinstance(frame.fact, HttpRequest):
+                headed.add(number)
+            if frame.fact is None and number not in headed:
+                yield from self._post(frame.raw)
+                continue
+            if frame.fact is None:
+                headed.discard(number)  # there is room for one
+            yield frame
+
+    def _post(self, raw: bytes) -> Iterator[Frame]:
+        if self.head is None:
+            return
+        self.newest -= 1
+        head = HttpRequest("POST", self.head.target, list(_fields(self.head, raw)))
+        yield Frame(C2S, fact=head, exchange=self.newest)
+        yield Frame(C2S, raw, exchange=self.newest)
+
+
+def _fields(head: HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
+    """The fields of a POST of this message. From 2026-07-28 on two of them say again what is in
+    it.
+    """
+    message = Frame(C2S, raw).content
+    asked = message if isinstance(message, Request | Notification) else None
+    for name, value in head.headers:
+        lower = name.lower()
+        if lower in _COUNTED:
+            continue
+        if lower == "mcp-method":
+            value = asked.method if asked is not None else value
+        elif lower == "mcp-name":
+            named = [decode(member(asked.params, n) or b"null") for n in _NAMES] if asked else []
+            value = next((one for one in named if isinstance(one, str)), value)
+        yield name, value

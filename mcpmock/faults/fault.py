@@ -1,0 +1,375 @@
+"""`Fault`: what all kinds have in common, what each is given (`Seen`, `Dice`) and may answer.
+
+A kind is a frozen class in a module of its own. Its fields are its knobs, `acts_on` says which
+messages it is for, and `apply` gives what becomes of one: the verbs are those of every stage
+(`Send`, `Hangup`), and what is not sent on ends there. Nothing is waited for and nothing is drawn
+but from the dice that are given. `engine` calls it and keeps the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from enum import Flag, auto
+from functools import cache
+from random import Random
+from typing import Any, ClassVar, Literal, get_type_hints
+
+import attrs
+
+from mcpmock.errors import McpMockError
+from mcpmock.pipeline.stage import Action, Send
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpResponse,
+    Notification,
+    Request,
+    Response,
+)
+
+from .distributions import Distribution, draw
+from .match import Match, Subject, to_match
+from .responses import as_stream, refusal, uncounted
+from .units import knob_of, shown, words_of
+
+OWN = "mcpmock-"
+"""What the ids of requests begin with that faults make up. The answers are for nobody."""
+Toward = Literal["client", "server", "both"]
+
+
+class On(Flag):
+    """What a fault can be for."""
+
+    REQUEST = auto()
+    RESPONSE = auto()
+    NOTIFICATION = auto()
+    OTHER = auto()
+    """A batch, or what is no JSON-RPC."""
+    EXCHANGE = auto()
+    """An HTTP request without a message: GET, DELETE."""
+    BEGIN = auto()
+    """The beginning of the session."""
+    END = auto()
+    """The end of the client's input."""
+    CLOSE = auto()
+    """The end of the server's output, or of an HTTP exchange."""
+    LEFT = auto()
+    """A client that leaves before its HTTP exchange is over."""
+    MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
+    ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
+
+
+class PlanError(McpMockError):
+    """A plan has mistakes; all of them are in `mistakes`, each with its path. `keyed` are those of
+    one fault, which begin with the knob's name; `mistakes` then name the fault.
+
+    >>> try:
+    ...     mcpmock.faults.Delay(delay="2 moons", match={"nth": 0})
+    ... except mcpmock.faults.PlanError as error:
+    ...     for mistake in error.mistakes:
+    ...         print(mistake)
+    delay: delay: expected a duration as "250ms" or "2s", not '2 moons'
+    delay: match.nth: expected a whole number from 1, not 0
+    """
+
+    exit_code = 3
+
+    def __init__(self, mistakes: Sequence[str], title: str | None = None) -> None:
+        self.keyed = list(mistakes)
+        self.mistakes = [m if title is None else f"{title}: {m}" for m in mistakes]
+        super().__init__("; ".join(self.mistakes))
+
+
+def _own(frames: Sequence[Frame]) -> list[Frame]:
+    return list(frames)
+
+
+@attrs.frozen
+class Keep:
+    """Keep these frames until `behind` more messages of their direction have passed (of those that
+    are `like` this), and no longer than `at_most` seconds.
+    """
+
+    frames: list[Frame] = attrs.field(converter=_own)
+    behind: int
+    at_most: float
+    like: On = On.MESSAGE
+
+    def take(self) -> list[Frame]:
+        """The frames, once: whoever takes them sends them, be it when their time has come."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
+
+
+@attrs.frozen
+class Wall:
+    """For so many seconds nothing passes this way; it comes then."""
+
+    direction: Direction
+    seconds: float
+
+
+@attrs.frozen
+class Halt:
+    """For so many seconds nothing more is read of what goes this way."""
+
+    direction: Direction
+    seconds: float
+
+
+@attrs.frozen
+class Lost:
+    """The message is lost, head and all, and what comes behind it on its exchange is not."""
+
+
+Act = Action | Keep | Wall | Halt | Lost
+
+
+@attrs.define
+class Dice:
+    """Where chance comes from, and what has been drawn this time, for the receipt."""
+
+    random: Random
+    drawn: dict[str, Any] = attrs.field(factory=dict)
+
+    def seconds(
+        self, middle: float, jitter: float, distribution: Distribution, samples: Sequence[float]
+    ) -> float:
+        seconds = draw(middle, jitter, distribution, samples, self.random)
+        self.drawn["seconds"] = seconds
+        return seconds
+
+    def below(self, name: str, end: int, start: int = 0) -> int:
+        """A whole number from `start`, below `end`."""
+        self.drawn[name] = self.random.randrange(start, max(end, start + 1))
+        return int(self.drawn[name])
+
+    def bytes(self, name: str, size: int) -> bytes:
+        """Noise. The receipt has its first bytes."""
+        noise = self.random.randbytes(size)
+        self.drawn[name] = noise[:16].hex()
+        return noise
+
+
+@attrs.frozen(kw_only=True)
+class Seen:
+    """A message that a fault is for, in the frames that carry it.
+
+    `unit` is the message's frame, behind the `SseMeta` of its event or the head of its exchange
+    where these came with it. `stream` is the exchange that carries messages to the client where the
+    request's own does not (HTTP+SSE).
+    """
+
+    unit: Sequence[Frame]
+    subject: Subject
+    now: float
+    on: On
+    transport: str = "stdio"
+    era: str | None = None
+    stream: int | None = None
+    memory: dict[Any, Any] = attrs.field(factory=dict)
+    """What the fault has to remember of this session."""
+
+    @property
+    def direction(self) -> Direction:
+        return self.unit[0].direction
+
+    @property
+    def exchange(self) -> int | None:
+        return self.unit[0].exchange
+
+    @property
+    def frame(self) -> Frame:
+        """That of the message."""
+        return self.unit[-1]
+
+    @property
+    def request(self) -> Request | None:
+        """The request itself, or the one that the message belongs to."""
+        message = self.subject.message
+        call = self.subject.call
+        return message if isinstance(message, Request) else None if call is None else call.request
+
+    def passed(self) -> Send:
+        """The message as it came."""
+        return Send(self.unit)
+
+    def with_raw(self, raw: bytes, eol: bytes | None = None) -> list[Frame]:
+        """The unit with another message in place of its own."""
+        old = self.frame
+        message = Frame(old.direction, raw, old.eol if eol is None else eol, None, old.exchange)
+        return [*self.heads(), message]
+
+    def heads(self) -> list[Frame]:
+        """What stands before the message, without a length that may not be right any more."""
+        return [uncounted(frame) for frame in self.unit[:-1]]
+
+    def message(self, direction: Direction, raw: bytes) -> Frame:
+        """A message of our own, on the same way as this one if it has the same direction."""
+        return Frame(direction, raw, b"\n", None, self._exchange(direction))
+
+    def answer(self, raw: bytes) -> list[Frame]:
+        """A whole answer to the request, as if its receiver had given it: over HTTP with the
+        exchange around it.
+        """
+        back = self.direction.back
+        if self.exchange is None or back is C2S:
+            return [self.message(back, raw)]
+        if self.stream is not None:
+            return [*refusal(self.exchange, 202), self.message(back, raw)]
+        head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
+        return [
+            Frame(S2C, fact=head, exchange=self.exchange),
+            Frame(S2C, raw, exchange=self.exchange),
+            Frame(S2C, fact=ExchangeEnd(), exchange=self.exchange),
+        ]
+
+    def accepted(self) -> list[Frame]:
+        """What a server says to a POST of what wants no answer; nothing where there is none."""
+        if self.exchange is None or self.direction is S2C:
+            return []
+        return refusal(self.exchange, 202)
+
+    def followed_by(self, *raws: bytes) -> list[Frame]:
+        """The unit, and messages that go the same way behind it: a body in JSON has room for one,
+        so it becomes an event stream.
+        """
+        way = self.direction
+        return [*self._streamed(), *(Frame(way, raw, exchange=self.exchange) for raw in raws)]
+
+    def preceded_by(self, *raws: bytes) -> list[Frame]:
+        """The same with the messages in front."""
+        unit, way = self._streamed(), self.direction
+        heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
+        before = [Frame(way, raw, exchange=self.exchange) for raw in raws]
+        return [*heads, *before, *unit[len(heads) :]]
+
+    def _streamed(self) -> list[Frame]:
+        return [as_stream(frame) for frame in self.unit]
+
+    def _exchange(self, direction: Direction) -> int | None:
+        if direction is S2C and self.stream is not None:
+            return self.stream
+        return self.exchange
+
+
+@attrs.frozen(kw_only=True)
+class Fault:
+    """One line of a plan: what all kinds have in common. Raises PlanError where a knob is out of
+    its bounds.
+
+    >>> fault = mcpmock.faults.Drop(name="lost", toward="client", must_fire=True)
+    >>> isinstance(fault, mcpmock.faults.Fault), fault.title, fault.kind
+    (True, 'lost', 'drop')
+    """
+
+    kind: ClassVar[str] = ""
+    acts_on: ClassVar[On] = On.MESSAGE
+    usually: ClassVar[Toward] = "both"
+    """`toward` where nothing else is said."""
+    reorders: ClassVar[bool] = False
+    """Whether what it holds back may be overtaken."""
+    blocks: ClassVar[bool] = False
+    """Whether all that goes the same way waits behind it."""
+    mutes: ClassVar[bool] = False
+    """Whether nothing is to come behind it on its HTTP exchange, which stays open."""
+    swallows: ClassVar[bool] = False
+    """Whether all is lost that goes the same way behind it."""
+    needs_head: ClassVar[bool] = False
+    """Whether it is for a message that comes with the head of its response."""
+    by_exchange: ClassVar[bool] = False
+    """Whether it is for all that comes on the HTTP exchange of a call that matches."""
+    holds_streams: ClassVar[bool] = False
+    """Whether the head of an event stream has to wait for its first event, too."""
+    goes_on: ClassVar[bool] = False
+    """Whether it `continues`, as long as its memory holds anything."""
+    about: ClassVar[str | None] = None
+    """The method (a glob) that it is for, whatever else `match` says."""
+    only: ClassVar[Toward | None] = None
+    """The one direction in which there is such a thing."""
+    transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
+    """Where there is such a thing."""
+
+    name: str | None = None
+    toward: Toward | None = None
+    match: Match = attrs.field(factory=Match, converter=to_match)
+    must_fire: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        mistakes = [*_wrong(self, ""), *_wrong(self.match, "match."), *self.contradictions()]
+        if self.only is not None and self.toward not in (self.only, "both", None):
+            mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
+        if mistakes:
+            raise PlanError(mistakes, self.title)
+
+    @property
+    def title(self) -> str:
+        """What it is called in a receipt."""
+        return self.name or self.kind
+
+    @property
+    def overhears(self) -> bytes | None:
+        """What is in messages that `match` does not mean and that it may `continue` with all the
+        same, whether its memory holds anything or not.
+        """
+        return None
+
+    def contradictions(self) -> Iterable[str]:
+        """What is wrong with knobs that are right each for itself."""
+        return ()
+
+    def goes(self, direction: Direction) -> bool:
+        """Whether it is for what travels this way."""
+        toward = self.only or self.toward or self.usually
+        return toward == "both" or (toward == "client") is (direction is S2C)
+
+    def fits(self, subject: Subject) -> bool:  # noqa: ARG002
+        """Whether there is anything it could do to such a message."""
+        return True
+
+    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:  # noqa: ARG002
+        """Whether it has begun something with an earlier message that this one belongs to; then it
+        is for this one too, whatever `match` says.
+        """
+        return False
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        """What becomes of a message. Times count from its arrival."""
+        raise NotImplementedError
+
+
+def kind_of(message: object) -> On:
+    """What a message is, of what a fault can be for."""
+    match message:
+        case Request():
+            return On.REQUEST
+        case Response():
+            return On.RESPONSE
+        case Notification():
+            return On.NOTIFICATION
+        case _:
+            return On.OTHER
+
+
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def _wrong(values: Any, path: str) -> Iterable[str]:
+    """What is out of bounds of an attrs object."""
+    cls: Any = type(values)
+    hints = _hints(cls)
+    for field in attrs.fields(cls):
+        value, knob = getattr(values, field.name), knob_of(hints[field.name])
+        if (words := words_of(hints[field.name])) and value is not None and value not in words:
+            yield f"{path}{field.name}: expected one of {', '.join(words)}, not {shown(value)}"
+        if knob is None or value is None:
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            if wrong := knob.check(one):
+                yield f"{path}{field.name}: {wrong}"

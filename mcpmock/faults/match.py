@@ -1,0 +1,280 @@
+"""Which messages a fault is for: `Match`, the `match` table of a plan.
+
+All that is named has to hold. What a message is (its method, the tool it is about) and the call it
+belongs to are held against the globs first, by `fits`; when it is the right one of those that fit
+(`nth`, `every`, `between`...) is counted and drawn by `Turn`. `engine` stands above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol.correlation import PendingCall
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    Frame,
+    Message,
+    Notification,
+    Request,
+    Response,
+    decode,
+    encode,
+)
+from mcpmock.protocol.methods import ROWS, Sender
+
+from .units import Chance, Count, Ordinal, Seconds, to_span
+
+_GLOB = frozenset("*?[")
+_WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
+_SENDERS: dict[str, Sender] = {}
+SPELLED_OUT = re.compile(rb"\\(?:/|u00)")
+"""What is in a message that may spell the names in it in another way than `needles` do."""
+for _row in ROWS:
+    _SENDERS[_row.name] = _SENDERS.get(_row.name, Sender(0)) | _row.sender
+
+
+@attrs.frozen(kw_only=True)
+class Match:
+    """The conditions; one that is left out holds always.
+
+    >>> match = mcpmock.faults.Match(method="tools/call", tool="get_*", nth=2, between=("1s", "5s"))
+    """
+
+    method: str | None = None
+    """A glob. Of a response it is the method that it answers, of an HTTP request without a message
+    `GET` or `DELETE`."""
+    tool: str | None = None
+    """A glob for the tool's name, in a `tools/call` and whatever belongs to it."""
+    prompt: str | None = None
+    uri: str | None = None
+    id: int | str | None = None
+    """The id of the request or of the one that it belongs to, as its sender wrote it."""
+    path: str | None = None
+    """A JSONPath into the message, or into the request that it belongs to. It has to find
+    something, or, with `equals`, exactly that."""
+    equals: Any = attrs.field(default=None, hash=False)
+    session: Ordinal | None = None
+    """The session's number, as in a recording."""
+    transport: str | None = None
+    era: str | None = None
+    """A glob for the protocol revision: `2025-*`."""
+    phase: str | None = None
+    """`handshake` (up to `notifications/initialized`) or `running`."""
+    nth: Ordinal | None = None
+    """Only this one of those for which all of the above holds, from 1."""
+    every: Ordinal | None = None
+    """Only each of these: 3 is the third, the sixth, ..."""
+    after: Count = 0
+    """Not the first so many."""
+    times: Ordinal | None = None
+    """At most so often."""
+    between: tuple[Seconds, Seconds] | None = attrs.field(default=None, converter=to_span)
+    """Only in this time, from the beginning of the session."""
+    probability: Chance = 1.0
+    """Drawn for each."""
+
+
+def to_match(value: Match | Mapping[str, Any]) -> Match:
+    """A table, as a plan has it, as a Match. Raises TypeError for a key that there is none of."""
+    if isinstance(value, Match):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f'no match {value!r}: say which messages, as {{"tool": "get_*"}}')
+    known = [field.name for field in attrs.fields(Match)]
+    for key in value:
+        if key not in known:
+            raise TypeError(f"no key {key!r} of a match: say one of {', '.join(known)}")
+    return Match(**value)
+
+
+@attrs.frozen(kw_only=True)
+class MatchPlace:
+    """Where a message was seen, besides what it says."""
+
+    session: int = 1
+    transport: str = "stdio"
+    era: str | None = None
+    phase: str = "handshake"
+
+
+@attrs.frozen
+class Subject:
+    """A message, the call it belongs to, and what both are about."""
+
+    frame: Frame
+    message: Message | None
+    """None where an HTTP request has no message, and at the end of the client's input."""
+    method: str | None
+    call: PendingCall | None = None
+    carrier: PendingCall | None = None
+    """The call on whose HTTP exchange it came, whether it belongs to that or not."""
+    items: Sequence[Subject] = ()
+    """Of a batch, its messages. It is meant if any of them is, and then as a whole."""
+
+    @property
+    def carried(self) -> Subject:
+        """As if it belonged to what carries it."""
+        if self.carrier is None:
+            return self
+        return attrs.evolve(self, method=self.carrier.request.method, call=self.carrier)
+
+
+def fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
+    """Whether this is a message that the fault is for, its turn aside."""
+    return any(_fits(match, one, place) for one in subject.items or (subject,))
+
+
+def _fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
+    asked = subject.call.request if subject.call is not None else subject.message
+    params = asked.params if isinstance(asked, Request | Notification) else None
+    return (
+        _globbed(match.method, subject.method)
+        and _param(match.tool, params, "name", asked, "tools/call")
+        and _param(match.prompt, params, "name", asked, "prompts/get")
+        and _param(match.uri, params, "uri", asked, "resources/")
+        and (match.session is None or match.session == place.session)
+        and (match.transport is None or match.transport == place.transport)
+        and _globbed(match.era, place.era)
+        and (match.phase is None or match.phase == place.phase)
+        and (match.id is None or _id_is(match.id, asked))
+        and (match.path is None or _found(match, subject))
+    )
+
+
+def concerns(match: Match, request: Request) -> bool:
+    """Whether what belongs to this request may fit."""
+    own = match.method is None or match.method.startswith("notifications/")
+    return (
+        (own or _globbed(match.method, request.method))
+        and _param(match.tool, request.params, "name", request, "tools/call")
+        and _param(match.prompt, request.params, "name", request, "prompts/get")
+        and _param(match.uri, request.params, "uri", request, "resources/")
+    )
+
+
+@attrs.define
+class Turn:
+    """Whose turn it is, of the messages that fit: one for each fault, for as long as it runs."""
+
+    match: Match
+    seen: int = 0
+    """How many fitted."""
+    fired: int = 0
+
+    def comes(self, since: float, random: Random, drawn: dict[str, Any]) -> bool:
+        """Another one fits, so many seconds after the session began: is it its turn? Only then may
+        the dice be thrown, so that a fault that is not meant changes nothing for one that is.
+        """
+        self.seen += 1
+        match, number = self.match, self.seen
+        timely = match.between is None or match.between[0] <= since <= match.between[1]
+        if (
+            not timely
+            or number <= match.after
+            or (match.nth is not None and number - match.after != match.nth)
+            or (match.every is not None and (number - match.after) % match.every)
+            or (match.times is not None and self.fired >= match.times)
+        ):
+            return False
+        if match.probability < 1.0:
+            drawn["probability"] = random.random()
+            if drawn["probability"] >= match.probability:
+                return False
+        self.fired += 1
+        return True
+
+
+def needles(match: Match) -> list[bytes] | None:
+    """Byte strings of which a message that fits, or the request it belongs to, has at least one;
+    None if it may be any. So a batch without any of them need not be decoded.
+    """
+    if match.era is not None or match.phase is not None:
+        return None
+    found = [_literal(glob) for glob in (match.tool, match.prompt, match.uri) if glob]
+    method = _literal(match.method or "")
+    longest = max(found, key=len, default=b"") or method
+    if not longest:
+        return None
+    own = match.method is not None and (match.method.startswith("notifications/") or not method)
+    return [longest, *([method] if own and method else [])]
+
+
+def openers(match: Match) -> Sequence[Direction]:
+    """Which ways the first may go of what fits: a request, or a notification that is no part of
+    one. Who sends what only the other side may is not waited for.
+    """
+    if match.tool or match.prompt or match.uri:
+        return (C2S,)
+    senders = _SENDERS.get(match.method or "", Sender.BOTH)
+    return [way for way, sender in _WAYS if sender in senders]
+
+
+def _literal(glob: str) -> bytes:
+    """The longest part of a glob that stands for itself, as JSON spells it without need; at either
+    end with the quotation mark there, for what is longer is found quicker.
+    """
+    if "[" in glob or not glob:
+        return b""
+    parts, part = [], ""
+    for char in f'"{glob}"':
+        plain = char not in _GLOB and char not in "]\\" and " " <= char <= "~"
+        part = part + char if plain else ""
+        parts.append(part)
+    longest = max(parts, key=len)
+    return longest.encode() if longest.strip('"') else b""
+
+
+def _globbed(glob: str | None, value: str | None) -> bool:
+    return glob is None or (value is not None and fnmatchcase(value, glob))
+
+
+def _param(
+    glob: str | None, params: bytes | None, name: str, asked: Message | None, method: str
+) -> bool:
+    if glob is None:
+        return True
+    if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
+        return False
+    value = decode(params) if params is not None else None
+    found = value.get(name) if isinstance(value, dict) else None
+    return isinstance(found, str) and fnmatchcase(found, glob)
+
+
+def _id_is(id_: int | str, asked: Message | None) -> bool:
+    return isinstance(asked, Request | Response) and asked.id == encode(id_)
+
+
+def _found(match: Match, subject: Subject) -> bool:
+    texts = [subject.frame.raw]
+    if subject.call is not None and subject.message is not subject.call.request:
+        request = subject.call.request
+        params = request.params if request.params is not None else b"null"
+        texts.append(
+            b'{"id":%b,"method":%b,"params":%b}' % (request.id, encode(request.method), params)
+        )
+    for text in texts:
+        values = _compiled(match.path or "$").findall(decode(text))
+        if values and (match.equals is None or any(_same(v, match.equals) for v in values)):
+            return True
+    return False
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """Python takes `true` for 1."""
+    return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)
+
+
+@lru_cache(maxsize=64)
+def _compiled(path: str) -> Any:
+    from jsonpath import JSONPathEnvironment
+
+    return JSONPathEnvironment().compile(path)

@@ -1,0 +1,51 @@
+"""`MutedExchanges`: the HTTP exchanges of which one side shall not hear (any more), because a
+fault took
+what began them or what was to end them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from mcpmock.protocol.messages import S2C, Direction, ExchangeEnd, Frame, HttpRequest, HttpResponse
+
+from .segments import Unit
+
+
+@attrs.define
+class MutedExchanges:
+    """`consumed` are exchanges of which the server has not heard, `muted` those of which the client
+    shall hear nothing more. A client that leaves ends both.
+    """
+
+    consumed: set[int] = attrs.field(factory=set)
+    muted: set[int] = attrs.field(factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.consumed or self.muted)
+
+    def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
+        """Whether nobody shall hear of this, which ends the exchange or not."""
+        covered = number in (self.muted if direction is S2C else self.consumed)
+        if ended:
+            self.muted.discard(number)
+            self.consumed.discard(number)
+        return covered
+
+    def after(self, unit: Unit, sent: Iterable[Frame], *, mute: bool) -> None:
+        """This is what was sent in place of a unit; `mute` if nothing is to come behind it."""
+        first, sent = unit.frames[0], list(sent)
+        number = first.exchange
+        if number is None or type(unit.frames[-1].fact) is ExchangeEnd:
+            return  # behind an end nothing comes anyway
+        kinds = {type(frame.fact) for frame in sent if frame.exchange == number}
+        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is S2C}
+        consumed = isinstance(first.fact, HttpRequest) and HttpRequest not in kinds
+        ended = ExchangeEnd in back
+        headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
+        if consumed and not ended:  # else nobody has anything more to say
+            self.consumed.add(number)
+        if mute or headless or (ended and not consumed):
+            self.muted.add(number)

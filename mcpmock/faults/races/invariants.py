@@ -1,0 +1,136 @@
+"""What must hold when a session is over in which something was cancelled, whatever the schedule.
+
+A pure function over what crossed the wire at one place, in order: no fault, no plan and no clock.
+The tests of the races ask it, and so does whoever explores schedules. `rules` is about the
+protocol message for message; this is about how calls end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
+from mcpmock.protocol.messages import (
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    Notification,
+    ProcessExit,
+    Request,
+    Response,
+    StreamEnd,
+    decode,
+    parse_items,
+)
+
+_Key = tuple[Direction, int]
+
+
+@attrs.define
+class _Ledger:
+    """What has become of each call so far."""
+
+    session: Correlation = attrs.field(factory=Correlation)
+    heard: int = 0
+    """How many messages."""
+    asked: dict[_Key, PendingCall] = attrs.field(factory=dict)
+    answers: Counter[_Key] = attrs.field(factory=Counter)
+    late: Counter[_Key] = attrs.field(factory=Counter)
+    """What came of a call behind its cancel."""
+    cancelled: set[_Key] = attrs.field(factory=set)
+    since: int = 0
+    """When the last cancel came, in messages."""
+    exchanges: dict[int, list[_Key]] = attrs.field(factory=dict)
+    ended: set[_Key] = attrs.field(factory=set)
+    """Those whose exchange is over."""
+    over: bool = False
+    served: bool = False
+    """Whether a request that was made behind the last cancel has its answer."""
+
+
+def broken(
+    frames: Iterable[Frame], *, crossed: int = 0, silent: bool = False, works: bool = True
+) -> list[str]:
+    """What does not hold, in words; empty if all does.
+
+    `crossed` messages of a call may still come behind its cancel, being under way; none more if its
+    responder is to be `silent`. `works`: a request behind the last cancel has to be answered, if
+    the session is not over.
+    """
+    ledger = _Ledger()
+    wrong = [line for frame in frames for line in _take(ledger, frame)]
+    wrong += _at_the_end(ledger)
+    if silent:
+        late = {key: count for key, count in ledger.late.items() if count > crossed}
+        wrong += [
+            f"{_name(ledger, key)}: {n} messages behind its cancel" for key, n in late.items()
+        ]
+    if works and ledger.cancelled and not (ledger.served or ledger.over):
+        wrong.append("no request behind the last cancel was answered")
+    return wrong
+
+
+def _take(ledger: _Ledger, frame: Frame) -> Iterator[str]:
+    match frame.fact:
+        case None:
+            for message in parse_items(frame.raw):
+                yield from _hear(ledger, frame, message)
+        case StreamEnd() | ProcessExit():
+            ledger.over |= frame.direction is S2C
+        case ExchangeEnd() if frame.exchange is not None:
+            ledger.ended |= set(ledger.exchanges.get(frame.exchange, ()))
+        case _:
+            pass
+
+
+def _hear(ledger: _Ledger, frame: Frame, message: object) -> Iterator[str]:
+    if not isinstance(message, Request | Response | Notification):
+        return
+    ledger.heard += 1
+    note = ledger.session.note(frame.direction, message, ledger.heard)
+    key = None if note.call is None else (note.call.direction, note.call.index)
+    if isinstance(message, Request) and note.call is not None and key is not None:
+        ledger.asked[key] = note.call
+        if frame.exchange is not None:
+            ledger.exchanges.setdefault(frame.exchange, []).append(key)
+    elif isinstance(message, Response):
+        yield from _answer(ledger, message, key)
+    elif isinstance(message, Notification) and key is not None:
+        if message.method == CANCELLED and note.call is not None:
+            if frame.direction is note.call.direction and not ledger.answers[key]:
+                ledger.cancelled.add(key)
+                ledger.since, ledger.served = ledger.heard, False
+        elif message.method == PROGRESS and key in ledger.cancelled:
+            ledger.late[key] += 1
+
+
+def _answer(ledger: _Ledger, message: Response, key: _Key | None) -> Iterator[str]:
+    if key is None:
+        id_ = (message.id or b"null").decode(errors="replace")
+        yield f"an answer with the id {id_}, which nobody has asked with"
+        return
+    ledger.answers[key] += 1
+    if ledger.answers[key] > 1:
+        yield f"{_name(ledger, key)}: answered {ledger.answers[key]} times"
+    if key in ledger.cancelled:
+        ledger.late[key] += 1
+    elif key[1] > ledger.since:
+        ledger.served |= message.error is None
+
+
+def _at_the_end(ledger: _Ledger) -> Iterator[str]:
+    """Each request is answered, cancelled or closed."""
+    for key in ledger.asked:
+        done = ledger.answers[key] or key in ledger.cancelled or key in ledger.ended
+        if not (done or ledger.over):
+            yield f"{_name(ledger, key)}: neither answered nor cancelled nor closed"
+
+
+def _name(ledger: _Ledger, key: _Key) -> str:
+    call = ledger.asked[key]
+    id_ = decode(call.request.id)
+    return f"{call.request.method} {id_!r} of {'the server' if key[0] is S2C else 'the client'}"

@@ -1,0 +1,60 @@
+"""Heads of responses and responses without a message, as faults make and change them. Used by what
+kinds are given (`fault`) and by the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
+
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+def refusal(
+    exchange: int | None,
+    status: int,
+    fields: Mapping[str, str] | None = None,
+    body: str | None = None,
+) -> list[Frame]:
+    """A whole response to a request, with a body of plain text or none."""
+    headers = list((fields or {}).items())
+    if body is not None:
+        headers.append(("Content-Type", "text/plain; charset=utf-8"))
+    text = [] if body is None else [Frame(S2C, body.encode(), b"", HttpBody(), exchange)]
+    head = HttpResponse(status, _PHRASES.get(status, ""), headers)
+    return [
+        Frame(S2C, fact=head, exchange=exchange),
+        *text,
+        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
+    ]
+
+
+def with_type(head: Frame, content_type: str) -> Frame:
+    """The head of a response that says another content type."""
+    return _without(head, "content-type", [("Content-Type", content_type)])
+
+
+def as_stream(frame: Frame) -> Frame:
+    """A head that says that an event stream follows."""
+    if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == EVENT_STREAM:
+        return frame
+    return with_type(uncounted(frame), EVENT_STREAM)
+
+
+def uncounted(frame: Frame) -> Frame:
+    """The head of a response without the length of its body."""
+    if not isinstance(frame.fact, HttpResponse) or frame.fact.header("content-length") is None:
+        return frame
+    return _without(frame, "content-length", [])
+
+
+def _without(frame: Frame, field: str, more: list[tuple[str, str]]) -> Frame:
+    """A head without this field, and with more."""
+    head = frame.fact
+    assert isinstance(head, HttpResponse)
+    headers = [known for known in head.headers if known[0].lower() != field]
+    fact = HttpResponse(head.status, head.reason, [*headers, *more])
+    return Frame(frame.direction, fact=fact, exchange=frame.exchange)

@@ -1,0 +1,104 @@
+"""`Units`: frames in the pieces that faults act on.
+
+A unit is one message with what it must not be parted from: the `SseMeta` of its event, the head of
+a response in JSON (whose length counts the message), the head of the POST that brings it. What is
+no message is a unit of its own, with no subject. A response's head is held until its message comes,
+but only in exchanges that were asked for (`watch`): nothing else may be touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import (
+    C2S,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+    StreamEnd,
+)
+
+from .fault import On, kind_of
+
+
+@attrs.frozen
+class Unit:
+    """`on` is what it is, of what a fault can be for; None for what no fault is for."""
+
+    frames: Sequence[Frame]
+    on: On | None = None
+    late: bool = False
+    """Whether its head came before, and has waited for the rest."""
+
+
+@attrs.define
+class Units:
+    """Frames in, units out, in order."""
+
+    watched: dict[int, bool] = attrs.field(factory=dict)
+    """The exchanges whose response has to come in one unit: the head of an event stream with its
+    first event, too, or not."""
+    _heads: dict[int, list[Frame]] = attrs.field(factory=dict)
+
+    def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
+        before: list[Frame] = []
+        waited = set(self._heads)
+        for frame in frames:
+            fact, number = frame.fact, frame.exchange
+            if before and (before[0].exchange != number or fact is not None):
+                yield from self._alone(before)
+                before = []
+            if fact is None:
+                heads = [] if number is None else self._heads.pop(number, [])
+                late = bool(heads) and number in waited
+                yield Unit([*heads, *before, frame], kind_of(frame.content), late)
+                before = []
+            elif isinstance(fact, SseMeta) or (isinstance(fact, HttpRequest) and fact.has_body):
+                before = [frame]
+            elif isinstance(fact, HttpRequest):
+                yield Unit([frame], On.EXCHANGE)
+            elif isinstance(fact, HttpResponse) and self._waits(fact, number):
+                assert number is not None
+                self._heads[number] = [frame]
+            else:
+                yield from self._other(frame)
+        if before:
+            yield from self._alone(before)
+
+    def forget(self, number: int) -> None:
+        """This exchange is over."""
+        self.watched.pop(number, None)
+        self._heads.pop(number, None)
+
+    def _alone(self, frames: list[Frame]) -> Iterator[Unit]:
+        """A head or a meta without its message; behind a head that waits it waits too."""
+        held = self._heads.get(frames[0].exchange or 0)
+        if held is not None:
+            held += frames
+        else:
+            yield Unit(frames)
+
+    def _other(self, frame: Frame) -> Iterator[Unit]:
+        heads = None if frame.exchange is None else self._heads.pop(frame.exchange, None)
+        if heads is not None:
+            yield Unit(heads)
+        yield Unit([frame], _end_of(frame))
+
+    def _waits(self, head: HttpResponse, number: int | None) -> bool:
+        streams = None if number is None else self.watched.get(number)
+        is_stream = head.media_type == EVENT_STREAM
+        return streams is not None and bool(head.media_type) and (streams or not is_stream)
+
+
+def _end_of(frame: Frame) -> On | None:
+    """Which end it is, if it is one."""
+    if isinstance(frame.fact, StreamEnd):
+        return On.END if frame.direction is C2S else On.CLOSE
+    if isinstance(frame.fact, ExchangeEnd):
+        return On.LEFT if frame.direction is C2S else On.CLOSE
+    return None

@@ -1,0 +1,51 @@
+"""A fault as the command line takes it: the way back from `structure.fault_of`.
+
+What the command line cannot say (a body with quotes in quotes, latencies given as samples) has no
+spelling. Failure reports of tests stand above.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any, get_type_hints
+
+import attrs
+
+from .fault import Fault, PlanError
+from .match import Match
+from .plan_parser import fault_of
+from .units import Knob, knob_of
+
+
+def shorthand_of(fault: Fault) -> str | None:
+    """`latency:latency=0.25s,match.tool="get_*"`; None where there is none that means the same."""
+    parts = [
+        *(f"{name}={said}" for name, said in _said(fault)),
+        *(f"match.{name}={said}" for name, said in _said(fault.match)),
+    ]
+    spelled = f"{fault.kind}:{','.join(parts)}" if parts else fault.kind
+    try:
+        return spelled if fault_of(spelled) == fault else None
+    except PlanError:
+        return None
+
+
+def _said(values: Fault | Match) -> list[tuple[str, str]]:
+    """What is not as it is by itself, spelled."""
+    hints = get_type_hints(type(values), include_extras=True)
+    return [
+        (field.name, _spelled(value, knob_of(hints[field.name])))
+        for field in attrs.fields(type(values))
+        if (value := getattr(values, field.name)) != field.default and not isinstance(value, Match)
+    ]
+
+
+def _spelled(value: Any, knob: Knob | None) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_spelled(one, knob) for one in value)}]"
+    if knob is not None and knob.units:
+        number = format(Decimal(repr(value)), "f")
+        unit = next(unit for unit in ("s", "B", "B/s") if unit in knob.units)
+        return f'"{number}{unit}"'
+    return json.dumps(value, ensure_ascii=False)

@@ -1,3 +1,0 @@
-"""The protocol's rules by revision: small values that cite the specification, and the watchers that
-find what breaks them. `pipeline.checks` stands above.
-"""

@@ -1,0 +1,1 @@
+"""The other half: the recorded client played to a live server."""

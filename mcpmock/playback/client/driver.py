@@ -1,0 +1,349 @@
+"""`Driver`: a stage that plays the client of a recording to a live server.
+
+It stands at the client's end of the row and only sends towards the server; what comes back ends
+here, but for standard error. Each recorded line goes out once the server has done what it had done
+before that line in the recording, or `waits` has run out of patience. `playback.client.script`
+knows the
+lines, the transports' rules make exchanges of them, `modes` compares what came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from typing import Any
+
+import attrs
+
+from mcpmock.pipeline.reassembly import Assembler
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.playback.id_mapping import fill
+from mcpmock.playback.own_answers import empty_result, method_not_found
+from mcpmock.playback.server_requests import Questions
+from mcpmock.playback.timing import Timing
+from mcpmock.playback.variables import Bindings, unify
+from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Fragment,
+    Frame,
+    Message,
+    Notification,
+    ProcessExit,
+    Request,
+    Response,
+    Stderr,
+    StreamEnd,
+    decode,
+    member,
+    parse_items,
+)
+from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.redaction.redactor import PLACEHOLDER
+
+from .expectations import Expectations, Patience
+from .script import TOKENS, ClientScript, Learned, Path, ScriptLine, ScriptReply, sign_of, spots
+
+Tell = Callable[[str], None]
+_MOST_REPLIES = 1000
+"""How many replies are held back for their time; further ones go at once."""
+_MOST_TOLD = 20
+"""How many methods that were never recorded are named."""
+
+
+@attrs.frozen
+class _Held:
+    """A reply on its way: it goes at `due`, behind so many lines, but at the latest at `latest`."""
+
+    frame: Frame
+    due: float
+    after: int
+    latest: float
+
+
+@attrs.define
+class Driver(Stage):
+    """Plays one client's part. `tell` hears, in a line each, what the live server did not do."""
+
+    part: ClientScript
+    timing: Timing = attrs.field(factory=Timing)
+    patience: Patience = attrs.field(factory=Patience)
+    tell: Tell = lambda _line: None
+    failed: int = 0
+    """How often the server did not do what the client waited for, or was gone."""
+    _next: int = 0
+    _session: Correlation = attrs.field(factory=Correlation)
+    _asked_in: list[int] = attrs.field(factory=list)
+    """The events of the calls that were made."""
+    _learning: dict[int, set[Path]] = attrs.field(factory=dict)
+    _learned: dict[tuple[int, Path], bytes] = attrs.field(factory=dict)
+    """What servers mint, as they spelled it, by the calls and the places it came from."""
+    _tokens: dict[int, bytes] = attrs.field(factory=dict)
+    """The live progress tokens, by the recorded questions that gave them."""
+    _bindings: Bindings = attrs.field(factory=dict)
+    _replies: list[_Held] = attrs.field(factory=list)
+    _unrecorded: set[str] = attrs.field(factory=set)
+    _long: Assembler = attrs.field(factory=Assembler)
+    _silences: int = 0
+    _alarm: float | None = None
+    """When we are to be woken: one time is enough."""
+    _over: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        replies = [one.reply for one in self.part.questions if one.reply is not None]
+        spoken: list[ScriptLine | ScriptReply] = [*self.part.lines, *replies]
+        for one in spoken:
+            for learned in one.learned:
+                self._learning.setdefault(learned.call, set()).add(learned.found)
+        self._questions = Questions(self.part.questions)
+        self._waits = Expectations(self.part, self.patience)
+
+    def begin(self, now: float) -> Iterable[Action]:
+        """Nothing is said yet: the stages behind have not begun."""
+        self._waits.spoken(now)
+        self._turn(now)
+        self._alarm = now
+        return (Wake(now),)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is C2S:
+            self._over = True  # we were told to stop
+            return (Send(seen),)
+        self._waits.spoken(now)
+        for frame in seen:
+            if isinstance(frame.fact, ProcessExit):
+                self._lose()
+                self._over = True
+                return (Hangup("the server ended"),)
+            if isinstance(frame.fact, StreamEnd):
+                self._lose()
+            self._hear_frame(frame, now)
+        logged = [frame for frame in seen if isinstance(frame.fact, Stderr)]
+        return (Send(logged), *self._go_on(now))
+
+    def wake(self, now: float) -> Iterable[Action]:
+        if self._alarm is not None and now >= self._alarm:
+            self._alarm = None
+        return self._go_on(now)
+
+    @property
+    def left(self) -> int:
+        """How many of the client's lines were not sent, but for the end of its input."""
+        return sum(line.frame.fact is None for line in self.part.lines[self._next :])
+
+    # What the server says.
+
+    def _hear_frame(self, frame: Frame, now: float) -> None:
+        raw: bytes | None = frame.raw if frame.fact is None else None
+        if isinstance(frame.fact, Fragment):
+            whole = self._long.add(frame)
+            raw = None if whole is None or whole.digest is not None else whole.frame.raw
+        if raw is not None:
+            self._silences = 0
+            for message in parse_items(raw):
+                self._hear(message, now)
+
+    def _hear(self, message: Message, now: float) -> None:
+        note = self._session.note(S2C, message, 0)
+        if isinstance(message, Request):
+            self._reply(message, now)
+        if isinstance(message, Response) and note.call is not None:
+            self._learn(note.call.index, message)
+            self._waits.answered(note.call.index, now)
+        sign = sign_of(message, note)
+        if sign is not None:
+            self._waits.hear(sign, now)
+
+    def _learn(self, call: int, response: Response) -> None:
+        result = response.result or b""
+        wanted = self._learning.pop(call, set())
+        for path, span in spots(result, TOKENS) if wanted else ():
+            live = result[slice(*span)]
+            if path in wanted and live != b"null":
+                self._learned[call, path] = live
+        recorded = self.part.hidden.get(call)
+        if recorded is not None:
+            self._bind(decode(recorded), decode(result))
+
+    def _bind(self, recorded: Any, live: Any) -> None:
+        """What stood for secrets in the recorded answer has the live values from now on; whatever
+        else differs is no matter here.
+        """
+        stack = [(recorded, live)]
+        while stack:
+            one, other = stack.pop()
+            if isinstance(one, dict) and isinstance(other, dict):
+                stack += [(value, other[name]) for name, value in one.items() if name in other]
+            elif isinstance(one, list) and isinstance(other, list):
+                stack += list(zip(one, other, strict=False))
+            elif isinstance(one, str) and PLACEHOLDER.decode() in one:
+                self._bindings = unify(one, other, self._bindings) or self._bindings
+
+    def _reply(self, request: Request, now: float) -> None:
+        """To a question of the server's, what the recorded client said to the like of it."""
+        number = self._questions.find(request)
+        if number is None:
+            self._refuse(request, now)
+            return
+        token = member(request.params, *TOKEN_PATH)
+        if token is not None:
+            self._tokens[number] = token
+        reply = self.part.questions[number].reply
+        if reply is None:
+            return
+        frame = self._live(reply.frame, reply.learned)
+        span = locate(frame.raw, ("id",))
+        raw = frame.raw if span is None else splice(frame.raw, [(span, request.id)])
+        frame = Frame(C2S, raw, frame.eol)
+        latest = now + max(self.patience.sign, self.patience.times * reply.delay)
+        due = now + self.timing.pause(reply.gap)
+        full = len(self._replies) >= _MOST_REPLIES
+        after = 0 if full else reply.after
+        self._replies.append(_Held(frame, now if full else due, after, max(due, latest)))
+
+    def _refuse(self, request: Request, now: float) -> None:
+        """What was never recorded; a ping is answered by any client."""
+        if request.method == "ping":
+            answer = empty_result(request.id)
+        else:
+            answer = method_not_found(request.id, request.method)
+            self.failed += 1
+            if request.method not in self._unrecorded and len(self._unrecorded) < _MOST_TOLD:
+                self._unrecorded.add(request.method)
+                self.tell(f"the server asked for {request.method}, which was never recorded")
+        self._replies.append(_Held(Frame(C2S, answer.raw), now, 0, now))
+
+    # What the client says.
+
+    def _go_on(self, now: float) -> Iterable[Action]:
+        """Sends what can be sent, and says when to come again."""
+        out: list[Frame] = []
+        while not self._over:
+            frame = self._next_reply(now) or self._next_line(now)
+            if frame is None:
+                break
+            out.append(frame)
+        actions: list[Action] = [Send(out)] if out else []
+        at = None if self._over else self._due(now)
+        if at is not None and (self._alarm is None or at < self._alarm):
+            self._alarm = at
+            actions.append(Wake(at))
+        return actions
+
+    def _due(self, now: float) -> float | None:
+        """When something goes out at the latest, as things are."""
+        times = [held.due if held.after <= self._next else held.latest for held in self._replies]
+        if self._next < len(self.part.lines):
+            times.append(self._line_due())
+        return max(min(times), now) if times else None
+
+    def _line_due(self) -> float:
+        ready = self._waits.ready_at
+        if ready is None:
+            return self._waits.until()
+        return ready + self.timing.pause(self.part.lines[self._next].gap)
+
+    def _next_reply(self, now: float) -> Frame | None:
+        for place, held in enumerate(self._replies):
+            if held.due <= now and (held.after <= self._next or held.latest <= now):
+                del self._replies[place]
+                self._say(held.frame, now)
+                return held.frame
+        return None
+
+    def _next_line(self, now: float) -> Frame | None:
+        if self._next == len(self.part.lines) or now < self._line_due():
+            return None
+        if self._waits.ready_at is None:
+            self._give_up()
+        line = self.part.lines[self._next]
+        frame = self._live(line.frame, line.learned, line.about)
+        self._next += 1
+        self._asked_in += [line.n] * len(line.calls)
+        self._over = isinstance(frame.fact, StreamEnd)
+        self._say(frame, now, line.calls)
+        self._turn(now)
+        return frame
+
+    def _turn(self, now: float) -> None:
+        if self._next < len(self.part.lines):
+            self._waits.turn(self.part.lines[self._next], now)
+
+    def _say(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
+        """Takes note of what goes out; `calls` are the requests in it."""
+        self._waits.spoken(now, calls)
+        numbers = iter(calls)
+        for message in parse_items(frame.raw) if frame.fact is None else ():
+            number = next(numbers, 0) if isinstance(message, Request) else 0
+            note = self._session.note(C2S, message, number)
+            cancels = isinstance(message, Notification) and message.method == CANCELLED
+            if cancels and note.call is not None and note.call.direction is C2S:
+                self._waits.cancelled(note.call.index)
+
+    def _live(self, frame: Frame, learned: Iterable[Learned], about: int | None = None) -> Frame:
+        """A recorded frame with live values in place of the recorded ones."""
+        found = {one.path: self._learned.get((one.call, one.found)) for one in learned}
+        raw = frame.raw
+        if found:
+            places = ((span, found.get(path)) for path, span in spots(raw, TOKENS.values()))
+            raw = splice(raw, [(span, live) for span, live in places if live is not None])
+        token = None if about is None else self._tokens.get(about)
+        span = None if token is None else locate(raw, ("params", "progressToken"))
+        if token is not None and span is not None:
+            raw = splice(raw, [(span, token)])
+        if PLACEHOLDER in raw:
+            raw = fill(raw, self._bindings)
+        return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
+
+    # What does not come.
+
+    def _give_up(self) -> None:
+        """What the next line waits for is not waited for again."""
+        waits = self._waits
+        if waits.awaited:
+            self._fail(f"no answer to {self._events(waits.awaited)}", len(waits.awaited))
+            self._silences += 1
+        if waits.missing:
+            signs = [self._words(*sign) for sign in waits.missing]
+            self.tell("not said by the server: " + _listed(signs))
+        waits.give_up()
+        if self._silences >= self.patience.silences and self.left:
+            self._fail(f"the server says nothing any more; {self._rest()}")
+            self._leave()
+
+    def _lose(self) -> None:
+        """The server is gone. What was left to say cannot be said; what may be is the end."""
+        if self._over or self._next == len(self.part.lines):
+            return
+        if self.left:
+            self._fail(f"the server ended; {self._rest()}")
+        elif self._waits.awaited:
+            self._fail(f"the server ended without an answer to {self._events(self._waits.awaited)}")
+        self._leave()
+
+    def _leave(self) -> None:
+        """Nothing is left but the end of the input, and that waits for nothing."""
+        self._replies.clear()
+        self._next = len(self.part.lines) - 1
+        self._waits.give_up()
+        self._waits.ready_at = -inf
+
+    def _rest(self) -> str:
+        return f"recorded messages left to send: {self.left}"
+
+    def _events(self, calls: Iterable[int]) -> str:
+        events = sorted({self._asked_in[call] for call in calls})
+        return "the request in " + _listed([f"event {n}" for n in events])
+
+    def _words(self, kind: str, call: int | None) -> str:
+        return kind if call is None else f"{kind} for event {self._asked_in[call]}"
+
+    def _fail(self, line: str, times: int = 1) -> None:
+        self.failed += times
+        self.tell(line)
+
+
+def _listed(words: Sequence[str], most: int = 5) -> str:
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")

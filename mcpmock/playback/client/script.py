@@ -1,0 +1,289 @@
+"""The client's part of an episode: what it did, in order, and what it had heard by then.
+
+The counterpart of `score`, which is the server's part. It is simpler, for a client acts in a row:
+each of its lines waits for what the server had sent since the line before, so recorded concurrency
+and cancels in the middle of a call come where they were; an answer to a question of the server's
+waits for the question, and for the lines before it. Bare messages only: what HTTP adds is the
+transports' to make (`bare` takes it off). Pure; `playback.client.driver` plays it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import attrs
+
+from mcpmock.cassette.model import Episode
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Frame,
+    Message,
+    Notification,
+    Request,
+    Response,
+    StreamEnd,
+    decode,
+    parse_items,
+)
+from mcpmock.protocol.raw_json import Span, elements, walk
+from mcpmock.redaction.redactor import PLACEHOLDER
+
+TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
+"""What servers mint and clients send back: the name it has in an answer, and that in a request."""
+_SENT_BACK = frozenset(TOKENS.values())
+
+Path = tuple[str | int, ...]
+ExpectedEvent = tuple[str, int | None]
+"""Something that a server says and that is no answer somebody waits for, by its kind: a request or
+a notification of a method, progress of a call, an answer that is late or that nobody asked for.
+What it says in it does not count.
+"""
+
+
+@attrs.frozen
+class Learned:
+    """A value in a client's line that is live: at `path`, what stood at `found` in the answer to
+    call `call`.
+    """
+
+    path: Path
+    call: int
+    found: Path
+
+
+@attrs.frozen
+class ScriptLine:
+    """Something the client did. `frame` is a message, or the end of its input.
+
+    Since the line before it the server had answered the calls `answers` (by number), and given the
+    `signs`. `calls` are the requests in it. Times are in seconds.
+    """
+
+    frame: Frame
+    calls: tuple[int, ...] = ()
+    answers: tuple[int, ...] = ()
+    signs: tuple[ExpectedEvent, ...] = ()
+    learned: tuple[Learned, ...] = ()
+    gap: float = 0.0
+    """Between the last of what came before and itself."""
+    wait: float = 0.0
+    """Between the line before it and the last of what came since."""
+    about: int | None = None
+    """The question that it reports progress on."""
+    n: int = 0
+    """The number of its event in the take."""
+
+
+@attrs.frozen
+class ScriptReply:
+    """What the client answered to a question: after so many lines, `delay` seconds after it was
+    asked and `gap` seconds after the last of what came before.
+    """
+
+    frame: Frame
+    learned: tuple[Learned, ...] = ()
+    after: int = 0
+    delay: float = 0.0
+    gap: float = 0.0
+
+
+@attrs.frozen
+class ScriptQuestion:
+    """A request of the server's, and the answer; `reply` is None where the client gave none."""
+
+    method: str
+    params: bytes | None
+    reply: ScriptReply | None = None
+
+
+@attrs.frozen
+class ClientScript:
+    """All that the client did in one episode: its lines, and its answers to the server's
+    questions in the order they were asked.
+
+    `latencies` says how long the answer to each call took, in seconds; `hidden` has the recorded
+    results that secrets were taken out of.
+    """
+
+    lines: tuple[ScriptLine, ...]
+    questions: tuple[ScriptQuestion, ...]
+    latencies: dict[int, float]
+    hidden: dict[int, bytes]
+    opens: bool = False
+    """It opens a session, with `initialize`."""
+    cut: tuple[int, ...] = ()
+    """The events of lines that cannot be played: they were too long to be recorded whole."""
+
+
+def part_of(episode: Episode) -> ClientScript:
+    """The client's part of an episode of bare messages."""
+    reader = _Reader()
+    for event in episode.events:
+        frame = event.frame
+        if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
+            continue
+        bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
+        if frame.direction is S2C:
+            reader.server(bare, event.t)
+        elif event.oversize is None:
+            reader.client(bare, event.t, event.n)
+        else:
+            reader.cut.append(event.n)
+    return reader.part()
+
+
+@attrs.define
+class _Reader:
+    session: Correlation = attrs.field(factory=Correlation)
+    lines: list[ScriptLine] = attrs.field(factory=list)
+    questions: list[ScriptQuestion] = attrs.field(factory=list)
+    hidden: dict[int, bytes] = attrs.field(factory=dict)
+    latencies: dict[int, float] = attrs.field(factory=dict)
+    cut: list[int] = attrs.field(factory=list)
+    _asked_at: list[int] = attrs.field(factory=list)
+    _questioned_at: list[int] = attrs.field(factory=list)
+    _new_answers: list[int] = attrs.field(factory=list)
+    _new_signs: list[ExpectedEvent] = attrs.field(factory=list)
+    _minted: dict[tuple[str, str | int], tuple[int, Path]] = attrs.field(factory=dict)
+    """The calls and the places of live values, by name in a request and value."""
+    _t: int | None = None
+    """When the last thing happened, and when the client did the last."""
+    _line_t: int = 0
+    _left: bool = False
+    _opens: bool = False
+
+    def client(self, frame: Frame, t: int, n: int) -> None:
+        if self._left:
+            return  # nothing can come behind the end
+        self._left = frame.fact is not None
+        items = _items(frame.raw) if frame.fact is None else []
+        calls: list[int] = []
+        rest: list[bytes] = []
+        about: int | None = None
+        for message, raw in items:
+            note = self.session.note(C2S, message, len(self._asked_at))
+            if isinstance(message, Response) and note.call is not None:
+                self._reply(note.call.index, Frame(C2S, raw, frame.eol), t)
+                continue
+            rest.append(raw)
+            if isinstance(message, Request):
+                self._opens = self._opens or message.method == "initialize"
+                calls.append(len(self._asked_at))
+                self._asked_at.append(t)
+            elif note.method == PROGRESS and note.call is not None:
+                about = note.call.index
+        if rest or not items:
+            whole = len(rest) == len(items)
+            raw = frame.raw if whole else b"[%b]" % b",".join(rest)
+            self._add(Frame(C2S, raw, frame.eol, frame.fact), tuple(calls), about, t, n)
+
+    def _add(self, frame: Frame, calls: tuple[int, ...], about: int | None, t: int, n: int) -> None:
+        answers, self._new_answers = tuple(self._new_answers), []
+        signs, self._new_signs = tuple(self._new_signs), []
+        wait = 0.0 if self._t is None else _seconds(self._line_t, self._t)
+        learned = tuple(self._learned(frame.raw))
+        gap = self._gap(t)
+        self.lines.append(ScriptLine(frame, calls, answers, signs, learned, gap, wait, about, n))
+        self._t = self._line_t = t
+
+    def _gap(self, t: int) -> float:
+        """What is first has none: in a take of many sessions it is not since that began."""
+        return 0.0 if self._t is None else _seconds(self._t, t)
+
+    def server(self, frame: Frame, t: int) -> None:
+        self._line_t = t if self._t is None else self._line_t
+        self._t = t
+        for message in parse_items(frame.raw) if frame.fact is None else ():
+            note = self.session.note(S2C, message, len(self.questions))
+            if isinstance(message, Request):
+                self.questions.append(ScriptQuestion(message.method, message.params))
+                self._questioned_at.append(t)
+            if isinstance(message, Response) and note.call is not None:
+                self._answer(note, message, t)
+            elif (sign := sign_of(message, note)) is not None:
+                self._new_signs.append(sign)
+
+    def _answer(self, note: Attribution, message: Response, t: int) -> None:
+        """Of two the first. One that crossed a cancel need not come again."""
+        assert note.call is not None
+        call = note.call.index
+        if call in self.latencies:
+            return
+        self.latencies[call] = _seconds(self._asked_at[call], t)
+        sign = sign_of(message, note) if note.late else None
+        if sign is None:
+            self._new_answers.append(call)
+        else:
+            self._new_signs.append(sign)
+        result = message.result or b""
+        if PLACEHOLDER in result:
+            self.hidden[call] = result
+        for path, span in spots(result, TOKENS):
+            value = decode(result[slice(*span)])
+            if type(value) in (str, int):
+                self._minted[TOKENS[str(path[-1])], value] = call, path
+
+    def _reply(self, number: int, frame: Frame, t: int) -> None:
+        question = self.questions[number]
+        if question.reply is None:
+            delay = _seconds(self._questioned_at[number], t)
+            learned = tuple(self._learned(frame.raw))
+            reply = ScriptReply(frame, learned, len(self.lines), delay, self._gap(t))
+            self.questions[number] = attrs.evolve(question, reply=reply)
+
+    def _learned(self, raw: bytes) -> Iterator[Learned]:
+        for path, span in spots(raw, _SENT_BACK) if self._minted else ():
+            value = decode(raw[slice(*span)])
+            if type(value) in (str, int) and (path[-1], value) in self._minted:
+                yield Learned(path, *self._minted[str(path[-1]), value])
+
+    def part(self) -> ClientScript:
+        if not self._left:
+            self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, self._t or 0, 0)
+        return ClientScript(
+            tuple(self.lines),
+            tuple(self.questions),
+            self.latencies,
+            self.hidden,
+            opens=self._opens,
+            cut=tuple(self.cut),
+        )
+
+
+def sign_of(message: Message, note: Attribution) -> ExpectedEvent | None:
+    """What a client may have waited for in a message, if it is not the answer to a call."""
+    number = None if note.call is None else note.call.index
+    match message:
+        case Notification(method=method) if method == PROGRESS:
+            return None if number is None or note.late else (method, number)
+        case Notification(method=method) if method != CANCELLED:
+            return method, None
+        case Request(method=method):
+            return f"request {method}", None
+        case Response():
+            return "answer", number
+        case _:
+            return None
+
+
+def spots(raw: bytes, names: Collection[str]) -> Iterator[tuple[Path, Span]]:
+    """Where the scalars under these names stand in a message."""
+    if not any(name.encode() in raw for name in names):
+        return  # far quicker, and nearly always so
+    for path, span in walk(raw):
+        if path and path[-1] in names:
+            yield tuple(path), span
+
+
+def _items(raw: bytes) -> list[tuple[Message, bytes]]:
+    """The members of a batch, each with its bytes; of anything else, itself."""
+    spans = elements(raw)
+    raws = [raw] if spans is None else [raw[slice(*span)] for span in spans]
+    return list(zip(parse_items(raw), raws, strict=True))
+
+
+def _seconds(earlier: int, later: int) -> float:
+    """Between two times of events; none where somebody turned them round."""
+    return max(later - earlier, 0) / 1_000_000

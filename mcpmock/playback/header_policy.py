@@ -1,0 +1,70 @@
+"""What a recording shows of how its server takes the heads of requests.
+
+A head may differ from the recorded one where another client library sends it; a header field that
+was made wrong on purpose must not. What tells them apart is whether the recorded server refused a
+request that has it. Used by `match` where nothing is the same head for head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from mcpmock.redaction.redactor import PLACEHOLDER
+
+from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
+from .request_key import Asked
+
+REFUSED = 400
+"""The first status that says no."""
+Trait = tuple[str, str | None]
+"""A field and its value; None where it is not there."""
+
+
+@attrs.frozen
+class HeaderPolicy:
+    """By method: the traits that only refused requests had."""
+
+    bad: dict[str, set[Trait]]
+    names: dict[str, set[str]]
+
+    @classmethod
+    def of(cls, exchanges: Iterable[tuple[Asked, int | None]]) -> HeaderPolicy:
+        """From what was asked and the status of the response."""
+        told = [
+            (asked.method, asked.http, status)
+            for asked, status in exchanges
+            if asked.http is not None and status is not None
+        ]
+        names: dict[str, set[str]] = {}
+        for method, http, _ in told:
+            names.setdefault(method, set()).update(n for n in http if not is_fixed(n, http))
+        bad: dict[str, set[Trait]] = {method: set() for method in names}
+        for method, http, status in told:
+            if status >= REFUSED:
+                bad[method].update(_traits(http, names[method]))
+        for method, http, status in told:
+            if status < REFUSED:
+                bad[method].difference_update(_traits(http, names[method]))
+        return cls(bad, names)
+
+    def refused(self, live: Asked) -> bool:
+        """Whether a live request has what the recorded server refused, and never took."""
+        if live.http is None or not self.bad.get(live.method):
+            return False
+        return not self.bad[live.method].isdisjoint(_traits(live.http, self.names[live.method]))
+
+
+def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
+    """Whether two requests that ask the same differ in a field that repeats what they ask: then one
+    of them is wrong. Nor is a stream that goes on another one, or one that begins.
+    """
+    return recorded.get(LAST_EVENT) != live.get(LAST_EVENT) or any(
+        is_mirror(name) and live.get(name, value) != value and PLACEHOLDER.decode() not in value
+        for name, value in recorded.items()
+    )
+
+
+def _traits(http: Fingerprint, names: Iterable[str]) -> set[Trait]:
+    return {(name, http.get(name)) for name in names}

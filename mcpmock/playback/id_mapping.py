@@ -1,0 +1,219 @@
+"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones; and cues
+rendered with them.
+
+Everything is put in place by path, never by text search, and every other byte goes out as it was
+recorded. `performance` decides what is rendered and when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import quote
+
+import attrs
+
+from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
+from mcpmock.protocol.correlation import TOKEN_PATH
+from mcpmock.protocol.messages import (
+    Batch,
+    Frame,
+    HttpBody,
+    HttpResponse,
+    Request,
+    SseMeta,
+    encode,
+    member,
+    parse_items,
+    same_id,
+)
+from mcpmock.protocol.raw_json import Span, elements, locate, splice
+from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
+
+from .header_profile import SESSION, is_session_parameter
+from .variables import Bindings
+
+_NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
+"""Fields of a recorded head that are about its connection and its time."""
+_QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
+
+
+@attrs.frozen
+class LiveCall:
+    """What stands for a recorded request: the id and the progress token as the live client spelled
+    them.
+    """
+
+    id: bytes
+    token: bytes | None
+
+
+@attrs.define
+class IdMapping:
+    """Who is who in one performance. `session` gives the id of the live session: a recorded one is
+    never served again.
+    """
+
+    session: Callable[[], str]
+    recorded_sessions: frozenset[str] = frozenset()
+    calls: dict[int, LiveCall] = attrs.field(factory=dict)
+    exchanges: dict[int, int] = attrs.field(factory=dict)
+    """The live exchanges by the recorded ones."""
+    recorded: dict[int, int] = attrs.field(factory=dict)
+    """The recorded exchanges by the live ones."""
+    _numbers: dict[bytes, int] = attrs.field(factory=dict)
+    """The numbers of the recorded calls by the ids that the live client gave them, the latest of
+    each id.
+    """
+
+    def bind(self, event: ClientEvent, live: Frame) -> None:
+        """The live frame stands for this client event: its ids for the recorded ones (a batch in
+        the order of its requests: equal keys mean equal order), its exchange for the recorded one.
+        """
+        exchange = event.frame.exchange
+        if exchange is not None and live.exchange is not None:
+            self.exchanges[exchange] = live.exchange
+            self.recorded[live.exchange] = exchange
+        if not event.calls:
+            return
+        batch = isinstance(live.content, Batch)
+        items = parse_items(live.raw) if batch else [live.content]
+        requests = [item for item in items if isinstance(item, Request)]
+        for number, request in zip(event.calls, requests, strict=False):
+            self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
+            self._numbers[request.id] = number
+
+    def number(self, id_: bytes) -> int | None:
+        """The recorded call that a live id stands for."""
+        if id_ in self._numbers:
+            return self._numbers[id_]
+        return next((self._numbers[live] for live in self._numbers if same_id(live, id_)), None)
+
+    def render(self, cue: PlannedMessage, bindings: Bindings) -> list[Frame]:
+        """The recorded frames with live ids, tokens and values; none for progress that nobody asked
+        for, and for what has no live exchange to go out on.
+        """
+        if cue.exchange is None:
+            return self._render_message(cue, bindings)
+        live = self.exchanges.get(cue.exchange)
+        if live is None:
+            return []
+        frame = cue.frame
+        if frame.fact is not None:
+            return [self._render_fact(frame, live, bindings)]
+        if cue.meta is not None and _names_endpoint(cue.meta):
+            frame = Frame(frame.direction, self._endpoint(frame.raw), frame.eol)
+            rendered = [frame]
+        else:
+            rendered = self._render_message(cue, bindings)
+        metas = [] if cue.meta is None or not rendered else [cue.meta]
+        return [_on(live, frame) for frame in (*metas, *rendered)]
+
+    def _render_message(self, cue: PlannedMessage, bindings: Bindings) -> list[Frame]:
+        raw = cue.frame.raw
+        if not cue.ties and PLACEHOLDER not in raw:
+            return [cue.frame]
+        if not isinstance(cue.frame.content, Batch):
+            new = self._render_item(raw, cue.ties)
+        else:
+            new = self._render_batch(raw, cue.ties)
+        if new is None:
+            return []
+        new = fill(new, self._known(new, bindings))
+        return [Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)]
+
+    def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
+        fact, raw = frame.fact, frame.raw
+        if isinstance(fact, HttpResponse):
+            fact = self._render_head(fact, bindings)
+        elif isinstance(fact, HttpBody) and PLACEHOLDER in raw:
+            raw = fill(raw, self._known(raw, bindings), quoted=False)
+        return Frame(frame.direction, raw, frame.eol, fact, live)
+
+    def _known(self, raw: bytes, bindings: Bindings) -> Bindings:
+        """What can be put into placeholders; where one stands for the session's id, that too."""
+        wanted = self.recorded_sessions.intersection(found.decode() for found in HOLE.findall(raw))
+        return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
+
+    def _render_head(self, head: HttpResponse, bindings: Bindings) -> HttpResponse:
+        headers = []
+        session: str | None = None
+        for name, value in head.headers:
+            lower = name.lower()
+            if lower in _NOT_RENDERED:
+                continue
+            if lower == SESSION or value.strip() in self.recorded_sessions:
+                session = session or self.session()
+                headers.append((name, session))
+            elif PLACEHOLDER.decode() in value:
+                raw = value.encode("utf-8", "surrogateescape")
+                live = fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
+                fits = live.isascii() and live.isprintable()  # no line break gets into a head
+                headers.append((name, live if fits else value))
+            else:
+                headers.append((name, value))
+        return HttpResponse(head.status, head.reason, headers)
+
+    def _endpoint(self, uri: bytes) -> bytes:
+        """Where the live client is to post its messages: the recorded URI with the live session in
+        place of the recorded one, be that the value of a parameter that says so or of any.
+        """
+        text = uri.decode("utf-8", "surrogateescape")
+        session = quote(self.session(), safe="")
+        names = {match[2] for match in _QUERY_VALUE.finditer(text)}
+        named = {name for name in names if is_session_parameter(name)} or names
+        if not names:
+            text += f"{'&' if '?' in text else '?'}sessionId={session}"
+
+        def value(match: re.Match[str]) -> str:
+            return f"{match[1]}{match[2]}={session}" if match[2] in named else match[0]
+
+        return _QUERY_VALUE.sub(value, text).encode("utf-8", "surrogateescape")
+
+    def _render_batch(self, raw: bytes, ties: tuple[LiveValue, ...]) -> bytes | None:
+        """Each member by itself; one that nobody asked for is left out."""
+        spans = elements(raw) or []
+        rendered = [
+            (span, self._render_item(raw[span.start : span.end], [t for t in ties if t.item == i]))
+            for i, span in enumerate(spans)
+        ]
+        kept = [(span, new) for span, new in rendered if new is not None]
+        if len(kept) < len(rendered):
+            return b"[" + b",".join(new for _, new in kept) + b"]" if kept else None
+        return splice(raw, kept)
+
+    def _render_item(self, raw: bytes, ties: Iterable[LiveValue]) -> bytes | None:
+        replacements: list[tuple[Span, bytes]] = []
+        for tie in ties:
+            live = self.calls.get(tie.call)
+            if live is None:
+                continue
+            value = live.token if tie.token else live.id
+            if value is None:
+                return None
+            span = locate(raw, tie.path)
+            if span is not None:
+                replacements.append((span, value))
+        return splice(raw, replacements)
+
+
+def _on(exchange: int, frame: Frame) -> Frame:
+    return Frame(frame.direction, frame.raw, frame.eol, frame.fact, exchange)
+
+
+def _names_endpoint(meta: Frame) -> bool:
+    return isinstance(meta.fact, SseMeta) and meta.fact.event == "endpoint"
+
+
+def fill(raw: bytes, bindings: Bindings, *, quoted: bool = True) -> bytes:
+    """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
+    that nothing bound is sent as it stands.
+    """
+
+    def value(placeholder: re.Match[bytes]) -> bytes:
+        live = bindings.get(placeholder[0].decode())
+        if live is None:
+            return placeholder[0]
+        return encode(live)[1:-1] if quoted else live.encode("utf-8", "surrogateescape")
+
+    return HOLE.sub(value, raw)

@@ -1,0 +1,210 @@
+"""`Live`: a player, and behind it a real server for what the recording does not have.
+
+The player answers what it can. The first request it cannot answer brings the real server up, with
+the handshake that the client made: what the server says to that is swallowed, for the client has
+heard an answer already. From then on what the recording still matches is played, and the rest goes
+through, with all that belongs to it: progress, cancels, the server's questions and their answers.
+
+It stands at the end of the row, where messages are bare; a transport's rules and the server's end
+are behind it, and that end is only opened by the first frame that gets there. `late` notes such a
+session from its beginning. `sessions.passthrough` puts it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from mcpmock.pipeline.reassembly import Assembler
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage
+from mcpmock.protocol.correlation import CANCELLED, Correlation
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Fragment,
+    Frame,
+    Message,
+    Notification,
+    ProcessExit,
+    Request,
+    Response,
+    StreamEnd,
+    decode,
+    encode,
+    parse_items,
+    same_id,
+)
+from mcpmock.protocol.raw_json import locate, splice
+
+from .player import Player
+
+INITIALIZE, INITIALIZED = "initialize", "notifications/initialized"
+_ENDS = (StreamEnd, ProcessExit)
+_PREFIX = "mcpmock:"
+"""Begins the ids of the real server's questions: the recorded server counts from the same number,
+and the client may have questions of both to answer.
+"""
+
+
+@attrs.define
+class Live(Stage):
+    """One session: the player's, and the real server's once it is needed.
+
+    Batches are the player's or, as a whole, the server's; the server's ids in one stay as they are.
+    """
+
+    player: Player
+    opened: bool = False
+    """Whether the real server was needed."""
+    _greeting: list[Frame] = attrs.field(factory=list)
+    """What the client said to begin the session: the request, and that it is done."""
+    _awaited: bytes | None = None
+    """The id of the handshake that the real server has not answered yet."""
+    _waiting: list[Frame] = attrs.field(factory=list)
+    """What goes out behind the handshake."""
+    _session: Correlation = attrs.field(factory=Correlation)
+    """The calls between the client and the real server."""
+    _asked: Assembler = attrs.field(factory=Assembler)
+    _said: Assembler = attrs.field(factory=Assembler)
+
+    def begin(self, now: float) -> Iterable[Action]:
+        return self._played(self.player.begin(now))
+
+    def wake(self, now: float) -> Iterable[Action]:
+        return self._played(self.player.wake(now))
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is S2C:
+            return self._hear_server(seen)
+        actions: list[Action] = []
+        for frame in seen:
+            actions += self._hear_client(frame, now)
+        return actions
+
+    # The client.
+
+    def _hear_client(self, frame: Frame, now: float) -> Iterable[Action]:
+        whole = _whole(frame, self._asked)
+        content = None if whole is None or whole.fact is not None else whole.content
+        if whole is not None and self._is_for_server(content):
+            if whole is not frame:  # its pieces are noise to the player, and end here
+                self.player.feed([frame], now)
+            return self._pass_on([_with_own_id(whole)])
+        if _name(content) == INITIALIZE:
+            self._greeting = [frame]
+        elif _name(content) == INITIALIZED:
+            self._greeting = [*self._greeting[:1], frame]
+        actions = [*self._played(self.player.feed([frame], now))]
+        missed, self.player.unanswered = self.player.unanswered, []
+        if missed:
+            actions += self._ask(missed)
+        elif self.opened and (isinstance(content, Notification) or type(frame.fact) is StreamEnd):
+            actions += self._pass_on([frame])
+        return actions
+
+    def _is_for_server(self, content: object) -> bool:
+        """Whether it belongs to a call between the client and the real server."""
+        if not isinstance(content, Response | Notification):
+            return False
+        return self._session.note(C2S, content, 0).call is not None
+
+    def _ask(self, missed: list[Frame]) -> Iterable[Action]:
+        for frame in missed:
+            for message in parse_items(frame.raw):
+                self._session.note(C2S, message, 0)
+        if self.opened:
+            return self._pass_on(missed)
+        self.opened = self.player.backed = True
+        greeting = [frame for frame in self._greeting if frame not in missed]
+        if not greeting or not isinstance(greeting[0].content, Request):
+            return self._pass_on([*greeting, *missed])
+        self._awaited = greeting[0].content.id
+        self._waiting = [*greeting[1:], *missed]
+        return [Send(greeting[:1])]
+
+    def _pass_on(self, frames: list[Frame]) -> Iterable[Action]:
+        """To the real server, behind the handshake."""
+        if self._awaited is None:
+            return [Send(frames)]
+        self._waiting += frames
+        return []
+
+    # The two servers.
+
+    def _played(self, actions: Iterable[Action]) -> Iterable[Action]:
+        """What the player does. Once there is a real server, the session ends when that ends."""
+        for action in actions:
+            if not self.opened:
+                yield action
+            elif isinstance(action, Send):
+                frames = [frame for frame in action.frames if not isinstance(frame.fact, _ENDS)]
+                yield Send(frames, action.after)
+            elif not isinstance(action, Hangup):
+                yield action
+
+    def _hear_server(self, seen: Sequence[Frame]) -> Iterable[Action]:
+        passed: list[Frame] = []
+        flushed: list[Frame] = []
+        for frame in seen:
+            whole = _whole(frame, self._said)
+            items = [] if whole is None or whole.fact is not None else parse_items(whole.raw)
+            if self._is_greeted(items):
+                self._awaited = None
+                flushed, self._waiting = self._waiting, []
+            else:
+                passed.append(self._noted(frame, items))
+        return [Send(passed), Send(flushed)]
+
+    def _is_greeted(self, items: Sequence[Message]) -> bool:
+        """Whether this answers the handshake that the client does not wait for."""
+        if self._awaited is None or len(items) != 1 or not isinstance(items[0], Response):
+            return False
+        return items[0].id is not None and same_id(items[0].id, self._awaited)
+
+    def _noted(self, frame: Frame, items: Sequence[Message]) -> Frame:
+        if len(items) == 1 and frame.fact is None:
+            frame = self._with_our_id(frame, items[0])
+            items = parse_items(frame.raw)
+        for message in items:
+            self._session.note(S2C, message, 0)
+        return frame
+
+    def _with_our_id(self, frame: Frame, message: Message) -> Frame:
+        """A question of the real server's, or the cancel of one, with an id that no question of the
+        recorded one has.
+        """
+        path: tuple[str, ...] = ("id",)
+        if isinstance(message, Notification) and message.method == CANCELLED:
+            path = ("params", "requestId")
+        elif not isinstance(message, Request):
+            return frame
+        span = locate(frame.raw, path)
+        if span is None:
+            return frame
+        ours = encode(_PREFIX + frame.raw[slice(*span)].decode("utf-8", "surrogateescape"))
+        if path != ("id",) and self._session.open_call(S2C, ours) is None:
+            return frame
+        return Frame(S2C, splice(frame.raw, [(span, ours)]), frame.eol)
+
+
+def _with_own_id(frame: Frame) -> Frame:
+    """The client's answer to a question of the real server's, with the id that it has there."""
+    span = locate(frame.raw, ("id",)) if isinstance(frame.content, Response) else None
+    if span is None:
+        return frame
+    ours = decode(frame.raw[slice(*span)])
+    own = str(ours).removeprefix(_PREFIX).encode("utf-8", "surrogateescape")
+    return Frame(C2S, splice(frame.raw, [(span, own)]), frame.eol)
+
+
+def _whole(frame: Frame, assembler: Assembler) -> Frame | None:
+    """The frame, or of a long line in pieces all of it with the last one; None before."""
+    if not isinstance(frame.fact, Fragment):
+        return frame
+    whole = assembler.add(frame)
+    return None if whole is None or whole.digest is not None else whole.frame
+
+
+def _name(content: object) -> str | None:
+    return content.method if isinstance(content, Request | Notification) else None

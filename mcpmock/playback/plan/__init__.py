@@ -1,0 +1,1 @@
+"""What a cassette becomes before it is played: planned messages, and what each waits for."""

@@ -1,0 +1,404 @@
+"""Makes the score of an episode: decides, once and without a clock, who waits for whom.
+
+A server message waits for the request it belongs to, by the protocol's own ids; what names none
+belongs to the request on whose HTTP stream it came, else to the one that was open, else to the
+latest thing the client said. Over HTTP everything also waits for the request of the exchange that
+carries it. `steps` says what stands together, `score` holds what comes out, `pipeline` plays it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable
+
+import attrs
+from msgspec import UNSET
+
+from mcpmock.cassette.model import Episode
+from mcpmock.playback.header_profile import SESSION
+from mcpmock.protocol.correlation import (
+    CANCELLED,
+    PROGRESS,
+    SUBSCRIPTION_PATH,
+    Attribution,
+    Correlation,
+    PendingCall,
+)
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Batch,
+    Content,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    Message,
+    Notification,
+    Opaque,
+    ProcessExit,
+    Request,
+    Response,
+    SseMeta,
+    Stderr,
+    StreamEnd,
+    member,
+    parse_items,
+    same_id,
+)
+from mcpmock.protocol.transport_facts import NO_SESSION
+
+from .plan import NEVER, ClientEvent, LiveValue, PlannedMessage, RecordedCall, ReplayPlan
+from .steps import EpisodeStep, steps
+from .stream_endings import RecordedExchange, delayed
+
+_OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
+
+
+def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
+    """The score of an episode. `strict` makes every cue wait for all that the client did
+    before it.
+    """
+    headed = any(event.http is not UNSET for event in episode.events)
+    composer = _Composer(strict=strict, headed=headed)
+    for step in steps(episode.events):
+        if step.frame.direction is C2S:
+            composer.client_step(step)
+        else:
+            composer.server_step(step)
+    return composer.score(episode)
+
+
+@attrs.define
+class _Belongings:
+    """What a server frame belongs to, and what it waits for."""
+
+    calls: dict[int, None] = attrs.field(factory=dict)
+    causes: set[int] = attrs.field(factory=set)
+    ties: list[LiveValue] = attrs.field(factory=list)
+    answers: bool = False
+
+
+@attrs.define
+class _Composer:
+    strict: bool
+    headed: bool
+    """Whether heads were recorded, so that exchanges can be played as such."""
+    cues: list[PlannedMessage] = attrs.field(factory=list)
+    client: dict[int, ClientEvent] = attrs.field(factory=dict)
+    calls: list[RecordedCall] = attrs.field(factory=list)
+    replies: dict[bytes, list[int]] = attrs.field(factory=dict)
+    cancels: dict[int, list[int]] = attrs.field(factory=dict)
+    _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
+    _exchanges: dict[int, RecordedExchange] = attrs.field(factory=dict)
+    _requests: list[int] = attrs.field(factory=list)
+    _latest: dict[int, int] = attrs.field(factory=dict)
+    """The latest message of the client, by session: there is more than one if they are merged."""
+    _last_deed: dict[int, int] = attrs.field(factory=dict)
+    """The latest client event of any kind."""
+    _also: dict[int, set[int]] = attrs.field(factory=dict)
+    """For a call: its cancel and the client's answers within it, which all that follows waits for
+    too.
+    """
+    _within: dict[int, int] = attrs.field(factory=dict)
+    """For a server request (by its event): the client's call it was made within."""
+    _answered: set[int] = attrs.field(factory=set)
+    _late_ends: list[tuple[int, PlannedMessage, RecordedExchange]] = attrs.field(factory=list)
+    """Ends of streams with a call open: how they are played if it was never answered."""
+    _unowned: dict[tuple[int, str], int] = attrs.field(factory=dict)
+    """What a session's last notification of each method waited for that belonged to no call."""
+    _streams: dict[str, int] = attrs.field(factory=dict)
+    _session_ids: set[str] = attrs.field(factory=set)
+    _times: dict[int, int] = attrs.field(factory=dict)
+    _chain_times: dict[int | None, int] = attrs.field(factory=dict)
+    _closed: bool = False
+
+    def client_step(self, step: EpisodeStep) -> None:
+        index, frame = step.place, step.frame
+        if isinstance(frame.fact, ExchangeEnd):
+            if (exchange := self._exchanges.get(frame.exchange or 0)) is not None:
+                exchange.left = step.event.t
+            return
+        numbers = []
+        for message in _messages(frame):
+            note = self._note(C2S, message, step)
+            if isinstance(message, Request) and note.call is not None:
+                numbers.append(len(self.calls))
+                self.calls.append(RecordedCall(index, note.call))
+            elif isinstance(message, Response) and note.call is not None:
+                self._reply(note.call, index)
+            elif note.method == CANCELLED and note.call and note.call.direction is C2S:
+                self.cancels.setdefault(note.call.index, []).append(index)
+                self._also.setdefault(note.call.index, set()).add(index)
+        if numbers:
+            insort(self._requests, index)
+        self._closed = self._closed or isinstance(frame.fact, StreamEnd)
+        self.client[index] = ClientEvent(index, frame, tuple(numbers), step.head)
+        if frame.exchange is not None:
+            self._exchanges[frame.exchange] = RecordedExchange(
+                frame.exchange, index, tuple(numbers)
+            )
+        if not isinstance(frame.fact, HttpRequest):
+            self._latest[step.event.s] = index
+        self._last_deed[step.event.s] = index
+        self._times[index] = step.event.t
+
+    def server_step(self, step: EpisodeStep) -> None:
+        frame = step.frame
+        if self._closed and isinstance(frame.fact, StreamEnd | ProcessExit):
+            return  # the server ended because its client had: replay ends by itself then
+        exchange = self._exchange_of(frame)
+        of_exchange = frame.fact is not None and isinstance(frame.fact, _OF_EXCHANGES)
+        is_body = exchange is not None and exchange.head is not None and not exchange.streams
+        found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
+        causes = found.causes
+        wants_latest = self.strict or not (causes or of_exchange or is_body or _is_alone(step))
+        if wants_latest and step.event.s in self._latest:
+            causes = {self._latest[step.event.s]}
+        before = self._in_line(step, causes, owned=bool(found.calls))
+        if exchange is not None:
+            causes = {*causes, exchange.event, *exchange.causes}
+        calls = tuple(found.calls)
+        overlaps = self._overlaps(calls) if found.answers and not self.strict else before
+        if exchange is not None and exchange.left is not None:
+            overlaps = (*overlaps, NEVER)  # a live client that leaves there too has the time to
+        self._answered.update(calls if found.answers else ())
+        chain = None if self.strict else _chain(calls, exchange)
+        cue = PlannedMessage(
+            step.place,
+            frame if self.headed or frame.exchange is None else _bare(frame),
+            frozenset(causes),
+            calls,
+            found.answers,
+            overlaps,
+            tuple(found.ties),
+            self._gap(causes, chain, step.event.t),
+            chain,
+            step.meta,
+            None if exchange is None or not self.headed else exchange.number,
+        )
+        self.cues.append(cue)
+        if exchange is not None:
+            self._note_cue(exchange, cue, step)
+
+    def score(self, episode: Episode) -> ReplayPlan:
+        for place, late, exchange in self._late_ends:
+            if not self._answered.issuperset(exchange.calls):
+                self.cues[place] = late
+        for exchange in self._exchanges.values():
+            self.cues += exchange.missing_end(self._answered, self._chain_times)
+        self.cues.sort(key=lambda cue: cue.index)
+        status = {
+            exchange.event: exchange.head.status
+            for exchange in self._exchanges.values()
+            if exchange.head is not None
+        }
+        client = {
+            index: attrs.evolve(event, status=status[index]) if index in status else event
+            for index, event in sorted(self.client.items())
+        }
+        return ReplayPlan(
+            episode,
+            tuple(self.cues),
+            client,
+            tuple(self.calls),
+            {id_: tuple(events) for id_, events in self.replies.items()},
+            {call: tuple(events) for call, events in self.cancels.items()},
+            self._streams,
+            frozenset(self._session_ids),
+        )
+
+    def _in_line(self, step: EpisodeStep, causes: set[int], *, owned: bool) -> tuple[int, ...]:
+        """What a notification of a call has to give time to: one before it, of the same method,
+        that waits for something else. Log lines of one long call look so, when others begin and end
+        meanwhile.
+        """
+        content = step.frame.content
+        if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
+            return ()
+        key = step.event.s, content.method
+        if not owned:
+            self._unowned[key] = max(causes, default=NEVER)
+            return ()
+        event = self._unowned.get(key, NEVER)
+        return () if event <= min(causes, default=event) else (event,)
+
+    def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
+        """The exchange that carries a server frame. One whose request was not recorded cannot be
+        played; of one without any heads nothing but the calls in it is known.
+        """
+        number = frame.exchange
+        if number is None:
+            return None
+        known = self._exchanges.get(number)
+        if known is None and self.headed:
+            known = self._exchanges[number] = RecordedExchange(number)
+        return known
+
+    def _of_exchange(self, exchange: RecordedExchange | None) -> _Belongings:
+        """What a fact of an exchange belongs to: the calls that were posted."""
+        found = _Belongings()
+        for call in () if exchange is None else exchange.calls:
+            found.calls[call] = None
+            found.causes |= {self.calls[call].event, *self._also.get(call, ())}
+        return found
+
+    def _of_messages(self, step: EpisodeStep, exchange: RecordedExchange | None) -> _Belongings:
+        found = _Belongings()
+        batch = isinstance(step.frame.content, Batch)
+        for item, message in enumerate(_messages(step.frame)):
+            note = self._note(S2C, message, step)
+            call = self._owner(note, message, step, exchange)
+            found.answers |= isinstance(message, Response) and call is not None
+            if call is None:
+                continue
+            found.causes |= {self.calls[call].event, *self._also.get(call, ())}
+            if not isinstance(message, Opaque) or (exchange and call in exchange.calls):
+                found.calls[call] = None
+            if isinstance(message, Request):
+                self._within[step.place] = call
+            asked = self.calls[call].call.request
+            found.ties += _ties(message, note, call, asked, item if batch else None)
+        return found
+
+    def _note_cue(self, exchange: RecordedExchange, cue: PlannedMessage, step: EpisodeStep) -> None:
+        """Keeps what later cues of the exchange follow from."""
+        place = len(self.cues) - 1
+        fact = cue.frame.fact
+        if isinstance(fact, HttpResponse):
+            exchange.head, exchange.head_place, exchange.causes = fact, place, cue.causes
+            session = fact.header(SESSION)
+            self._session_ids.update([session] if session else [])
+        elif cue.answers and exchange.head is not None and not exchange.streams:
+            head = self.cues[exchange.head_place]  # it was sent together with the answer
+            self.cues[exchange.head_place] = attrs.evolve(head, overlaps=cue.overlaps)
+        elif isinstance(fact, ExchangeEnd) and exchange.streams:
+            if exchange.last is not None and exchange.last.answers:
+                cue = self.cues[-1] = attrs.evolve(cue, overlaps=exchange.last.overlaps)
+            if not _is_alone(step):
+                self._note_end(exchange, cue, step)
+        elif cue.meta is not None and isinstance(cue.meta.fact, SseMeta) and cue.meta.fact.id:
+            self._streams[cue.meta.fact.id] = exchange.number
+        exchange.last = cue
+
+    def _note_end(self, exchange: RecordedExchange, cue: PlannedMessage, step: EpisodeStep) -> None:
+        """The end of a stream that had nothing to end for is the consequence of what the client
+        did last: servers keep the stream of a cancelled call, and that of a GET, until the session
+        is over. One with a call open may be such, or be resumed: what comes later tells.
+        """
+        deed = self._last_deed.get(step.event.s)
+        if deed is None:
+            return
+        late = delayed(cue, deed, step.event.t - self._times[deed])
+        if exchange.calls:
+            self._late_ends.append((len(self.cues) - 1, late, exchange))
+        else:
+            self.cues[-1] = late
+
+    def _session(self, step: EpisodeStep) -> Correlation:
+        """Ids mean something within a session; without one, within an exchange."""
+        key = (step.event.s, step.event.x if step.event.s == NO_SESSION else None)
+        known = self._sessions.get(key)
+        if known is None:
+            known = self._sessions[key] = Correlation()
+        return known
+
+    def _note(self, direction: Direction, message: Content, step: EpisodeStep) -> Attribution:
+        if isinstance(message, Message):
+            number = len(self.calls) if direction is C2S else step.place
+            return self._session(step).note(direction, message, number)
+        return Attribution()
+
+    def _owner(
+        self,
+        note: Attribution,
+        message: Content,
+        step: EpisodeStep,
+        exchange: RecordedExchange | None,
+    ) -> int | None:
+        """The client's call that a server message belongs to: its own, else that on whose stream it
+        came, else the only one that is open.
+        """
+        posted = () if exchange is None else exchange.calls
+        if isinstance(message, Response) and message.id is not None:
+            for call in posted:
+                if same_id(self.calls[call].call.request.id, message.id):
+                    return call
+        if note.call is not None and note.call.direction is C2S:
+            return note.call.index
+        if note.call is not None and note.method == CANCELLED:
+            return self._within.get(note.call.index)
+        if posted:
+            return posted[0]
+        named = isinstance(message, Response) or note.method in (PROGRESS, CANCELLED)
+        if named or not isinstance(message, Request | Notification | Opaque | Stderr):
+            return None
+        open_calls = [call.index for call in self._session(step).open_calls(C2S)]
+        return open_calls[0] if len(open_calls) == 1 else None
+
+    def _reply(self, call: PendingCall, index: int) -> None:
+        """The client answered a request of the server."""
+        self.replies.setdefault(call.request.id, []).append(index)
+        outer = self._within.get(call.index)
+        if outer is not None:
+            self._also.setdefault(outer, set()).add(index)
+
+    def _overlaps(self, calls: tuple[int, ...]) -> tuple[int, ...]:
+        first = min(self.calls[call].event for call in calls)
+        start = bisect_right(self._requests, first)
+        return tuple(self._requests[start:])
+
+    def _gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
+        before = max((self._times.get(cause, 0) for cause in causes), default=0)
+        before = max(before, self._chain_times.get(chain, 0))
+        self._chain_times[chain] = max(t, before)
+        return max(t - before, 0) / 1_000_000
+
+
+def _is_alone(step: EpisodeStep) -> bool:
+    """An exchange of no session: what others do, and which of them is the latest, has nothing to do
+    with it.
+    """
+    return step.event.s == NO_SESSION and step.event.x is not None
+
+
+def _bare(frame: Frame) -> Frame:
+    """A message of which only the calls on its exchange are known."""
+    return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
+
+
+def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | None:
+    if calls:
+        return calls[0]
+    return None if exchange is None else -1 - exchange.number
+
+
+def _messages(frame: Frame) -> list[Content]:
+    """What stands in a frame: the members of a batch, else itself alone."""
+    content = frame.content
+    return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
+
+
+def _ties(
+    message: Content, note: Attribution, call: int, asked: Request, item: int | None
+) -> list[LiveValue]:
+    """Where a server message names a client request, by the protocol's own paths; never by text
+    search. An answer with an id of the server's own keeps it.
+    """
+    if isinstance(message, Response):
+        if message.id is None or not same_id(asked.id, message.id):
+            return []
+        paths: list[tuple[str, ...]] = [("id",)]
+        if member(message.result, *SUBSCRIPTION_PATH) is not None:
+            paths.append(("result", *SUBSCRIPTION_PATH))
+        return [LiveValue(call, path, item=item) for path in paths]
+    if not isinstance(message, Notification) or note.call is None:
+        return []
+    if note.call.direction is not C2S:
+        return []
+    if message.method == PROGRESS:
+        return [LiveValue(call, ("params", "progressToken"), token=True, item=item)]
+    path = ("requestId",) if message.method == CANCELLED else SUBSCRIPTION_PATH
+    return [LiveValue(call, ("params", *path), item=item)]

@@ -1,0 +1,172 @@
+"""An episode as a score: each recorded server frame as a cue, with what must have happened before
+it is played.
+
+These are the values; `compose` makes them. `match` finds which recorded client event a live message
+stands for; `playback.schedule` plays the cues when their causes have happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import attrs
+
+from mcpmock.cassette.model import Episode
+from mcpmock.protocol.correlation import PendingCall
+from mcpmock.protocol.messages import Frame, HttpRequest, Request
+
+NEVER = -1
+"""The client event that does not happen: what waits for it cannot be played."""
+
+
+@attrs.frozen
+class ClientEvent:
+    """Something the recorded client did: `calls` are the requests in it, by number (a batch has
+    several).
+
+    Over HTTP it is a whole request: `frame` is its body, or its head where there is none. `status`
+    is that of the response.
+    """
+
+    index: int
+    frame: Frame
+    calls: tuple[int, ...] = ()
+    head: HttpRequest | None = None
+    status: int | None = None
+
+    @property
+    def in_order(self) -> bool:
+        """Whether `strict` order asks for its place: clients open streams whenever they like."""
+        return not isinstance(self.frame.fact, HttpRequest)
+
+
+@attrs.frozen
+class RecordedCall:
+    """A recorded client request: `event` is the index of the client event it came in."""
+
+    event: int
+    call: PendingCall
+
+
+@attrs.frozen
+class LiveValue:
+    """A value in a server frame that follows the live client: at `path`, in member `item` of a
+    batch (None: no batch).
+
+    It is the `id` or the `token` of client request number `call`.
+    """
+
+    call: int
+    path: tuple[str, ...]
+    token: bool = False
+    item: int | None = None
+
+
+@attrs.frozen
+class PlannedMessage:
+    """A recorded server frame. `index` is its place among the episode's events, and so its rank.
+
+    `causes` are the indices of the client events that must have happened; `overlaps` those of
+    requests that arrived, in the recording, before the answer `self` was given, and that are waited
+    for as long as it makes sense. `gap` is the time in seconds between the last of what it had to
+    wait for and itself. `calls` are the client requests it belongs to; `answers` says that it
+    answers them.
+    """
+
+    index: int
+    frame: Frame
+    causes: frozenset[int]
+    calls: tuple[int, ...] = ()
+    answers: bool = False
+    overlaps: tuple[int, ...] = ()
+    ties: tuple[LiveValue, ...] = ()
+    gap: float = 0.0
+    chain: int | None = None
+    """Cues of one chain are paced one after the other: those of one call, those of one exchange
+    without calls (below 0), those of none, or (strict) all.
+    """
+    meta: Frame | None = None
+    """What goes out directly before the frame: the rest of the server-sent event whose data
+    it is.
+    """
+    exchange: int | None = None
+    """The recorded exchange that carries it; it is played on the live one that stands for that."""
+    made_up: bool = False
+    """The end of a response that the recording lacks, because the client left first. A live client
+    gets the time to do so too.
+    """
+
+
+@attrs.frozen
+class ReplayPlan:
+    """The cues of an episode in recorded order, and its client events by index."""
+
+    episode: Episode
+    cues: tuple[PlannedMessage, ...]
+    client: dict[int, ClientEvent]
+    calls: tuple[RecordedCall, ...]
+    replies: dict[bytes, tuple[int, ...]]
+    """The client events that answer the server's requests, by the id of the request as it was
+    spelled.
+    """
+
+    cancels: dict[int, tuple[int, ...]]
+    """The client events that cancel a call, by its number."""
+    streams: dict[str, int] = attrs.field(factory=dict)
+    """The exchanges by the ids of the server-sent events that came on them."""
+    session_ids: frozenset[str] = frozenset()
+    """The ids that the server gave the session, or what was written in their place."""
+
+    @cached_property
+    def places(self) -> dict[int, list[int]]:
+        """The cues (by their place in `cues`) that belong to a call."""
+        found: dict[int, list[int]] = {}
+        for place, cue in enumerate(self.cues):
+            for call in cue.calls:
+                found.setdefault(call, []).append(place)
+        return found
+
+    @cached_property
+    def dependents(self) -> dict[int, list[int]]:
+        """Which cues (by their place in `cues`) wait for a client event."""
+        found: dict[int, list[int]] = {}
+        for place, cue in enumerate(self.cues):
+            for cause in cue.causes:
+                found.setdefault(cause, []).append(place)
+        return found
+
+    @cached_property
+    def carried(self) -> dict[int, list[int]]:
+        """The cues (by their place in `cues`) that an exchange carries."""
+        found: dict[int, list[int]] = {}
+        for place, cue in enumerate(self.cues):
+            if cue.exchange is not None:
+                found.setdefault(cue.exchange, []).append(place)
+        return found
+
+    def excerpt(self, event: int) -> ReplayPlan:
+        """Only what belongs to one client event, its requests and its exchange: for playing the
+        answers once more.
+        """
+        calls = self.client[event].calls
+        places = {place for call in calls for place in self.places.get(call, ())}
+        places |= self._carried_for([event])
+        cues = [self.cues[place] for place in sorted(places)]
+        replies = {index for cue in cues for index in self._replies_to(cue)}
+        inside = {event}.union(replies, *(cue.causes for cue in cues))
+        inside -= {index for index in inside if index < event}
+        places |= self._carried_for(replies & inside)
+        cues = [self.cues[place] for place in sorted(places)]
+        kept = [attrs.evolve(cue, causes=cue.causes & inside, overlaps=()) for cue in cues]
+        client = {index: self.client[index] for index in inside}
+        return attrs.evolve(self, cues=tuple(kept), client=client)
+
+    def _carried_for(self, events: Iterable[int]) -> set[int]:
+        """The cues on the exchanges of these client events."""
+        exchanges = (self.client[index].frame.exchange for index in events)
+        return {place for x in exchanges if x is not None for place in self.carried.get(x, ())}
+
+    def _replies_to(self, cue: PlannedMessage) -> tuple[int, ...]:
+        content = cue.frame.content
+        return self.replies.get(content.id, ()) if isinstance(content, Request) else ()

@@ -1,0 +1,179 @@
+"""What makes two requests the same request: a key made of the method and the canonical parameters.
+
+Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
+version. Everything else is strict, but for what JSON itself does not tell apart: the order of
+members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
+not). Over HTTP the head counts too (`fingerprint`). The relaxed tiers leave out more, one after the
+other. Used by `match`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import msgspec
+
+from mcpmock.protocol.messages import (
+    Batch,
+    Content,
+    Frame,
+    HttpRequest,
+    Notification,
+    Request,
+    decode,
+    parse_items,
+)
+
+from .header_profile import Fingerprint, at, fingerprint
+from .variables import compare
+
+TIERS = (
+    "exact",
+    "another client's identity or capabilities",
+    "another protocol version in the header",
+    "other HTTP header fields",
+)
+"""What each tier forgives, the strictest first; the numbers are the places in this tuple."""
+_BY_METHOD_ALONE = {"initialize", "server/discover"}
+_WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
+_VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
+_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+_IDENTITY = {
+    _CLIENT_INFO,
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+}
+"""What clients of one era put into `_meta` on their own account; the log level too, which some
+always send.
+"""
+
+
+@attrs.frozen
+class Asked:
+    """A message as matching sees it: `kind` and `params` say what it asks, whatever its ids are.
+
+    `params` is the decoded value with the volatile parts left out; where no decoder takes the
+    bytes, the bytes. `http` is what counts of the head it came with, None where it has none. A
+    request that carries no message (GET, DELETE) has its HTTP method for a `method`.
+    """
+
+    method: str
+    params: Any
+    http: Fingerprint | None = None
+    greeting: Any = None
+    """The parameters of a handshake: none of them must agree, but the nearest is preferred."""
+
+    def at(self, tier: int) -> Any:
+        """What counts of the parameters at this tier."""
+        return _without_identity(self.params) if tier else self.params
+
+    def http_at(self, tier: int) -> Fingerprint | None:
+        """What counts of the head at this tier."""
+        return None if self.http is None else at(self.http, tier)
+
+    def key(self, tier: int, *, bare: bool = False) -> Key:
+        """Equal for messages that are the same at this tier; with `bare` whatever their heads. Not
+        for storing.
+        """
+        heads = () if bare or self.http is None else tuple(sorted(at(self.http, tier).items()))
+        return self.method, canonical(self.at(tier)), heads
+
+
+Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
+
+
+def asked_of(frame: Frame, head: HttpRequest | None = None) -> Asked | None:
+    """How matching sees a client frame; None for what is matched otherwise (responses, noise,
+    facts).
+    """
+    content = frame.content
+    if isinstance(content, HttpRequest):
+        return Asked(content.method, {}, fingerprint(content, with_path=True))
+    http = None if head is None else fingerprint(head, with_path=False)
+    if isinstance(content, Batch):
+        items = [_asked(item) for item in parse_items(frame.raw)]
+        return Asked("batch", [[item.method, item.params] for item in items if item], http)
+    return _asked(content, http)
+
+
+def _asked(content: Content, http: Fingerprint | None = None) -> Asked | None:
+    if not isinstance(content, Request | Notification):
+        return None
+    method, params = content.method, significant(content.params)
+    if method in _BY_METHOD_ALONE:
+        return Asked(method, {}, http, params)
+    return Asked(method, params, http)
+
+
+def significant(params: bytes | None) -> Any:
+    """The decoded parameters (or result) of a message without what is volatile in any; where no
+    decoder takes the bytes, the bytes.
+    """
+    if params is None:
+        return {}
+    value = decode(params)
+    if value is None and params != b"null":
+        return params
+    try:
+        return _without_volatile(_fold(value))
+    except RecursionError:
+        return params
+
+
+def canonical(value: Any) -> bytes:
+    """Equal for equal decoded values, whatever the order of their members. Not for storing."""
+    if isinstance(value, bytes):
+        return b"\0" + value
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (ValueError, RecursionError):
+        return b"\0" + repr(value).encode("utf-8", "surrogatepass")
+
+
+def strangeness(one: Asked, other: Asked) -> int:
+    """How little two handshakes have in common, 0 if nothing differs: another revision counts more
+    than another client, and that more than all the rest.
+    """
+    if one.greeting is None or other.greeting is None:
+        return 0
+    paths = {difference.path for difference in compare(one.greeting, other.greeting)}
+    return sum(_WEIGHTS.get(path, 1) for path in paths)
+
+
+def _without_volatile(params: Any) -> Any:
+    if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
+        return {} if params is None else params
+    meta = {name: value for name, value in params["_meta"].items() if name not in _VOLATILE}
+    client = meta.get(_CLIENT_INFO)
+    if isinstance(client, dict):
+        meta[_CLIENT_INFO] = {k: v for k, v in client.items() if k not in ("name", "version")}
+    return _with_meta(params, meta)
+
+
+def _without_identity(params: Any) -> Any:
+    if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
+        return params
+    meta = {name: value for name, value in params["_meta"].items() if name not in _IDENTITY}
+    return _with_meta(params, meta)
+
+
+def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": meta} if meta else rest
+
+
+def _fold(value: Any) -> Any:
+    """Numbers that are equal become the same: `1.0` and `1e0` are 1. What JSON cannot spell stays
+    apart from null.
+    """
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return f"\0{value}"
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {name: _fold(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_fold(inner) for inner in value]
+    return value

@@ -1,0 +1,46 @@
+"""`Questions`: which recorded request of the server's a live one is. Not what it is answered: that
+is in the part of the client, which `driver` plays.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from mcpmock.playback.client.script import ScriptQuestion
+from mcpmock.protocol.messages import Request
+
+from .request_key import canonical, significant
+
+
+class Questions:
+    """The recorded questions, and which of them were asked already."""
+
+    def __init__(self, questions: Sequence[ScriptQuestion]) -> None:
+        self._asked: set[int] = set()
+        self._alike: dict[str, deque[int]] = {}
+        self._same: dict[tuple[str, bytes], deque[int]] = {}
+        self._last: dict[str, int] = {}
+        for number, one in enumerate(questions):
+            self._alike.setdefault(one.method, deque()).append(number)
+            key = one.method, canonical(significant(one.params))
+            self._same.setdefault(key, deque()).append(number)
+            self._last[one.method] = number
+
+    def find(self, request: Request) -> int | None:
+        """The recorded question that this one is: the next of those that ask the same, else of the
+        same method; when there are no more, the last of these once more.
+        """
+        key = request.method, canonical(significant(request.params))
+        found = self._first(self._same.get(key))
+        if found is None:
+            found = self._first(self._alike.get(request.method))
+        if found is None:
+            return self._last.get(request.method)
+        self._asked.add(found)
+        return found
+
+    def _first(self, numbers: deque[int] | None) -> int | None:
+        while numbers and numbers[0] in self._asked:
+            numbers.popleft()
+        return numbers[0] if numbers else None

@@ -1,0 +1,125 @@
+"""Recorded values with placeholders held against live ones: under which bindings they are the same,
+and where they differ.
+
+A placeholder stands where a secret was taken out (`redact`); on replay it is a variable. Values are
+decoded JSON, and texts of header fields. Used by `match`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import attrs
+
+from mcpmock.redaction.redactor import HOLE
+
+_HOLE = re.compile(HOLE.pattern.decode())
+_HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
+Bindings = dict[str, str]
+
+
+@attrs.frozen
+class Mismatch:
+    """Where a recorded and a live value differ, as JSONPath; None stands for "not there"."""
+
+    path: str
+    recorded: Any
+    live: Any
+
+
+def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
+    """Where two JSON values differ, innermost places first named. At most some dozens are worth
+    reading.
+    """
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        found = []
+        for name in [*recorded, *(name for name in live if name not in recorded)]:
+            at, one, other = f"{path}.{name}", recorded.get(name), live.get(name)
+            if name in recorded and name in live:
+                found += compare(one, other, at)
+            else:
+                found.append(Mismatch(at, one, other))
+        return found
+    if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
+        pairs = enumerate(zip(recorded, live, strict=True))
+        return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
+    return [] if same(recorded, live) else [Mismatch(path, recorded, live)]
+
+
+def same(one: Any, other: Any) -> bool:
+    """JSON equality: Python's own takes True for 1."""
+    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+
+
+def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
+    """The bindings under which a recorded value with placeholders is the live one; None if there
+    are none.
+
+    A placeholder takes the first live value it meets, and the same one ever after.
+    """
+    if isinstance(recorded, str) and isinstance(live, str):
+        return _unify_text(recorded, live, bindings)
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        if recorded.keys() != live.keys():
+            return None
+        pairs = [(value, live[name]) for name, value in recorded.items()]
+    elif isinstance(recorded, list) and isinstance(live, list):
+        if len(recorded) != len(live):
+            return None
+        pairs = list(zip(recorded, live, strict=True))
+    else:
+        return bindings if same(recorded, live) else None
+    for one, other in pairs:
+        found = unify(one, other, bindings)
+        if found is None:
+            return None
+        bindings = found
+    return bindings
+
+
+def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
+    """By searching, not by an expression: lazy groups side by side take exponential time on hostile
+    text.
+    """
+    parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
+    holes = [part for part in parts if _HOLE.fullmatch(part)]
+    if len(set(holes)) < 2:
+        return _unify_one(parts, holes, live, bindings)
+    found = dict(bindings)
+    at, hole, literal = 0, "", ""
+    for part in [*parts, None]:
+        if part is not None and (part in found or part not in holes):
+            literal += found.get(part, part)
+            continue
+        end = _find(live, literal, at, first=not hole, last=part is None)
+        if end is None or part == hole:
+            return None
+        if hole:
+            found[hole] = live[at:end]
+        at, hole, literal = end + len(literal), part or "", ""
+    return found if at == len(live) else None
+
+
+def _unify_one(
+    parts: list[str], holes: list[str], live: str, bindings: Bindings
+) -> Bindings | None:
+    """One unknown, however often: its length follows from the rest."""
+    if not holes:
+        return bindings if "".join(parts) == live else None
+    known = sum(len(part) for part in parts if part != holes[0])
+    length, odd = divmod(len(live) - known, len(holes))
+    start = sum(len(part) for part in parts[: parts.index(holes[0])])
+    value = live[start : start + max(length, 0)]
+    whole = "".join(value if part == holes[0] else part for part in parts)
+    return {**bindings, holes[0]: value} if not odd and whole == live else None
+
+
+def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
+    """Where a known text stands: at the beginning, at the end, or at the first place from
+    `at` on.
+    """
+    if first:
+        return at if live.startswith(literal, at) else None
+    end = len(live) - len(literal) if last else live.find(literal, at)
+    return end if end >= at and live.startswith(literal, end) else None

@@ -1,0 +1,1 @@
+"""Traffic to cassettes: the stage that records what passes."""

@@ -1,0 +1,237 @@
+"""`Recorder`: a stage that notes what passes, before it passes; and the `Ledger` it notes it in.
+
+Its `feed` returns the frames only after the ledger has written them, so nothing leaves that is not
+in the cassette; that order is the whole of "written before forwarded". It sends on exactly what it
+was given: redaction is applied to what is noted, never to the wire. Whatever goes wrong with the
+noting (a full disk, a bug of ours) becomes a counted gap, not a broken session.
+
+A ledger is one take. Over stdio one recorder writes it; over HTTP every conversation has a recorder
+of its own, and all of them write one ledger, whose numbers give the order in which things happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from mcpmock.cassette.model import Event, Gap, Oversize, event_line, event_lines
+from mcpmock.pipeline.reassembly import Pieces, Whole
+from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
+from mcpmock.protocol.messages import ExchangeEnd, Fragment, Frame, HttpBody
+from mcpmock.redaction.redactor import Redactor
+
+_JSON = (b"{", b"[")
+_IN_PARTS = frozenset((Fragment, HttpBody))
+Append = Callable[[list[bytes]], None]
+"""Takes event lines and returns when they are safe; raises OSError if they are not."""
+
+
+@attrs.define
+class Ledger:
+    """One take being written: what its recorders have in common.
+
+    `redactor` is None where redaction was switched off. `on_gap` is told the reason each time that
+    something could not be noted, the first time included; it decides whether anybody hears of it.
+    """
+
+    append: Append
+    redactor: Redactor | None = attrs.field(factory=Redactor)
+    on_gap: Callable[[str], None] = lambda _reason: None
+    strict: bool = False
+    """End the session rather than let pass what could not be noted."""
+    events: int = 0
+    """How many events were given a number, noted or not."""
+    lost: int = 0
+    """How many of them could not be noted."""
+    gaps: dict[int, Gap] = attrs.field(factory=dict)
+    """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
+    pieces: Pieces = attrs.field(factory=Pieces)
+    """The long messages under way, by session, direction and exchange."""
+    _began: float | None = None
+
+    def time(self, now: float) -> int:
+        """`now` in microseconds since the take began: with the first recorder, or with what a stage
+        ahead of it says as it begins.
+        """
+        if self._began is None:
+            self._began = now
+        return round((now - self._began) * 1_000_000)
+
+    def gap_lines(self, t: int) -> list[bytes]:
+        """Lines for what was lost before, numbered from the next number on."""
+        return [
+            msgspec.json.encode(Event(n=n, t=t, s=session, gap=gap)) + b"\n"
+            for n, (session, gap) in enumerate(self.gaps.items(), self.events + 1)
+        ]
+
+    def write(self, lines: list[bytes]) -> None:
+        """All at once: the gaps, and behind them what is new. Numbers given are never given
+        again.
+        """
+        self.events += len(lines)
+        if lines:
+            self.append(lines)
+            if self.gaps:
+                self.gaps.clear()
+
+    def lose(self, session: int, events: int, size: int, reason: str) -> None:
+        """Counts what could not be noted."""
+        gap = self.gaps.setdefault(session, Gap(reason=reason))
+        gap.events += events
+        gap.bytes += size
+        self.lost += events
+        try:
+            self.on_gap(gap.reason)
+        except Exception:  # noqa: BLE001 (law 6: nor may whoever hears of it)
+            pass
+
+    def finish(self, now: float) -> None:
+        """Writes down what no later event gave the chance to write down."""
+        for (session, *_), size in self.pieces.sizes():
+            self.lose(session, 1, size, "the session ended in the middle of a long line")
+        try:
+            self.write(self.gap_lines(self.time(now)))
+        except OSError:
+            pass  # it stays counted, in `lost`
+
+
+@attrs.define
+class Recorder(Stage):
+    """Notes the frames of one conversation as events of a take."""
+
+    ledger: Ledger
+    session: int = 1
+
+    def begin(self, now: float) -> Iterable[Action]:
+        self.ledger.time(now)
+        return ()
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        ledger, sizes = self.ledger, None
+        try:
+            t = ledger.time(now)
+            lines = ledger.gap_lines(t) if ledger.gaps else []
+            first = ledger.events + len(lines) + 1
+            if self._plain(seen):
+                lines += self._lines(first, t, seen)
+            elif self._whole(seen):
+                lines += [self._line(n, t, frame) for n, frame in enumerate(seen, first)]
+            else:
+                wholes = self._gathered(seen)
+                sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
+                lines += self._each(first, t, wholes)
+                del wholes  # these may be large, and writing makes a copy
+            ledger.write(lines)
+        except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
+            self._lose([frame.size for frame in seen] if sizes is None else sizes, error)
+            if ledger.strict:
+                return (Hangup("what cannot be recorded does not pass"),)
+        return PASS
+
+    def receipt(self, value: Any, frame: Frame, now: float) -> None:
+        """Notes that a fault fires on this frame, ahead of what comes of it."""
+        ledger = self.ledger
+        try:
+            t = ledger.time(now)
+            lines = ledger.gap_lines(t) if ledger.gaps else []
+            event = Event(
+                n=ledger.events + len(lines) + 1,
+                t=t,
+                s=self.session,
+                x=frame.exchange,
+                d=frame.direction.value,
+                fault=value,
+            )
+            ledger.write([*lines, msgspec.json.encode(event) + b"\n"])
+        except Exception as error:  # noqa: BLE001 (law 6, as above)
+            self._lose([0], error)
+
+    def _plain(self, frames: Sequence[Frame]) -> bool:
+        """Whether these are lines of stdio, each of them whole: then all are looked at in one go.
+
+        What comes in pieces comes with them at either end; HTTP has them anywhere.
+        """
+        first, last = frames[0], frames[-1]
+        return (
+            self.session == 1
+            and first.exchange is None
+            and last.exchange is None
+            and type(first.fact) is not Fragment
+            and type(last.fact) is not Fragment
+        )
+
+    def _whole(self, frames: Sequence[Frame]) -> bool:
+        """Whether each of these is an event of its own, as nearly all of an exchange are."""
+        kinds = [type(frame.fact) for frame in frames]
+        return not self.ledger.pieces and _IN_PARTS.isdisjoint(kinds)
+
+    def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
+        """The look for secrets is quickest over a whole batch, and mostly ends there."""
+        if self._suspicious(frames):
+            return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
+        return event_lines(first, t, frames)
+
+    def _each(self, first: int, t: int, wholes: Sequence[Whole]) -> list[bytes]:
+        lines = []
+        for n, whole in enumerate(wholes, first):
+            line = self._line(n, t, whole.frame)
+            lines.append(line if whole.digest is None else _oversize_line(line, whole))
+        return lines
+
+    def _gathered(self, frames: Sequence[Frame]) -> list[Whole]:
+        """What is to be noted of these. Of a message in pieces it is one event, once its last piece
+        is here; they pass unnoted before. What cuts it off is noted behind what had come of it.
+        """
+        pieces, found = self.ledger.pieces, list[Whole]()
+        for frame in frames:
+            key = (self.session, frame.direction, frame.exchange)
+            if type(frame.fact) is Fragment:
+                whole = pieces.add(key, frame)
+                found += [] if whole is None else [whole]
+                continue
+            if pieces and frame.exchange is not None:
+                found += self._cut_off(frame)
+            if type(frame.fact) is not HttpBody or (frame.raw and not frame.fact.unkept):
+                found.append(Whole(frame, len(frame.raw)))
+        return found
+
+    def _cut_off(self, frame: Frame) -> list[Whole]:
+        """What came of a message before this frame, which is no piece, came in its place."""
+        over = type(frame.fact) is ExchangeEnd
+        ways = (frame.direction, frame.direction.back) if over else (frame.direction,)
+        cut = (self.ledger.pieces.cut((self.session, way, frame.exchange)) for way in ways)
+        return [whole for whole in cut if whole is not None]
+
+    def _suspicious(self, frames: Sequence[Frame]) -> bool:
+        """Whether any of them needs a closer look; what is no JSON always does."""
+        redactor = self.ledger.redactor
+        if redactor is None:
+            return False
+        if frames[0].fact is not None:
+            return True
+        raws = [frame.raw for frame in frames]
+        if len(raws) == 1:
+            return not raws[0].startswith(_JSON) or redactor.suspicious(raws[0])
+        no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
+        return no_json or redactor.suspicious(b"\n".join(raws))
+
+    def _line(self, n: int, t: int, frame: Frame) -> bytes:
+        """A frame that may hold secrets."""
+        redactor = self.ledger.redactor
+        kept = frame if redactor is None else redactor.frame(frame)
+        return event_line(n, t, kept, session=self.session, redacted=kept is not frame)
+
+    def _lose(self, sizes: Sequence[int], error: Exception) -> None:
+        reason = (
+            error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        )
+        if sizes:
+            self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
+
+
+def _oversize_line(line: bytes, whole: Whole) -> bytes:
+    oversize = msgspec.json.encode(Oversize(whole.size, whole.digest or ""))
+    return line[:-2] + b',"oversize":' + oversize + b"}\n"

@@ -1,0 +1,105 @@
+"""Where secrets stand in what HTTP carries around messages: header fields, targets, queries, forms.
+
+Finds and names, replaces nothing: `redact` above does, with the one table of placeholders, so a
+session id is the same in a header, in a query and in the event that first told it. What is no value
+stays: schemes, the names and attributes of cookies, the shape of a URL.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from mcpmock.protocol.raw_json import Span
+
+from .secret_formats import Found
+from .secret_names import SESSION_ID, kind_of_name, words_of
+
+_PARAM = "mcp-param-"
+"""Revision 2026-07-28 mirrors arguments of a tool into headers of these names."""
+_CHALLENGES = {"www-authenticate", "proxy-authenticate", "authentication-info"}
+_KINDS_OF_PARAMETERS = {
+    "code": "code", "state": "state", "key": "key", "sig": "signature", "signature": "signature",
+    "sid": SESSION_ID, "session": SESSION_ID, "sessionid": SESSION_ID,
+}  # fmt: skip
+_GRANTS = {"code", "state", "assertion", "device_code", "user_code"}
+_SCHEME = re.compile(
+    rb"(?:Basic|Bearer|Digest|DPoP|GNAP|Hawk|HOBA|MAC|Mutual|Negotiate|NTLM|OAuth|Token|ApiKey|"
+    rb"SCRAM-[\w-]+|AWS4-[\w-]+)[ \t]+(?=.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_COOKIE = re.compile(rb"[ \t]*+(?:[^=;]*+=)?+[ \t\"]*+(?P<secret>[^\";]++)")
+_NONCE = re.compile(rb"\b(?:next|c)?nonce[ \t]*=[ \t]*\"?(?P<secret>[^\", \t]+)", re.IGNORECASE)
+_USERINFO = re.compile(rb"//(?:[^/?#@\s:\"]*+:)?+(?P<secret>[^/?#@\s\"]++)@")
+_QUERY = re.compile(rb"(?:\A|[?&#])(?P<name>[\w.~%-]{1,64}+)=(?P<secret>[^&#\s\"'<>\\]++)")
+_WRAPPED = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
+
+
+def in_field(name: str, value: bytes) -> list[Found]:
+    """Where in the value of a header field secrets stand."""
+    lower = name.lower()
+    if lower == "cookie":
+        return [(Span(*match.span("secret")), "cookie") for match in _COOKIE.finditer(value)]
+    if lower == "set-cookie":
+        cookie = _COOKIE.match(value)
+        return [(Span(*cookie.span("secret")), "cookie")] if cookie else []
+    if lower in _CHALLENGES:
+        return [(Span(*match.span("secret")), "nonce") for match in _NONCE.finditer(value)]
+    mirrored = lower.startswith(_PARAM)
+    kind = kind_of_name(name[len(_PARAM) :]) if mirrored else _kind_of_field(name)
+    if kind is None:
+        return [*in_url(value)]
+    scheme = _SCHEME.match(value)
+    return [(Span(scheme.end() if scheme else 0, len(value)), kind)]
+
+
+def in_url(url: bytes) -> Iterator[Found]:
+    """In a target, or in any text with a URL in it: what stands for a user's secret, and queries
+    by name.
+    """
+    for match in _USERINFO.finditer(url):
+        yield Span(*match.span("secret")), "userinfo"
+    yield from in_query(url)
+
+
+def in_query(text: bytes) -> Iterator[Found]:
+    """In a query, a form, or text with one in it: values whose names say so."""
+    for match in _QUERY.finditer(text):
+        kind = _kind_of_parameter(match["name"].decode("ascii", "replace"))
+        if kind is not None:
+            yield Span(*match.span("secret")), kind
+
+
+def kind_in_grant(path: Sequence[str | int]) -> str | None:
+    """The kind of a value in the JSON that OAuth answers with; anywhere else such names are
+    ordinary.
+    """
+    [name] = path if len(path) == 1 else [None]
+    return str(name).replace("_", "-") if name in _GRANTS else None
+
+
+def unwrapped(value: bytes) -> bytes:
+    """A value as the body has it: in a header what is not ASCII is wrapped (`=?base64?...?=`)."""
+    wrapped = _WRAPPED.fullmatch(value)
+    try:
+        return base64.b64decode(wrapped[1], validate=True) if wrapped else value
+    except binascii.Error:
+        return value
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_field(name: str) -> str | None:
+    words = words_of(name)
+    if words[-2:] == ("session", "id"):
+        return SESSION_ID
+    if words[-1:] == ("nonce",):
+        return "nonce"
+    return "dpop" if name.lower() == "dpop" else kind_of_name(name)
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_parameter(name: str) -> str | None:
+    return _KINDS_OF_PARAMETERS.get(name.lower()) or _kind_of_field(name)

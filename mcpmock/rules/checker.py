@@ -1,0 +1,79 @@
+"""`Checker`: a stage that holds live traffic against the protocol's rules; and `check`, the same
+over a cassette.
+
+The rules and what watches for them are in `rules/`. A checker changes nothing on the wire, and
+whatever goes wrong in it costs the check, not the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import attrs
+from msgspec import UNSET
+
+from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.pipeline.stage import PASS, Action, Stage
+from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.transport_facts import NO_SESSION
+
+from .context import ServerState
+from .conversation import ConversationChecker
+from .violation import Violation
+
+
+@attrs.define
+class Checker(Stage):
+    """Tells `report` of each violation in what passes; frames are numbered from 1."""
+
+    report: Callable[[Violation], None]
+    conversation: ConversationChecker = attrs.field(factory=ConversationChecker)
+    failure: Exception | None = None
+    """What went wrong in here. From then on nothing is checked."""
+    frames: int = 0
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        if self.failure is None:
+            try:
+                for frame in seen:
+                    self.frames += 1
+                    for violation in self.conversation.hear(frame, self.frames):
+                        self.report(violation)
+            except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
+                self.failure = error
+        return PASS
+
+
+@attrs.frozen
+class Found:
+    """A violation in a cassette."""
+
+    take: int
+    """Which take, from 1."""
+    event: Event
+    violation: Violation
+
+
+def check(cassette: Cassette) -> Iterator[Found]:
+    """The violations in a cassette, take for take, in the order of the events."""
+    for number, take in enumerate(cassette.takes, 1):
+        yield from _check_take(number, take, damaged=bool(cassette.damage))
+
+
+def _check_take(number: int, take: Take, *, damaged: bool) -> Iterator[Found]:
+    """Each session by itself; of a damaged cassette nothing is taken to be all there was."""
+    transport, server = take.transport, ServerState()
+    conversations: dict[int, ConversationChecker] = {}
+    for event in take.events:
+        conversation = conversations.get(event.s)
+        if conversation is None:
+            conversation = ConversationChecker.over(
+                transport, alone=event.s == NO_SESSION, server=server
+            )
+            conversations[event.s] = conversation
+        if damaged or event.gap is not UNSET or event.oversize is not None:
+            conversation.miss()
+        frame = None if event.oversize is not None else event.frame
+        if frame is not None:
+            for violation in conversation.hear(frame, event.n):
+                yield Found(number, event, violation)

@@ -1,0 +1,123 @@
+"""The heads of the modern era: what they repeat of the body, and the statuses that go with
+errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mcpmock.playback.header_profile import VERSION as VERSION_FIELD
+from mcpmock.protocol.messages import Request, decode, member
+from mcpmock.protocol.methods import LATEST
+from mcpmock.redaction.headers import unwrapped
+
+from .context import CheckedMessage, State, as_object, short
+from .exchange import CheckedExchange
+from .modern import DEFINED, VERSION
+from .rule import Breach, Rule, must
+
+_PAGE = "basic/transports/streamable-http"
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLACEHOLDER = "mcpmock:secret:"
+_METHOD_NOT_FOUND, _INVALID_PARAMS = -32601, -32602
+_BAD_REQUEST, _NOT_FOUND = 400, 404
+_REQUIRED = "These headers are REQUIRED for compliance."
+_MATCH = (
+    "Validation failure conditions include: A header value does not match the corresponding "
+    "request body value."
+)
+
+
+def _must(name: str, sentence: str, section: str = _PAGE) -> Rule:
+    return must(name, section, sentence, since=LATEST)
+
+
+RULES = (
+    _must(
+        "header-version",
+        "Every POST request to the MCP endpoint MUST include an MCP-Protocol-Version header.",
+    ),
+    _must(
+        "header-version-match",
+        "The header value MUST match the io.modelcontextprotocol/protocolVersion field carried in "
+        "the request body's _meta.",
+    ),
+    _must("header-method", _REQUIRED),
+    _must("header-method-match", _MATCH),
+    _must("header-name", _REQUIRED),
+    _must("header-name-match", _MATCH),
+    _must(
+        "header-accepted",
+        "Servers that process the request body MUST reject requests where the values specified in "
+        "the headers do not match the corresponding values in the request body.",
+    ),
+    _must(
+        "status-not-found",
+        "If the server does not implement the requested RPC method, it MUST respond with 404 Not "
+        "Found and a JSON-RPC error with code -32601 (Method not found).",
+    ),
+    _must(
+        "status-bad-request",
+        "When rejecting a request due to header validation failure, servers MUST return HTTP "
+        "status 400 Bad Request",
+    ),
+    _must(
+        "status-meta",
+        "A request missing any required field is malformed; the server MUST reject it with "
+        "JSON-RPC error code -32602 (Invalid params). On HTTP, the response status MUST be 400 Bad "
+        "Request.",
+        "basic/index",
+    ),
+)
+
+
+def asked(exchange: CheckedExchange) -> Iterator[Breach]:
+    """What is wrong with what the head of a POST repeats of its request."""
+    if exchange.revision != LATEST or len(exchange.requests) != 1:
+        return
+    [request] = exchange.requests
+    meta = as_object(decode(member(request.params, "_meta") or b"{}"))
+    yield from _mirrored(exchange, "header-version", VERSION_FIELD, meta.get(VERSION))
+    yield from _mirrored(exchange, "header-method", "mcp-method", request.method)
+    source = _NAMED.get(request.method)
+    if source is not None:
+        value = decode(member(request.params, source) or b"null")
+        yield from _mirrored(exchange, "header-name", "mcp-name", value)
+
+
+def _mirrored(exchange: CheckedExchange, rule: str, field: str, value: object) -> Iterator[Breach]:
+    told = exchange.asked(field)
+    if told is None:
+        yield Breach(rule, f"no {field} in the head")
+        return
+    plain = unwrapped(told.encode("utf-8", "replace")).decode("utf-8", "replace")
+    redacted = _PLACEHOLDER in plain or _PLACEHOLDER in str(value)
+    if isinstance(value, str) and plain != value and not redacted:
+        text = f"{field} is {short(plain)}, the body has {short(value)}"
+        yield Breach(f"{rule}-match", text)
+
+
+def answered(heard: CheckedMessage, state: State) -> Iterator[Breach]:
+    """What is wrong with the status under which a response comes."""
+    exchange, call = heard.exchange, heard.note.call
+    if exchange is None or not heard.modern or not state.server.modern or call is None:
+        return
+    yield from _status(heard, exchange, call.request)
+
+
+def _status(heard: CheckedMessage, exchange: CheckedExchange, request: Request) -> Iterator[Breach]:
+    status, code = exchange.status, heard.code
+    told = f"the error {code} with the status {status}"
+    if heard.result is not None:
+        if status < 300 and any(breach.rule.endswith("-match") for breach in asked(exchange)):
+            yield Breach("header-accepted", f"a result of {request.method}, head and body differ")
+    elif code == _METHOD_NOT_FOUND and status != _NOT_FOUND:
+        yield Breach("status-not-found", told)
+    elif code in DEFINED and status != _BAD_REQUEST:
+        yield Breach("status-bad-request", told)
+    elif code == _INVALID_PARAMS and status != _BAD_REQUEST and not _has_meta(request):
+        yield Breach("status-meta", told)
+
+
+def _has_meta(request: Request) -> bool:
+    return member(request.params, "_meta", VERSION) is not None

@@ -1,0 +1,143 @@
+"""What a server of the modern era says unasked: only on a listen, only of the kinds asked for, each
+tagged; and log messages only for requests that set a level.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import attrs
+
+from mcpmock.protocol.correlation import Correlation, PendingCall
+from mcpmock.protocol.messages import C2S, Notification, Request, Response, encode, member
+from mcpmock.protocol.methods import LATEST
+
+from .context import PREFIX, CheckedMessage, Object, as_object, short
+from .exchange import MOST
+from .rule import Breach, Rule, must
+
+LISTEN = "subscriptions/listen"
+_ACKNOWLEDGED, _LOG = "notifications/subscriptions/acknowledged", "notifications/message"
+_ID, _LEVEL = f"{PREFIX}subscriptionId", f"{PREFIX}logLevel"
+_KINDS = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+    "notifications/resources/updated": "resourceSubscriptions",
+}
+_PAGE = "basic/patterns/subscriptions"
+
+
+def _must(name: str, sentence: str, section: str = _PAGE) -> Rule:
+    return must(name, section, sentence, since=LATEST)
+
+
+RULES = (
+    _must(
+        "subscription-id",
+        "On notifications delivered via a subscriptions/listen stream, the server MUST include "
+        "io.modelcontextprotocol/subscriptionId in _meta",
+        "basic/index",
+    ),
+    _must(
+        "subscription-unknown",
+        "The value is the JSON-RPC ID of the subscriptions/listen request.",
+    ),
+    _must(
+        "subscription-acknowledged",
+        "The server MUST send notifications/subscriptions/acknowledged as the first message "
+        "carrying the subscription's ID",
+    ),
+    _must(
+        "subscription-unasked",
+        "The server MUST NOT send notification types the client has not explicitly requested.",
+    ),
+    _must(
+        "log-level",
+        "The server MUST NOT emit notifications/message for a request that does not include this "
+        "field.",
+        "server/utilities/logging",
+    ),
+    _must(
+        "log-stream",
+        "the server MUST NOT deliver it on a subscriptions/listen stream or on any stream other "
+        "than the one carrying the response to the request that set the log level.",
+        "server/utilities/logging",
+    ),
+)
+
+
+@attrs.define
+class Subscription:
+    """A listen: what it asked for, and whether it was acknowledged."""
+
+    asked: Object
+    acknowledged: bool = False
+
+
+@attrs.define
+class Subscriptions:
+    """The watcher of listens and of what is delivered on them."""
+
+    _listens: OrderedDict[int, Subscription] = attrs.field(factory=OrderedDict)
+    """By the index of their calls."""
+
+    def watch(self, heard: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
+        """What is wrong with a notification of a server's, where one needs a listen or a level."""
+        if not heard.modern:
+            return
+        call = heard.note.call
+        match heard.message:
+            case Request(method=method) if method == LISTEN and call is not None:
+                self._listens[call.index] = Subscription(
+                    as_object(heard.params.get("notifications"))
+                )
+                if len(self._listens) > MOST:
+                    self._listens.popitem(last=False)
+            case Response() if call is not None:
+                self._listens.pop(call.index, None)
+            case Notification(method=method) if not heard.from_client:
+                if method == _LOG:
+                    yield from self._log(heard, calls)
+                elif method in _KINDS or method == _ACKNOWLEDGED:
+                    yield from self._change(heard, method)
+            case _:
+                pass
+
+    def _change(self, heard: CheckedMessage, method: str) -> Iterator[Breach]:
+        call, tag = heard.note.call, heard.meta.get(_ID)
+        if tag is None:
+            yield Breach("subscription-id", f"{method} without a subscriptionId")
+            return
+        listen = None if call is None else self._listens.get(call.index)
+        if listen is None or not heard.on_own_stream:
+            text = f"{method}: no open listen has the id {short(encode(tag))}"
+            yield Breach("subscription-unknown", text)
+        elif method == _ACKNOWLEDGED:
+            listen.acknowledged = True
+        else:
+            if not listen.acknowledged:
+                listen.acknowledged = True
+                yield Breach("subscription-acknowledged", f"{method} before the acknowledgement")
+            kind = _KINDS[method]
+            if not listen.asked.get(kind):
+                yield Breach("subscription-unasked", f"{method} without {kind} in the filter")
+
+    def _log(self, heard: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
+        """On stdio nothing tells which request a log message belongs to: any that is open will
+        do.
+        """
+        asking = calls.open_calls(C2S)
+        if heard.exchange is not None and heard.exchange.posted is not None:
+            asking = [call for call in asking if heard.exchange.asks(call.request.id)] or asking
+        if heard.meta.get(_ID) is not None or (
+            asking and all(call.request.method == LISTEN for call in asking)
+        ):
+            yield Breach("log-stream", f"{_LOG} on a listen")
+        elif not any(_has_level(call) for call in asking):
+            yield Breach("log-level", f"{_LOG}, but no open request has set a logLevel")
+
+
+def _has_level(call: PendingCall) -> bool:
+    return member(call.request.params, "_meta", _LEVEL) is not None

@@ -1,0 +1,128 @@
+"""Two answers to one request compared, and each change put under the rule that judges it.
+
+An error where there was a result is that and nothing else: what it says differs anyway. Of a tool's
+result, text that only repeats `structuredContent` is not told twice. Lists of tools and the like
+are `catalog_changes`' affair, plain values `value_changes`'. `diff` stands above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mcpmock.playback.request_key import canonical, significant
+
+from .catalog_changes import CATALOGS, HANDSHAKES, catalog_changes, handshake_changes
+from .normalize import Document
+from .severity import Change, Item, Path
+from .value_changes import Edit, How, Measure, edits
+
+_RESULT: Path = ("result",)
+_ERROR: Path = ("error",)
+_RULES = {
+    How.REMOVED: "output-field-removed",
+    How.ADDED: "output-field-added",
+    How.TEXT: "result-text-changed",
+    How.VALUE: "result-value-changed",
+    How.TYPE: "output-type-changed",
+    How.REORDERED: "list-reordered",
+    How.ITEM_REMOVED: "result-item-removed",
+    How.ITEM_ADDED: "result-item-added",
+}
+
+
+def answer_changes(method: str, old: Document, new: Document, measure: Measure) -> Iterator[Change]:
+    """What changed from one answer to the other."""
+    if _failed(old) is not _failed(new):
+        rule = "error-for-result" if _failed(new) else "result-for-error"
+        kept, path = ("result", _RESULT) if "result" in new else ("error", _ERROR)
+        told = [_told(one) for one in (old, new)]
+        yield Change(rule, (*path, "isError") if kept in old else path, *told)
+    elif ("error" in old) is not ("error" in new):
+        yield Change("error-kind-changed", (), *(_told(one) for one in (old, new)))
+    elif "error" in old:
+        yield from _error_changes(old["error"], new["error"], measure)
+    else:
+        yield from _result_changes(method, old["result"], new["result"], measure)
+
+
+def _failed(document: Document) -> bool:
+    """A tool's result may say that it is an error."""
+    result = document.get("result")
+    return "error" in document or (isinstance(result, dict) and result.get("isError") is True)
+
+
+def _told(document: Document) -> Any:
+    """An answer for people: the text of a tool's result, else all of it."""
+    result = document.get("result")
+    content = result.get("content") if isinstance(result, dict) else None
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        return content[0].get("text", result)
+    return document.get("error", result)
+
+
+def _error_changes(old: Any, new: Any, measure: Measure) -> Iterator[Change]:
+    rules = {"code": "error-code-changed", "message": "error-text-changed"}
+    for edit in edits(old, new, _ERROR, measure):
+        named = edit.path[1] if len(edit.path) > 1 else None
+        rule = rules.get(named, "error-data-changed") if isinstance(named, str) else None
+        yield Change(rule or "error-data-changed", edit.path, edit.old, edit.new)
+
+
+def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterator[Change]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        if method in CATALOGS:
+            yield from catalog_changes(method, old, new, _RESULT, measure)
+            return
+        if method in HANDSHAKES:
+            yield from handshake_changes(old, new, _RESULT, measure)
+            return
+        if method == "tools/call":
+            for edit in _without_repetition(old, new, list(edits(old, new, _RESULT, measure))):
+                yield _judged(edit)
+            return
+    for edit in edits(old, new, _RESULT, measure):
+        yield _judged(edit)
+
+
+def _judged(edit: Edit) -> Change:
+    if edit.path[-1] == "resultType" and edit.how is How.TEXT:
+        return Change("output-type-changed", edit.path, edit.old, edit.new)
+    return Change(_RULES[edit.how], edit.path, edit.old, edit.new)
+
+
+def _without_repetition(
+    old: dict[str, Any], new: dict[str, Any], found: list[Edit]
+) -> Iterator[Edit]:
+    """SDKs write what is in `structuredContent` into `content` too: as JSON, whole or item by item,
+    and a mere text as it is. Of JSON the structure is told, of a mere text the text.
+    """
+    before, after = (_repeated(one.get("structuredContent")) for one in (old, new))
+    doubles = {(edit.old, edit.new) for edit in found if _is_text(edit)}
+    for edit in found:
+        if _is_text(edit) and _said(edit.old) in before and _said(edit.new) in after:
+            continue
+        wrapped = edit.path[1:3] == ("structuredContent", "result") and edit.how is How.TEXT
+        if not wrapped or (edit.old, edit.new) not in doubles:
+            yield edit
+
+
+def _is_text(edit: Edit) -> bool:
+    """`$.result.content[n].text`."""
+    match edit.path[1:]:
+        case ("content", Item(), "text"):
+            return edit.how is How.TEXT
+        case _:
+            return False
+
+
+def _repeated(structure: Any) -> set[bytes]:
+    """What texts may repeat: a structure, or the value that it wraps, or an item of that."""
+    wrapped = structure.get("result") if isinstance(structure, dict) else None
+    items = wrapped if isinstance(wrapped, list) else []
+    return {canonical(value) for value in (structure, wrapped, *items) if value is not None}
+
+
+def _said(text: str) -> bytes:
+    """What a text says that is JSON."""
+    return canonical(significant(text.encode("utf-8", "surrogatepass")))

@@ -1,0 +1,224 @@
+"""What a server says of itself, compared: its lists of tools, prompts and resources, and its
+handshake.
+
+The members of a list stand for each other by name, so that one that is gone is that and nothing
+else; their order alone is a change that breaks nobody. Schemas are `schema_changes`' affair.
+`answer_changes` asks here for the methods that it finds in `CATALOGS` and `HANDSHAKES`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from .message import LISTS
+from .schema_changes import INPUT, OUTPUT, schema_changes
+from .severity import ABSENT, Change, Item, Path
+from .value_changes import Measure, edits
+
+_TEXTS = {"description", "title", "instructions"}
+Member = Callable[[Any, Any, Path, Measure], Iterator[Change]]
+"""Compares what two members have under one name; each may be ABSENT."""
+
+
+@attrs.frozen
+class Catalog:
+    """A list that a server gives: by what its members are named, and the rules for one less and one
+    more.
+    """
+
+    name: str
+    removed: str
+    added: str
+
+
+CATALOGS = {
+    "tools/list": Catalog("name", "tool-removed", "tool-added"),
+    "prompts/list": Catalog("name", "prompt-removed", "prompt-added"),
+    "resources/list": Catalog("uri", "resource-removed", "resource-added"),
+    "resources/templates/list": Catalog("uriTemplate", "resource-removed", "resource-added"),
+}
+"""By method."""
+_ARGUMENTS = Catalog("name", "argument-removed", "argument-added")
+HANDSHAKES = {"initialize", "server/discover"}
+
+
+def catalog_changes(
+    method: str, old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+) -> Iterator[Change]:
+    """What changed in the result of a list method."""
+    catalog, member = CATALOGS[method], LISTS[method]
+    one, other = old.get(member), new.get(member)
+    if isinstance(one, list) and isinstance(other, list):
+        inside = (*path, member)
+        yield from _members(one, other, inside, catalog, _compared, measure)
+        old = {name: value for name, value in old.items() if name != member}
+        new = {name: value for name, value in new.items() if name != member}
+    yield from _metadata(old, new, path, measure)
+
+
+def handshake_changes(
+    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+) -> Iterator[Change]:
+    """What changed in what a server says first."""
+    for name in dict.fromkeys((*old, *new)):
+        one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
+        match name:
+            case "capabilities":
+                yield from _capabilities(one, other, inside, measure)
+            case "protocolVersion":
+                for edit in edits(one, other, inside, measure):
+                    yield Change("protocol-version-changed", edit.path, edit.old, edit.new)
+            case "supportedVersions" if isinstance(one, list) and isinstance(other, list):
+                yield from _versions(one, other, inside)
+            case "serverInfo":
+                yield from _renamed(one, other, inside, measure)
+            case "_meta":
+                yield from _renamed(one, other, inside, measure)
+            case _:
+                yield from _said(one, other, inside, measure)
+
+
+def _capabilities(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+    """A capability counts as there unless it is absent or false."""
+    for edit in edits(_plain(old), _plain(new), path, measure):
+        had, has = (value not in (ABSENT, False, None) for value in (edit.old, edit.new))
+        rule = "metadata-changed"
+        if had is not has:
+            rule = "capability-removed" if had else "capability-added"
+        yield Change(rule, edit.path, edit.old, edit.new)
+
+
+def _versions(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
+    for i, version in enumerate(old):
+        if version not in new:
+            yield Change("protocol-version-removed", (*path, Item(i, None)), version)
+    for j, version in enumerate(new):
+        if version not in old:
+            yield Change("protocol-version-added", (*path, Item(None, j)), ABSENT, version)
+
+
+def _renamed(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+    for edit in edits(_plain(old), _plain(new), path, measure):
+        yield Change("server-info-changed", edit.path, edit.old, edit.new)
+
+
+def _members(
+    old: list[Any],
+    new: list[Any],
+    path: Path,
+    catalog: Catalog,
+    compared: Callable[[Any, Any, Path, Measure], Iterator[Change]],
+    measure: Measure,
+) -> Iterator[Change]:
+    """A list whose members have names."""
+    before, after = _by_name(old, catalog.name), _by_name(new, catalog.name)
+    for name, i in before.items():
+        if name in after:
+            j = after[name]
+            yield from compared(old[i], new[j], (*path, _item(name, i, j, catalog)), measure)
+        else:
+            yield Change(catalog.removed, (*path, _item(name, i, None, catalog)), old[i])
+    for name, j in after.items():
+        if name not in before:
+            rule = catalog.added
+            if catalog is _ARGUMENTS and new[j].get("required") is True:
+                rule = "argument-required"
+            yield Change(rule, (*path, _item(name, None, j, catalog)), ABSENT, new[j])
+    common = [name for name in before if name in after]
+    order = [name for name in after if name in before]
+    if common != order and not measure.leeway.is_unordered(path):
+        names = [[name for name, _ in row] for row in (common, order)]
+        yield Change("list-reordered", path, *names)
+
+
+def _by_name(members: list[Any], name: str) -> dict[tuple[str, int], int]:
+    """The place of each by its name, and by how many of that name stood before it; what has no name
+    is of the name "".
+    """
+    seen: Counter[str] = Counter()
+    found = {}
+    for place, member in enumerate(members):
+        called = member.get(name) if isinstance(member, dict) else None
+        key = called if isinstance(called, str) else ""
+        found[key, seen[key]] = place
+        seen[key] += 1
+    return found
+
+
+def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Catalog) -> Item:
+    return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
+
+
+def _compared(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+    """Two tools, prompts or resources."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield from _said(old, new, path, measure)
+        return
+    for name in dict.fromkeys((*old, *new)):
+        one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
+        if name == "inputSchema":
+            yield from schema_changes(_schema(one), _schema(other), inside, INPUT)
+        elif name == "outputSchema":
+            yield from _output(one, other, inside)
+        elif name == "arguments" and _is_list(one) and _is_list(other):
+            rows = (one if one is not ABSENT else [], other if other is not ABSENT else [])
+            yield from _members(*rows, inside, _ARGUMENTS, _argument, measure)
+        else:
+            yield from _said(one, other, inside, measure)
+
+
+def _output(old: Any, new: Any, path: Path) -> Iterator[Change]:
+    if old is ABSENT or new is ABSENT:
+        rule = "output-schema-removed" if new is ABSENT else "output-schema-added"
+        yield Change(rule, path, old, new)
+    else:
+        yield from schema_changes(old, new, path, OUTPUT)
+
+
+def _argument(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+    """Two arguments of a prompt."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield from _said(old, new, path, measure)
+        return
+    needed, needs = old.get("required") is True, new.get("required") is True
+    if needed is not needs:
+        words = ("optional", "required") if needs else ("required", "optional")
+        yield Change("argument-required" if needs else "argument-optional", path, *words)
+    old, new = ({k: v for k, v in one.items() if k != "required"} for one in (old, new))
+    yield from _metadata(old, new, path, measure)
+
+
+def _metadata(
+    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+) -> Iterator[Change]:
+    for name in dict.fromkeys((*old, *new)):
+        one, other = old.get(name, ABSENT), new.get(name, ABSENT)
+        yield from _said(one, other, (*path, name), measure)
+
+
+def _said(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+    """What is only said of something: descriptions, hints, icons."""
+    if old is ABSENT or new is ABSENT:
+        found = [(path, old, new)]
+    else:
+        found = [(edit.path, edit.old, edit.new) for edit in edits(old, new, path, measure)]
+    for where, one, other in found:
+        rule = "description-changed" if where[-1] in _TEXTS else "metadata-changed"
+        yield Change(rule, where, one, other)
+
+
+def _is_list(value: Any) -> bool:
+    return value is ABSENT or isinstance(value, list)
+
+
+def _schema(value: Any) -> Any:
+    """No schema takes everything."""
+    return {} if value is ABSENT else value
+
+
+def _plain(value: Any) -> Any:
+    return {} if value is ABSENT else value

@@ -1,0 +1,172 @@
+"""What a user lets pass in a diff: places to ignore, lists without an order, a tolerance for
+numbers.
+
+A place is a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`, `$.params.message`
+or `$.error.data`, and before it, if it is not for every message, the method and the name of the
+tool, prompt or resource as globs: `tools/call get_time $.result`. Rules say nothing of the
+protocol's own volatile parts: those are `masks`'. `diff` stands above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Protocol
+
+import attrs
+
+from .severity import Path, Place, place_of
+
+Label = tuple[str, str]
+"""The method of a call (or of a message that belongs to none), and the name of what it calls."""
+
+
+class _Match(Protocol):
+    @property
+    def parts(self) -> tuple[int | str, ...]: ...
+
+
+class _Query(Protocol):
+    def finditer(self, data: Any) -> Iterable[_Match]: ...
+
+
+@attrs.frozen
+class Scoped:
+    """A JSONPath for some messages."""
+
+    text: str
+    method: str
+    name: str
+    query: _Query = attrs.field(eq=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Scoped:
+        """Raises ValueError for what is no such rule, in words for the user."""
+        scope, dollar, rest = text.partition("$")
+        words = scope.split()
+        if not dollar or len(words) > 2:
+            raise ValueError(f"{text!r} is not of the form [METHOD [NAME]] $.JSON.PATH")
+        method, name = [*words, "*", "*"][:2] if words else ("*", "*")
+        return cls(text, method, name, _compiled(dollar + rest))
+
+    def is_for(self, method: str, call: Label) -> bool:
+        """Whether this is about a message of this method that belongs to this call."""
+        one = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
+        return one and fnmatchcase(call[1], self.name)
+
+    def places(self, document: Any) -> set[Place]:
+        """Where it leads in a document. What is nested too deeply for it is led nowhere."""
+        from jsonpath import JSONPathError
+
+        try:
+            return {tuple(found.parts) for found in self.query.finditer(document)}
+        except (JSONPathError, RecursionError):
+            return set()
+
+
+@attrs.frozen
+class Tolerance:
+    """By how much two numbers may differ and be the same: in all, and in relation to the
+    larger.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Tolerance:
+        """`0.5`, or `1%`. Raises ValueError for anything else, in words for the user."""
+        try:
+            amount = float(text.removesuffix("%"))
+        except ValueError:
+            amount = math.nan
+        if not 0 <= amount < math.inf:
+            raise ValueError(f"{text!r} is no tolerance: 0.5 and 1% are")
+        return cls(relative=amount / 100) if text.endswith("%") else cls(absolute=amount)
+
+    def same(self, old: float, new: float) -> bool:
+        """Whether one number passes for the other."""
+        try:
+            return math.isclose(old, new, rel_tol=self.relative, abs_tol=self.absolute)
+        except OverflowError:  # integers that no float holds
+            return old == new
+
+
+@attrs.frozen
+class Rules:
+    """All that a user lets pass."""
+
+    ignore: tuple[Scoped, ...] = ()
+    unordered: tuple[Scoped, ...] = ()
+    tolerance: Tolerance = Tolerance()
+
+    @classmethod
+    def parse(
+        cls, ignore: Iterable[str] = (), unordered: Iterable[str] = (), tolerance: str = "0"
+    ) -> Rules:
+        """Raises ValueError for a rule that is none, in words for the user."""
+        return cls(
+            tuple(Scoped.parse(text) for text in ignore),
+            tuple(Scoped.parse(text) for text in unordered),
+            Tolerance.parse(tolerance),
+        )
+
+
+@attrs.define
+class Leeway:
+    """The rules as they apply to one pair of messages; looked up only where something differs."""
+
+    rules: Rules
+    method: str
+    call: Label
+    old: Any
+    """The documents that the paths lead into."""
+    new: Any
+    _ignored: tuple[set[Place], set[Place]] | None = None
+    _unordered: tuple[set[Place], set[Place]] | None = None
+
+    def ignores(self, path: Path) -> bool:
+        """Whether this or something around it is to be ignored."""
+        if not self.rules.ignore:
+            return False
+        if self._ignored is None:
+            self._ignored = self._found(self.rules.ignore)
+        return any(
+            place[:length] in found
+            for found, place in self._looked_up(self._ignored, path)
+            for length in range(len(place) + 1)
+        )
+
+    def is_unordered(self, path: Path) -> bool:
+        """Whether the order of this list means nothing."""
+        if not self.rules.unordered:
+            return False
+        if self._unordered is None:
+            self._unordered = self._found(self.rules.unordered)
+        return any(place in found for found, place in self._looked_up(self._unordered, path))
+
+    def _found(self, rules: Iterable[Scoped]) -> tuple[set[Place], set[Place]]:
+        mine = [rule for rule in rules if rule.is_for(self.method, self.call)]
+        old, new = (
+            {place for rule in mine for place in rule.places(document)}
+            for document in (self.old, self.new)
+        )
+        return old, new
+
+    def _looked_up(
+        self, found: tuple[set[Place], set[Place]], path: Path
+    ) -> Iterable[tuple[set[Place], Place]]:
+        return (found[0], place_of(path, new=False)), (found[1], place_of(path, new=True))
+
+
+@lru_cache(maxsize=64)
+def _compiled(path: str) -> _Query:
+    """Imported here: only who has rules pays for it."""
+    from jsonpath import JSONPathEnvironment, JSONPathError
+
+    try:
+        return JSONPathEnvironment(strict=True).compile(path)
+    except JSONPathError as error:
+        raise ValueError(f"{path!r} is no JSONPath: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,125 @@
+"""One message of a recording as a diff sees it: what it says, what belongs to it.
+
+Lists that were asked for page by page are put together here, as the one list that they are: where a
+server breaks its list is its own affair, and a tool that moves to another page is not gone.
+`conversations` makes these, `masks` knows what counts of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from mcpmock.protocol.messages import Direction, Notification, Opaque, Request, Response, encode
+
+from .ignore_rules import Label
+from .normalize import Document, document_of, key_of
+from .severity import Where
+
+LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""By method, the member of the result that is the list."""
+_NAMES = {
+    "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+    "resources/subscribe": "uri", "resources/unsubscribe": "uri",
+}  # fmt: skip
+Said = Request | Notification | Response | Opaque
+
+
+@attrs.define(eq=False)
+class DiffMessage:
+    """One message. Of a request also what was answered and what came within it."""
+
+    where: Where
+    rank: int
+    """Its place among all messages of the conversation."""
+    direction: Direction
+    message: Said
+    raw: bytes
+    method: str
+    """Its own, or the one it answers; empty for what is no message."""
+    sure: bool = False
+    """Whether it surely belongs to its call."""
+    exchange: int | None = None
+    given_up: bool = False
+    """Whether the client cancelled it, or left before it was answered: what still comes then is
+    chance.
+    """
+    answers: list[DiffMessage] = attrs.field(factory=list)
+    within: list[DiffMessage] = attrs.field(factory=list)
+    _document: Document | None = None
+    _key: bytes | None = None
+
+    @property
+    def document(self) -> Document:
+        """What counts of it; read at the first look."""
+        if self._document is None:
+            if isinstance(self.message, Opaque):
+                self._document = {"text": self.raw.decode("utf-8", "backslashreplace")}
+            else:
+                self._document = document_of(self.message, self.method)
+        return self._document
+
+    @property
+    def key(self) -> bytes:
+        """Equal for sayings of one kind and method that say the same."""
+        if self._key is None:
+            self._key = key_of(self.document)
+        return self._key
+
+    @property
+    def label(self) -> Label:
+        """The method and, of what names something, the name."""
+        params = self.document.get("params")
+        name = params.get(_NAMES.get(self.method, "")) if isinstance(params, dict) else None
+        return self.method, name if isinstance(name, str) else ""
+
+
+def swept(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
+    """The calls, with all pages of a list in the answer to the first; the calls for the others are
+    gone.
+    """
+    kept: list[DiffMessage] = []
+    awaited: dict[tuple[str, str], DiffMessage] = {}
+    """The first call for a list, by the method and the cursor that asks for more of it."""
+    for call in calls:
+        if call.method not in LISTS:
+            kept.append(call)
+            continue
+        first = awaited.pop((call.method, str(_member(call, "params", "cursor"))), None)
+        if first is None or not _is_page(call):
+            kept.append(call)
+            first = call
+        else:
+            _join(first, call)
+        cursor = _member(call.answers[0], "result", "nextCursor") if _is_page(call) else None
+        if cursor is not None:
+            awaited[call.method, str(cursor)] = first
+    return kept
+
+
+def _is_page(call: DiffMessage) -> bool:
+    found = [_member(answer, "result", LISTS[call.method]) for answer in call.answers]
+    return len(found) == 1 and isinstance(found[0], list)
+
+
+def _member(saying: DiffMessage, *path: str) -> object:
+    value: object = saying.document
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _join(first: DiffMessage, more: DiffMessage) -> None:
+    """Adds a page. Of what stands beside the lists, the last page's counts."""
+    name = LISTS[first.method]
+    one, other = (call.answers[0].document["result"] for call in (first, more))
+    result = encode({**other, name: [*one[name], *other[name]]})
+    whole = Response(None, result)
+    first.answers = [attrs.evolve(first.answers[0], message=whole, document=None, key=None)]
+    first.within = [*first.within, *more.within]

@@ -1,0 +1,173 @@
+"""What in one recording stands for what in another: conversations, calls, and the messages of a
+call.
+
+By what they mean: calls by method and parameters, the nth to the nth of those that are alike;
+what is left over by what comes nearest. Where things stood does not count, but for the messages of
+one call. Judges nothing: `diff` asks for the pairs, `conversations` made what is paired.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import TypeVar
+
+import attrs
+
+from mcpmock.playback.variables import compare
+
+from .conversations import RecordedConversation
+from .message import DiffMessage
+
+_T = TypeVar("_T")
+Pairs = list[tuple[_T, _T]]
+_MOST_TRIED = 40
+"""How many on each side are tried each with each; longer rows are paired in order."""
+_MOST_ALIGNED = 200
+_MOST_COMMON = 50
+"""A call that this many conversations make says nothing of which is which."""
+
+
+@attrs.frozen
+class Paired:
+    """The pairs, and what is left over on either side, in order."""
+
+    pairs: Pairs[DiffMessage]
+    old: list[DiffMessage]
+    new: list[DiffMessage]
+
+
+def pair_conversations(
+    old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]
+) -> list[tuple[RecordedConversation | None, RecordedConversation | None]]:
+    """Those that ask the very same first, then those that have most in common, then by order."""
+    pairs, old_rest, new_rest = by_key(old, new, lambda one: one.keys)
+    found: list[tuple[RecordedConversation | None, RecordedConversation | None]] = list(pairs)
+    nearest, old_rest, new_rest = _most_in_common(old_rest, new_rest)
+    found += nearest
+    both = min(len(old_rest), len(new_rest))
+    found += zip(old_rest[:both], new_rest[:both], strict=True)
+    found += [(one, None) for one in old_rest[both:]]
+    found += [(None, one) for one in new_rest[both:]]
+    places = {id(one): place for place, one in enumerate((*old, *new))}
+    return sorted(found, key=lambda pair: places[id(pair[0] or pair[1])])
+
+
+def pair_calls(
+    old: Sequence[DiffMessage], new: Sequence[DiffMessage], *, exactly: bool = False
+) -> Paired:
+    """The calls that ask the same; unless `exactly` also those of the same tool, prompt or resource
+    that ask the most similar.
+    """
+    pairs, old_rest, new_rest = by_key(old, new, _call_key, _answer_key)
+    if not exactly:
+        nearest, old_rest, new_rest = _by_label(old_rest, new_rest)
+        pairs += nearest
+    return Paired(sorted(pairs, key=lambda pair: pair[0].rank), old_rest, new_rest)
+
+
+def by_key(
+    old: Iterable[_T],
+    new: Iterable[_T],
+    key: Callable[[_T], Hashable],
+    tie: Callable[[_T], Hashable] | None = None,
+) -> tuple[Pairs[_T], list[_T], list[_T]]:
+    """The nth to the nth of those with the same key, and the rest of each side. Where there are
+    more of them on one side, those that have the same `tie` too go first.
+    """
+    rows: dict[Hashable, tuple[list[_T], list[_T]]] = defaultdict(lambda: ([], []))
+    order: dict[int, int] = {}
+    for side, things in enumerate((old, new)):
+        for one in things:
+            order[id(one)] = len(order)
+            rows[key(one)][side].append(one)
+    pairs: Pairs[_T] = []
+    rests: tuple[list[_T], list[_T]] = ([], [])
+    for ours, theirs in rows.values():
+        mine = list(zip(ours, theirs, strict=False))
+        if tie is not None and mine and len(ours) != len(theirs):
+            mine = _aligned(ours, theirs, tie)
+        pairs += mine
+        for rest, row, side in ((rests[0], ours, 0), (rests[1], theirs, 1)):
+            taken = {id(pair[side]) for pair in mine}
+            rest += [thing for thing in row if id(thing) not in taken]
+    for rest in rests:
+        rest.sort(key=lambda thing: order[id(thing)])
+    return sorted(pairs, key=lambda pair: order[id(pair[0])]), rests[0], rests[1]
+
+
+def _aligned(old: list[_T], new: list[_T], tie: Callable[[_T], Hashable]) -> Pairs[_T]:
+    """Rows of unequal length: what is the same in both, in order, and then the nth to the nth."""
+    if max(len(old), len(new)) > _MOST_ALIGNED:
+        return list(zip(old, new, strict=False))
+    matcher = SequenceMatcher(None, [*map(tie, old)], [*map(tie, new)], autojunk=False)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    pairs = [(old[b.a + i], new[b.b + i]) for b in blocks for i in range(b.size)]
+    taken = {id(one) for pair in pairs for one in pair}
+    rests = [[one for one in row if id(one) not in taken] for row in (old, new)]
+    return [*pairs, *zip(rests[0], rests[1], strict=False)]
+
+
+def _call_key(call: DiffMessage) -> Hashable:
+    return call.method, call.key
+
+
+def _answer_key(call: DiffMessage) -> Hashable:
+    return tuple(answer.key for answer in call.answers)
+
+
+def _by_label(
+    old: list[DiffMessage], new: list[DiffMessage]
+) -> tuple[Pairs[DiffMessage], list[DiffMessage], list[DiffMessage]]:
+    """Of the same method and name, the most similar."""
+    rows: dict[Hashable, tuple[list[DiffMessage], list[DiffMessage]]] = defaultdict(
+        lambda: ([], [])
+    )
+    for side, calls in enumerate((old, new)):
+        for call in calls:
+            rows[call.label][side].append(call)
+    pairs = [pair for one, other in rows.values() for pair in _nearest(one, other)]
+    taken = {id(call) for pair in pairs for call in pair}
+    rests = [[call for call in calls if id(call) not in taken] for calls in (old, new)]
+    return pairs, rests[0], rests[1]
+
+
+def _nearest(old: list[DiffMessage], new: list[DiffMessage]) -> Pairs[DiffMessage]:
+    if max(len(old), len(new)) > _MOST_TRIED:
+        return list(zip(old, new, strict=False))
+    costs = sorted(
+        (len(compare(one.document, other.document)), abs(i - j), i, j)
+        for i, one in enumerate(old)
+        for j, other in enumerate(new)
+    )
+    pairs: dict[int, int] = {}
+    for _, _, i, j in costs:
+        if i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return [(old[i], new[j]) for i, j in pairs.items()]
+
+
+def _most_in_common(
+    old: list[RecordedConversation], new: list[RecordedConversation]
+) -> tuple[Pairs[RecordedConversation], list[RecordedConversation], list[RecordedConversation]]:
+    """Greedily, by how many calls two conversations share; of those equally near the first."""
+    makers: dict[Hashable, dict[int, int]] = defaultdict(dict)
+    for place, conversation in enumerate(new):
+        for key, count in Counter(conversation.keys).items():
+            makers[key][place] = count
+    shared: Counter[tuple[int, int]] = Counter()
+    for place, conversation in enumerate(old):
+        for key, count in Counter(conversation.keys).items():
+            theirs = makers.get(key, {})
+            if len(theirs) <= _MOST_COMMON:
+                shared.update({(place, other): min(count, many) for other, many in theirs.items()})
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for (one, other), _ in sorted(shared.items(), key=lambda item: (-item[1], item[0])):
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    found = [(old[one], new[other]) for one, other in pairs.items()]
+    old_rest = [old[place] for place in range(len(old)) if place not in pairs]
+    return found, old_rest, [new[place] for place in range(len(new)) if place not in taken]

@@ -1,0 +1,228 @@
+"""What a difference between two recordings is, and how each kind of it is judged: one table of
+rules.
+
+Values only: who finds the differences is `answer_changes`, `catalog_changes`, `schema_changes`,
+`message_changes`; who collects them is `diff`. A change is found with a path that knows where it
+stands in both documents; a difference is what is told of it.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import Any, Final
+
+import attrs
+
+
+class Verdict(IntEnum):
+    """How bad a difference is for who uses the server; the worse, the higher."""
+
+    COMPATIBLE = 1
+    RISKY = 2
+    BREAKING = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@attrs.frozen
+class DiffRule:
+    """What one kind of difference is called, how it is judged, and what it says to a person."""
+
+    name: str
+    kind: str
+    """`added`, `removed`, `changed` or `reordered`."""
+    verdict: Verdict
+    words: str
+
+
+_COMPATIBLE, _RISKY, _BREAKING = Verdict.COMPATIBLE, Verdict.RISKY, Verdict.BREAKING
+_ROWS = (
+    # what a server offers
+    DiffRule("tool-removed", "removed", _BREAKING, "a tool is gone"),
+    DiffRule("tool-added", "added", _COMPATIBLE, "a tool is new"),
+    DiffRule("prompt-removed", "removed", _BREAKING, "a prompt is gone"),
+    DiffRule("prompt-added", "added", _COMPATIBLE, "a prompt is new"),
+    DiffRule("resource-removed", "removed", _BREAKING, "a resource is gone"),
+    DiffRule("resource-added", "added", _COMPATIBLE, "a resource is new"),
+    DiffRule("capability-removed", "removed", _BREAKING, "a capability is gone"),
+    DiffRule("capability-added", "added", _COMPATIBLE, "a capability is new"),
+    DiffRule("protocol-version-changed", "changed", _RISKY, "another revision was agreed on"),
+    DiffRule("protocol-version-removed", "removed", _BREAKING, "a revision is no longer supported"),
+    DiffRule("protocol-version-added", "added", _COMPATIBLE, "a revision is newly supported"),
+    DiffRule("server-info-changed", "changed", _COMPATIBLE, "the server's name or version"),
+    DiffRule("description-changed", "changed", _RISKY, "a description, which models read"),
+    DiffRule("metadata-changed", "changed", _RISKY, "something else that is said of it"),
+    DiffRule("list-reordered", "reordered", _COMPATIBLE, "the order of a list"),
+    # what it takes
+    DiffRule("argument-removed", "removed", _BREAKING, "an argument is gone"),
+    DiffRule("argument-required", "changed", _BREAKING, "an argument is newly required"),
+    DiffRule("argument-optional", "changed", _COMPATIBLE, "an argument is no longer required"),
+    DiffRule("argument-added", "added", _COMPATIBLE, "an optional argument is new"),
+    DiffRule("type-changed", "changed", _BREAKING, "another type"),
+    DiffRule("type-narrowed", "changed", _BREAKING, "fewer types are taken"),
+    DiffRule("type-widened", "changed", _COMPATIBLE, "more types are taken"),
+    DiffRule("enum-narrowed", "changed", _BREAKING, "fewer values are taken"),
+    DiffRule("enum-widened", "changed", _COMPATIBLE, "more values are taken"),
+    DiffRule("constraint-tightened", "changed", _BREAKING, "less is taken"),
+    DiffRule("constraint-loosened", "changed", _COMPATIBLE, "more is taken"),
+    DiffRule("constraint-changed", "changed", _RISKY, "a constraint"),
+    DiffRule("default-changed", "changed", _RISKY, "a default"),
+    DiffRule("schema-changed", "changed", _RISKY, "a part of a schema"),
+    DiffRule("schema-note-changed", "changed", _COMPATIBLE, "a part of a schema that says nothing"),
+    # what it promises to give
+    DiffRule("output-schema-removed", "removed", _BREAKING, "an output schema is gone"),
+    DiffRule("output-schema-added", "added", _COMPATIBLE, "an output schema is new"),
+    DiffRule("output-field-removed", "removed", _BREAKING, "a field of the output is gone"),
+    DiffRule("output-field-added", "added", _COMPATIBLE, "a field of the output is new"),
+    DiffRule("output-field-optional", "changed", _RISKY, "a field of the output may be absent"),
+    DiffRule(
+        "output-field-required", "changed", _COMPATIBLE, "a field of the output is always there"
+    ),
+    DiffRule("output-type-changed", "changed", _BREAKING, "the output has another type"),
+    DiffRule("output-type-widened", "changed", _RISKY, "the output may have another type"),
+    DiffRule("output-type-narrowed", "changed", _COMPATIBLE, "the output has fewer types"),
+    DiffRule("output-enum-widened", "changed", _RISKY, "the output may have other values"),
+    DiffRule("output-enum-narrowed", "changed", _COMPATIBLE, "the output has fewer values"),
+    DiffRule("output-constraint-loosened", "changed", _RISKY, "the output may be more"),
+    DiffRule("output-constraint-tightened", "changed", _COMPATIBLE, "the output is less"),
+    # what it answered
+    DiffRule("answer-missing", "removed", _BREAKING, "there is no answer"),
+    DiffRule("answer-added", "added", _RISKY, "there is an answer, or one more"),
+    DiffRule("error-for-result", "changed", _BREAKING, "an error where there was a result"),
+    DiffRule("result-for-error", "changed", _RISKY, "a result where there was an error"),
+    DiffRule("error-code-changed", "changed", _BREAKING, "another error code"),
+    DiffRule("error-kind-changed", "changed", _BREAKING, "the tool's error or the protocol's"),
+    DiffRule("error-text-changed", "changed", _RISKY, "an error in other words"),
+    DiffRule("error-data-changed", "changed", _RISKY, "what goes with an error"),
+    DiffRule("result-text-changed", "changed", _RISKY, "a text in a result"),
+    DiffRule("result-value-changed", "changed", _RISKY, "a value in a result"),
+    DiffRule("result-item-removed", "removed", _RISKY, "an item of a result is gone"),
+    DiffRule("result-item-added", "added", _RISKY, "an item of a result is new"),
+    DiffRule("status-error", "changed", _BREAKING, "an HTTP error where there was none"),
+    DiffRule("status-changed", "changed", _RISKY, "an HTTP status of another class"),
+    # what else it said
+    DiffRule("notification-missing", "removed", _RISKY, "a notification did not come"),
+    DiffRule("notification-added", "added", _COMPATIBLE, "a notification came in addition"),
+    DiffRule("notification-changed", "changed", _RISKY, "a notification says something else"),
+    DiffRule("question-missing", "removed", _RISKY, "the client was not asked"),
+    DiffRule("question-added", "added", _RISKY, "the client was asked in addition"),
+    DiffRule("question-changed", "changed", _RISKY, "the client was asked something else"),
+    DiffRule("messages-reordered", "reordered", _RISKY, "the messages of a call in another order"),
+    DiffRule("noise-missing", "removed", _COMPATIBLE, "output that is no message did not come"),
+    DiffRule("noise-added", "added", _RISKY, "output that is no message"),
+    DiffRule("noise-changed", "changed", _RISKY, "output that is no message, but other"),
+    DiffRule("server-failed", "changed", _BREAKING, "the server ended by itself, with an error"),
+    DiffRule("server-survived", "changed", _RISKY, "the server no longer ends by itself"),
+    # what the client did otherwise
+    DiffRule("request-missing", "removed", _RISKY, "a request was not made"),
+    DiffRule("request-added", "added", _COMPATIBLE, "a request was made in addition"),
+    DiffRule("request-changed", "changed", _RISKY, "another request was made"),
+    DiffRule("said-missing", "removed", _RISKY, "the client did not say this"),
+    DiffRule("said-added", "added", _COMPATIBLE, "the client said this in addition"),
+    DiffRule("said-changed", "changed", _RISKY, "the client said something else"),
+)
+RULES: Final = {rule.name: rule for rule in _ROWS}
+
+
+@attrs.frozen
+class Item:
+    """A member of a list as a step of a path: where it stands in either list, None where it does
+    not. `name` is the member that names it, and its name, where its place is of no account.
+    """
+
+    old: int | None
+    new: int | None
+    name: tuple[str, str] | None = None
+
+
+Step = str | Item
+Path = tuple[Step, ...]
+"""The way to a value, in both documents at once."""
+Place = tuple[str | int, ...]
+"""The way to a value in one document."""
+
+
+class _Absent:
+    """Nothing."""
+
+
+ABSENT: Final = _Absent()
+"""Stands for a value that is not there."""
+
+
+@attrs.frozen
+class Change:
+    """Something that is not the same in two documents, with the rule it falls under."""
+
+    rule: str
+    path: Path
+    old: Any = ABSENT
+    new: Any = ABSENT
+
+
+@attrs.frozen(order=True)
+class Where:
+    """An event: the take, from 1, and its number in that."""
+
+    take: int
+    n: int
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """One difference between two recordings."""
+
+    rule: DiffRule
+    method: str
+    """Of the message; of an answer the method it answers."""
+    call: str | None
+    """The call that it belongs to, in a few words: the method and the name of the tool."""
+    path: str
+    """A JSONPath into the message."""
+    old: str | None
+    """The value in short, as JSON; None where there is none."""
+    new: str | None
+    old_event: Where | None
+    new_event: Where | None
+    times: int = 1
+    """How often there is the very same; the events are the first."""
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.rule.verdict
+
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def place_of(path: Path, *, new: bool) -> Place:
+    """Where a path leads in one document; as far as it goes where there is no such value."""
+    place: list[str | int] = []
+    for step in path:
+        at = step if isinstance(step, str) else step.new if new else step.old
+        if at is None:
+            break
+        place.append(at)
+    return tuple(place)
+
+
+def spelled(path: Path) -> str:
+    """A path as JSONPath (RFC 9535)."""
+    return "$" + "".join(_spelled(step) for step in path)
+
+
+def _spelled(step: Step) -> str:
+    if isinstance(step, str):
+        return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step)}]"
+    if step.name is not None:
+        member, name = step.name
+        return f"[?@.{member}=={_quoted(name)}]"
+    return f"[{step.new if step.old is None else step.old}]"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + re.sub(r"[\x00-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + "'"

@@ -1,0 +1,136 @@
+"""Two decoded values compared: where they differ, and how. It judges nothing: whoever asks knows
+what a difference means there.
+
+Texts with placeholders are the same under the right names (`masks.Namings`), numbers within the
+tolerance, lists without an order if the rules say so (`leeway`). Used for results, parameters and
+whatever else is no schema and no catalog.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from mcpmock.playback.variables import same
+
+from .ignore_rules import Leeway
+from .normalize import Namings, key_of
+from .severity import ABSENT, Item, Path
+
+_DEEPEST = 100
+"""Deeper values are the same or not, and no more is said."""
+_MOST_ALIGNED = 200
+"""Longer lists are compared place by place, where they differ at all."""
+
+
+class How(Enum):
+    """In which way two values differ."""
+
+    REMOVED = "a member is gone"
+    ADDED = "a member is new"
+    TEXT = "another text"
+    VALUE = "another value"
+    TYPE = "another type"
+    REORDERED = "another order"
+    ITEM_REMOVED = "an item is gone"
+    ITEM_ADDED = "an item is new"
+
+
+@attrs.frozen
+class Edit:
+    """One place where two values differ."""
+
+    how: How
+    path: Path
+    old: Any = ABSENT
+    new: Any = ABSENT
+
+
+@attrs.frozen
+class Measure:
+    """What two values are held against each other by."""
+
+    leeway: Leeway
+    namings: Namings
+
+    def same(self, old: Any, new: Any) -> bool:
+        """Whether two scalars pass for each other."""
+        if isinstance(old, str) and isinstance(new, str):
+            return self.namings.same(old, new)
+        if _is_number(old) and _is_number(new):
+            return bool(old == new) or self.leeway.rules.tolerance.same(old, new)
+        return same(old, new)
+
+
+def edits(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Edit]:
+    """Where two values differ, in the order of the old one."""
+    if isinstance(old, dict) and isinstance(new, dict) and len(path) < _DEEPEST:
+        for name in old:
+            if name in new:
+                yield from edits(old[name], new[name], (*path, name), measure)
+            else:
+                yield Edit(How.REMOVED, (*path, name), old[name])
+        for name in new:
+            if name not in old:
+                yield Edit(How.ADDED, (*path, name), ABSENT, new[name])
+    elif isinstance(old, list) and isinstance(new, list) and len(path) < _DEEPEST:
+        yield from _list_edits(old, new, path, measure)
+    elif not measure.same(old, new):
+        yield Edit(_how(old, new), path, old, new)
+
+
+def _how(old: Any, new: Any) -> How:
+    if isinstance(old, str) and isinstance(new, str):
+        return How.TEXT
+    alike = type(old) is type(new) or (_is_number(old) and _is_number(new))
+    return How.VALUE if alike or old is None or new is None else How.TYPE
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _list_edits(old: list[Any], new: list[Any], path: Path, measure: Measure) -> Iterator[Edit]:
+    old_keys, new_keys = [*map(key_of, old)], [*map(key_of, new)]
+    if old_keys == new_keys:
+        pairs = [(place, place) for place in range(len(old))]
+    elif Counter(old_keys) == Counter(new_keys):
+        if not measure.leeway.is_unordered(path):
+            yield Edit(How.REORDERED, path, old, new)
+        return
+    elif measure.leeway.is_unordered(path):
+        pairs = _whatever_the_order(old_keys, new_keys)
+    else:
+        pairs = _in_order(old_keys, new_keys)
+    for i, j in pairs:
+        yield from edits(old[i], new[j], (*path, Item(i, j)), measure)
+    for i in sorted({*range(len(old))} - {i for i, _ in pairs}):
+        yield Edit(How.ITEM_REMOVED, (*path, Item(i, None)), old[i])
+    for j in sorted({*range(len(new))} - {j for _, j in pairs}):
+        yield Edit(How.ITEM_ADDED, (*path, Item(None, j)), ABSENT, new[j])
+
+
+def _in_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+    """Which stand for which: the same ones, and between them the first to the first."""
+    if max(len(old), len(new)) > _MOST_ALIGNED:
+        return [(place, place) for place in range(min(len(old), len(new)))]
+    pairs: list[tuple[int, int]] = []
+    for _, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        pairs += zip(range(i, i_end), range(j, j_end), strict=False)
+    return pairs
+
+
+def _whatever_the_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+    """The same to the same, and of the rest the first to the first."""
+    places: dict[bytes, list[int]] = {}
+    for j in reversed(range(len(new))):
+        places.setdefault(new[j], []).append(j)
+    pairs = [(i, places[key].pop()) for i, key in enumerate(old) if places.get(key)]
+    old_rest = sorted({*range(len(old))} - {i for i, _ in pairs})
+    new_rest = sorted({*range(len(new))} - {j for _, j in pairs})
+    return [*pairs, *zip(old_rest, new_rest, strict=False)]

@@ -1,0 +1,126 @@
+"""What somebody wrote as an answer, as the result that the protocol has for it: content blocks and
+structured content for a tool, contents for a resource, messages for a prompt; in the words of a
+revision.
+
+What looks like a whole result already is left as it is. `stage` asks.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol import edit
+from mcpmock.protocol.messages import encode
+from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.revisions import CACHEABLE, is_modern
+
+from .script import CALLED_BY, Arguments, RouteKind, StubEntry
+
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+STRUCTURED = "2025-06-18"
+"""The first revision with structured content."""
+_WHOLE = {
+    RouteKind.TOOL: "content",
+    RouteKind.PROMPT: "messages",
+    RouteKind.RESOURCE: "contents",
+    RouteKind.TEMPLATE: "contents",
+}
+"""The member that a whole result has."""
+
+
+@attrs.frozen
+class Speaker:
+    """In which revision something is said, and by which server: None where a recording says that
+    already.
+    """
+
+    revision: str
+    info: Mapping[str, str] | None = None
+
+
+def result_of(
+    entry: StubEntry, listed: Mapping[str, Any], value: Any, uri: str, speaker: Speaker
+) -> Any:
+    """The result of a call. `listed` is what the lists say of the entry, `uri` what was read."""
+    if entry.kind is RouteKind.METHOD or _is_whole(entry.kind, value):
+        result = value
+    elif entry.kind is RouteKind.TOOL:
+        result = _tool_result(value, speaker.revision)
+    elif entry.kind is RouteKind.PROMPT:
+        result = _prompt_result(value, listed)
+    else:
+        result = {"contents": [_contents(value, uri, listed.get("mimeType"))]}
+    return dressed(CALLED_BY.get(entry.kind, entry.name), result, speaker)
+
+
+def dressed(method: str, result: Any, speaker: Speaker) -> Any:
+    """As the revision wants it: from 2026-07-28 on a result says that it is whole and whose it is,
+    and some for how long they may be kept.
+    """
+    if not isinstance(result, dict) or not is_modern(speaker.revision):
+        return result
+    fresh = {"ttlMs": 0, "cacheScope": "public"} if method in CACHEABLE else {}
+    whose = {} if speaker.info is None else {"_meta": {SERVER_INFO: speaker.info}}
+    return edit.result({**fresh, **whose, **result}, speaker.revision)
+
+
+def failed(text: str) -> Arguments:
+    """The whole result of a tool that failed."""
+    return {"content": [_text(text)], "isError": True}
+
+
+def _is_whole(kind: RouteKind, value: Any) -> bool:
+    """Data may have a member of that name too, but hardly one of that form. An unfinished result of
+    2026-07-28 says so in its type.
+    """
+    if isinstance(value, dict) and "resultType" in value:
+        return True
+    inside = value.get(_WHOLE[kind]) if isinstance(value, dict) else None
+    if not isinstance(inside, list):
+        return False
+    return all(map(_is_block, inside)) if kind is RouteKind.TOOL else True
+
+
+def _tool_result(value: Any, revision: str) -> Arguments:
+    if value is None:
+        return {"content": []}
+    if isinstance(value, list) and value and all(map(_is_block, value)):
+        return {"content": value}
+    result: Arguments = {"content": [_text(value)]}
+    structured = isinstance(value, dict) and revision >= STRUCTURED
+    if structured or (revision >= LATEST and not isinstance(value, str)):
+        result["structuredContent"] = value
+    return result
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str)
+
+
+def _prompt_result(value: Any, listed: Mapping[str, Any]) -> Arguments:
+    described = {"description": listed["description"]} if "description" in listed else {}
+    messages = value if isinstance(value, list) else [value]
+    return {**described, "messages": [_message(message) for message in messages]}
+
+
+def _message(value: Any) -> Any:
+    if isinstance(value, dict) and "role" in value:
+        content = value.get("content")
+        return {**value, "content": content if _is_block(content) else _text(content)}
+    return {"role": "user", "content": value if _is_block(value) else _text(value)}
+
+
+def _contents(value: Any, uri: str, mime_type: str | None) -> Arguments:
+    if isinstance(value, bytes):
+        told = {"mimeType": mime_type} if mime_type else {}
+        return {"uri": uri, **told, "blob": b64encode(value).decode()}
+    usual = "text/plain" if isinstance(value, str) else "application/json"
+    return {"uri": uri, "mimeType": mime_type or usual, "text": _text(value)["text"]}
+
+
+def _text(value: Any) -> Arguments:
+    return {"type": "text", "text": value if isinstance(value, str) else encode(value).decode()}

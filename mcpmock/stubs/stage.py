@@ -1,0 +1,345 @@
+"""`StubStage`: a stage that answers what was written by hand, and lets all else pass to the
+player of
+the recording behind it.
+
+What it answers never reaches the player. What the player answers to lists and handshakes it puts
+its own offers into; and where the player would make a miss of one, it says what any server says of
+itself (`Fallback`). Frames are bare messages: over HTTP the transport's rules stand in front. The
+values are `script`'s, their words `results`' and `catalog`'s.
+"""
+
+from __future__ import annotations
+
+import heapq
+import traceback
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import attrs
+
+from mcpmock.pipeline.reassembly import Pieces
+from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
+from mcpmock.playback.fallback import Fallback
+from mcpmock.playback.matcher import STUBBED, NearMiss
+from mcpmock.playback.own_answers import too_long
+from mcpmock.playback.player import PlayerNote, Report
+from mcpmock.playback.request_key import Asked
+from mcpmock.playback.variables import Mismatch
+from mcpmock.protocol import edit
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Batch,
+    Fragment,
+    Frame,
+    Notification,
+    Request,
+    Response,
+    decode,
+    member,
+    parse,
+)
+from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.raw_json import elements
+from mcpmock.protocol.revisions import version_of
+
+from .announcing import LISTEN, Timed, to_everybody, to_listener
+from .catalog import HANDSHAKES, LISTS, empty_list, handshake, sends, with_capabilities, with_listed
+from .results import Speaker, failed, result_of
+from .script import (
+    CALLED_BY,
+    RouteKind,
+    StubEntry,
+    StubRecorded,
+    StubRefusal,
+    StubReply,
+    StubScript,
+    StubSilence,
+    StubStep,
+)
+
+INTERNAL_ERROR = -32603
+MOST = 10_000
+"""How many calls are remembered in a session; beyond, the oldest is forgotten."""
+
+
+@attrs.frozen
+class _Passing:
+    """A request that goes on to the player and whose answer is put something into. `page` is the
+    cursor as it is spelled, None for the first page.
+    """
+
+    method: str
+    page: bytes | None
+
+
+@attrs.define
+class StubStage(Stage, Fallback):
+    """One session of a script's server. `alone`: there is no recording behind it. `breath` is the
+    least time between the last progress of a call and its answer, in seconds.
+    """
+
+    script: StubScript
+    report: Report = lambda _what: None
+    alone: bool = attrs.field(default=False, kw_only=True)
+    breath: float = attrs.field(default=0.002, kw_only=True)
+    _revision: str = LAST_LEGACY
+    _turns: Counter[StubEntry] = attrs.field(factory=Counter)
+    """How often each entry was asked."""
+    _passing: OrderedDict[bytes, _Passing] = attrs.field(factory=OrderedDict)
+    _given: dict[tuple[str, bytes | None], bytes] = attrs.field(factory=dict)
+    """The lists that the recording gave, by their methods and cursors."""
+    _ours: OrderedDict[bytes, None] = attrs.field(factory=OrderedDict)
+    """The ids of the calls that were answered here."""
+    _due: list[tuple[float, int, bytes | None, bytes]] = attrs.field(factory=list)
+    """What is to be said: when, in which order, for which call."""
+    _order: count[int] = attrs.field(factory=count)
+    _pieces: Pieces = attrs.field(factory=Pieces)
+
+    @property
+    def held_until(self) -> float | None:
+        return max((due for due, *_ in self._due), default=None)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is S2C:
+            return [Send([self._heard(frame) for frame in seen])] if self._passing else PASS
+        return self._hear(seen, now)
+
+    def wake(self, now: float) -> Iterable[Action]:
+        return self._play(now)
+
+    def answer(self, frame: Frame) -> list[Frame] | None:
+        """What any server says: its lists, and where there is no recording, its handshake. Its
+        offers are put in on the way.
+        """
+        request = frame.content
+        if not isinstance(request, Request):
+            return None
+        method = request.method
+        if method in LISTS and (self.alone or self.script.offers(LISTS[method].kind)):
+            given = self._given.get((method, member(request.params, "cursor")))
+            if given is not None:
+                return [Frame(S2C, edit.with_id(given, request.id))]
+            result: Any = empty_list(method, self._speaker(request))
+        elif not self.alone:
+            return None
+        elif method in HANDSHAKES:
+            result = handshake(self.script, method, _params(request))
+        elif method == "logging/setLevel" and sends(self.script, "notifications/message"):
+            result = {}
+        else:
+            return None
+        return None if result is None else [Frame(S2C, edit.response(request.id, result))]
+
+    def near(self, live: Asked) -> list[NearMiss]:
+        """The entries that might have been meant, and why they were not."""
+        params = live.params if isinstance(live.params, dict) else {}
+        pairs = self.script.entries_for(live.method, params)
+        found = [
+            NearMiss(STUBBED, _why(entry), tuple(entry.differences(arguments)))
+            for entry, arguments in [pair for pair in pairs if pair[0].steps] or pairs
+        ]
+        named = "uri" if live.method == "resources/read" else "name"
+        entries = list(self.script.entries)
+        names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
+        return found or [
+            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named)),))
+            for name in dict.fromkeys(names)
+        ]
+
+    def _hear(self, seen: Sequence[Frame], now: float) -> Iterator[Action]:
+        """From the client: in order, each answered before the next is looked at."""
+        on: list[Frame] = []
+        for frame in seen:
+            passed = self._take(frame, now)
+            on += passed
+            if passed != [frame]:
+                yield Send(on)
+                on = []
+                yield from self._play(now)
+        yield Send(on)
+        yield from self._play(now)
+
+    def _take(self, frame: Frame, now: float) -> list[Frame]:
+        """What passes of a frame."""
+        if isinstance(frame.fact, Fragment):
+            whole = self._pieces.add((1, C2S, frame.exchange), frame)
+            if whole is None:
+                return []
+            if whole.digest is not None:
+                self._say(now, None, too_long(whole.size).raw)
+                return []
+            frame = whole.frame
+        match frame.content:
+            case Request() as request:
+                return [] if self._ask(request, now) else [frame]
+            case Notification(method, params) if method == CANCELLED:
+                return [] if self._cancel(member(params, "requestId")) else [frame]
+            case Notification("notifications/initialized"):
+                self._say_all(to_everybody(list(self.script.announcements)), None, now)
+                return [frame]
+            case Batch():
+                return self._take_batch(frame, now)
+            case _:
+                return [frame]
+
+    def _take_batch(self, frame: Frame, now: float) -> list[Frame]:
+        """Of a batch that has something for us, the rest goes on one by one."""
+        items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
+        calls = [call for item in items if isinstance(call := parse(item), Request)]
+        if not self.alone and not any(self._turn(call)[0] for call in calls):
+            return [frame]
+        frames = [Frame(C2S, item, frame.eol) for item in items]
+        return [passed for item in frames for passed in self._take(item, now)]
+
+    def _ask(self, request: Request, now: float) -> bool:
+        """Whether it is answered here. What is not may still get our offers put in."""
+        entry, step = self._turn(request)
+        if entry is not None:
+            self._turns[entry] += 1
+        if entry is None or step is None or isinstance(step.answer, StubRecorded):
+            return self._pass(request, now)
+        _remember(self._ours, request.id, None)
+        self._schedule(request, entry, step, now)
+        return True
+
+    def _pass(self, request: Request, now: float) -> bool:
+        """What nothing was written for, but which concerns us all the same."""
+        self._ours.pop(request.id, None)  # some clients use an id again
+        if request.method in LISTS or request.method in HANDSHAKES:
+            page = member(request.params, "cursor")
+            _remember(self._passing, request.id, _Passing(request.method, page))
+        elif request.method == LISTEN and self.alone:
+            _remember(self._ours, request.id, None)
+            said = to_listener(list(self.script.announcements), request.id, _params(request))
+            self._say_all(said, request.id, now)
+            return True
+        return False
+
+    def _turn(self, request: Request) -> tuple[StubEntry | None, StubStep | None]:
+        """The first entry that has something for this call, and what."""
+        for entry, arguments in self.script.entries_for(request.method, _params(request)):
+            if not entry.differences(arguments):
+                step = entry.step(self._turns[entry])
+                if step is not None:
+                    return entry, step
+        return None, None
+
+    def _schedule(self, request: Request, entry: StubEntry, step: StubStep, now: float) -> None:
+        """Each thing so long behind the one before it; progress for those who asked for it."""
+        token = member(request.params, *TOKEN_PATH)
+        at, last_progress = now, float("-inf")
+        for saying in step.sayings:
+            at += saying.after
+            if saying.method is not None:
+                self._say(at, request.id, edit.notification(saying.method, saying.params))
+            elif token is not None:
+                last_progress = at
+                self._say(at, request.id, _progress(token, saying.params or {}))
+        if not isinstance(step.answer, StubSilence):
+            at = max(at + step.after, last_progress + self.breath)
+            self._say(at, request.id, self._answer(request, entry, step.answer))
+
+    def _answer(
+        self, request: Request, entry: StubEntry, answer: StubReply | StubRefusal | StubRecorded
+    ) -> bytes:
+        if isinstance(answer, StubRefusal):
+            return edit.error(request.id, answer.code, answer.message, answer.data)
+        assert isinstance(answer, StubReply)
+        params = _params(request)
+        speaker = self._speaker(request)
+        listed = self.script.listed.get((entry.kind, entry.name), {})
+        uri = str(params.get("uri"))
+        try:
+            value = answer.value
+            if callable(value):
+                value = value(entry.arguments_of(request.method, params))
+            result = result_of(entry, listed, value, uri, speaker)
+            return edit.response(request.id, result)
+        except Exception as error:  # noqa: BLE001 (the user's own function)
+            text = f"mcpmock: the stub of {entry.name} raised {error!r}{_where(error)}"
+            self.report(PlayerNote(request.method, text))
+            if entry.kind is not RouteKind.TOOL:
+                return edit.error(request.id, INTERNAL_ERROR, text)
+            told = result_of(entry, listed, failed(text), uri, speaker)
+            return edit.response(request.id, told)
+
+    def _speaker(self, request: Request) -> Speaker:
+        revision = version_of(request) or self._revision
+        return Speaker(revision, self.script.info if self.alone else None)
+
+    def _cancel(self, id_: bytes | None) -> bool:
+        """Whether the call was ours: from here on nothing is said about it."""
+        if id_ is None or id_ not in self._ours:
+            return False
+        self._due = [due for due in self._due if due[2] != id_]
+        heapq.heapify(self._due)
+        return True
+
+    def _say_all(self, timed: Sequence[Timed], call: bytes | None, now: float) -> None:
+        for after, raw in timed:
+            self._say(now + after, call, raw)
+
+    def _say(self, at: float, call: bytes | None, raw: bytes) -> None:
+        heapq.heappush(self._due, (at, next(self._order), call, raw))
+
+    def _play(self, now: float) -> Iterator[Action]:
+        """Says what is due, and when to come again."""
+        frames = []
+        while self._due and self._due[0][0] <= now:
+            frames.append(Frame(S2C, heapq.heappop(self._due)[3]))
+        yield Send(frames)
+        if self._due:
+            yield Wake(self._due[0][0])
+
+    def _heard(self, frame: Frame) -> Frame:
+        """From the player: an answer that our offers belong into gets them."""
+        message = frame.content
+        if not isinstance(message, Response) or message.id is None:
+            return frame
+        passing = self._passing.pop(message.id, None)
+        if passing is None or message.result is None:
+            return frame
+        raw = frame.raw
+        if passing.method in LISTS:
+            if not self.alone:
+                self._given[passing.method, passing.page] = raw
+            raw = with_listed(raw, passing.method, self.script, first=passing.page is None)
+        else:
+            version = decode(member(message.result, "protocolVersion") or b"null")
+            known = version in REVISIONS
+            self._revision = version if known else self._revision
+            raw = with_capabilities(raw, self.script, version if known else LATEST)
+        return frame if raw == frame.raw else Frame(S2C, raw, frame.eol, None, frame.exchange)
+
+
+def _params(request: Request) -> dict[str, Any]:
+    params = None if request.params is None else decode(request.params)
+    return params if isinstance(params, dict) else {}
+
+
+def _progress(token: bytes, more: Any) -> bytes:
+    """The token as it was spelled."""
+    raw = edit.notification(PROGRESS, {"progressToken": None, **more})
+    return edit.with_member(raw, ["params", "progressToken"], token)
+
+
+def _where(error: Exception) -> str:
+    """In which line of the user's."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f" ({place.filename.rpartition('/')[2]}:{place.lineno})"
+
+
+def _why(entry: StubEntry) -> str:
+    if entry.condition:
+        return "stubbed for other arguments, or no more often"
+    return "stubbed no more often" if entry.steps else "stubbed without an answer"
+
+
+def _remember(known: OrderedDict[bytes, Any], id_: bytes, what: Any) -> None:
+    known[id_] = what
+    if len(known) > MOST:
+        known.popitem(last=False)

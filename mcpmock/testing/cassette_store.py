@@ -1,0 +1,125 @@
+"""`CassetteStore`: what becomes of what tests recorded, in one run, over all its workers.
+
+A test records to a file of its own, in a folder of the run. Once it has passed, its takes go into
+the cassette; else they are put beside it, and the cassette stays as it was. What the run has done
+to a cassette so far is in a file of that folder, under a lock: workers of xdist are given the same
+folder. `recording` stands above, `cassette.takes_by_test` says whose take is whose.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import msgspec
+
+from mcpmock.cassette.file import read_bytes, rewrite
+from mcpmock.cassette.takes_by_test import appended, retaken
+
+from .plugin_session import new_folder
+from .settings import Settings
+
+
+class _State(msgspec.Struct):
+    """What this run knows of one cassette."""
+
+    born: bool | None = None
+    """Whether it was not there when a test first asked; None: nobody has."""
+    begun: bool = False
+    """Whether a test of this run has put takes into it."""
+    rejected: bool = False
+    """Whether one has put some beside it."""
+
+
+@attrs.define
+class CassetteStore:
+    """`folder` is the run's; without one it is made when something is recorded."""
+
+    folder: Path | None = None
+    _own: bool = False
+
+    def is_born(self, path: Path) -> bool:
+        """Whether the run began without this cassette: then each of its tests records, also those
+        that come when the first has put its takes there.
+        """
+        with self._state(path) as state:
+            if state.born is None:
+                state.born = not path.exists()
+            return state.born
+
+    def recording(self, settings: Settings, test: str) -> Path:
+        """Where a test records to; nothing is there yet."""
+        path = self._file(f"{settings.path}\n{test}", ".jsonl")
+        path.unlink(missing_ok=True)
+        return path
+
+    def accept(self, settings: Settings, test: str, recorded: Path) -> None:
+        """The test has passed: its takes, if there are any, go into the cassette. Raises
+        CassetteError.
+        """
+        if not recorded.exists():
+            return
+        new, path = recorded.read_bytes(), settings.path
+        with self._state(path) as state:
+            old = read_bytes(path) if path.exists() else b""
+            if settings.extends:
+                data = appended(old, new)
+            elif settings.mode == "rewrite" and not state.begun:
+                data = new
+            else:
+                data = retaken(old, new, test)
+            _write(path, data)
+            state.begun = True
+            if not state.rejected:
+                settings.rejected.unlink(missing_ok=True)
+        recorded.unlink()
+
+    def reject(self, settings: Settings, recorded: Path) -> None:
+        """The test has not passed: its takes, if there are any, are kept beside the cassette, with
+        those of others of this run that failed. Raises CassetteError.
+        """
+        if not recorded.exists():
+            return
+        path = settings.rejected
+        with self._state(settings.path) as state:
+            old = read_bytes(path) if state.rejected and path.exists() else b""
+            _write(path, appended(old, recorded.read_bytes()))
+            state.rejected = True
+        recorded.unlink()
+
+    def close(self) -> None:
+        """Removes a folder of our own."""
+        if self._own and self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def _state(self, path: Path) -> Iterator[_State]:
+        """What the run knows of a cassette, for one test at a time; kept if nothing is raised."""
+        fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            data = os.pread(fd, 1 << 16, 0)
+            state = msgspec.json.decode(data, type=_State) if data else _State()
+            yield state
+            data = msgspec.json.encode(state)
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, data, 0)
+        finally:
+            os.close(fd)
+
+    def _file(self, what: str, suffix: str) -> Path:
+        if self.folder is None:
+            self.folder, self._own = Path(new_folder()), True
+        name = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self.folder / (name + suffix)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rewrite(path, data)

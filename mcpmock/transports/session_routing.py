@@ -1,0 +1,150 @@
+"""Which conversation an HTTP exchange belongs to.
+
+HTTP has no conversations, MCP does: a session (Streamable HTTP) or an event stream (HTTP+SSE). Each
+gets a number and a channel of its own, so that two clients with the same ids never see each other's
+answers. Conversation 1 is all that belongs to none: revisions without sessions, unknown sessions,
+other paths. Nothing here answers or refuses anything; the listener in `endpoints/` stands above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from enum import Enum
+
+import attrs
+
+from mcpmock.protocol.messages import (
+    Batch,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    Message,
+    Request,
+    SseMeta,
+    parse,
+    parse_items,
+)
+from mcpmock.protocol.transport_facts import NO_SESSION
+
+from .headers import path_and_query
+
+REMEMBERED = 10_000
+"""How many sessions are known at the same time; the oldest is forgotten for a new one."""
+_OPENING = re.compile(rb'"method"\s*:\s*"initialize"')
+
+
+class TransportKind(Enum):
+    """The two transports over HTTP; the values are those of the cassette's `transport`."""
+
+    STREAMABLE_HTTP = "streamable-http"
+    SSE = "sse"
+
+
+@attrs.define
+class SessionRouter:
+    """What one listener knows of its conversations. `path` is where MCP is spoken; one slash more
+    or less at its end makes no difference, as servers redirect from one to the other.
+    """
+
+    kind: TransportKind
+    path: str
+    remembered: int = REMEMBERED
+    posts: Collection[str] = ()
+    """Where messages are posted to, as far as that is known before an endpoint event says so."""
+    _last: int = attrs.field(default=NO_SESSION, init=False)
+    _known: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Session ids, or the targets of endpoint events, oldest first."""
+    _paths: dict[str, int] = attrs.field(factory=dict, init=False)
+    """The paths of those targets, and how many have each."""
+    _naming: set[int] = attrs.field(factory=set, init=False)
+    """Conversations whose next message is the data of an endpoint event."""
+
+    def is_mcp(self, head: HttpRequest) -> bool:
+        """Whether the request goes to where MCP is spoken."""
+        return self._is_path(head.path) or head.path in self._paths or head.path in self.posts
+
+    def conversation(self, head: HttpRequest, body: bytes, *, whole: bool = True) -> int:
+        """The conversation of an exchange that begins so; a new number if it opens one. `body` is
+        the whole body or its first piece.
+        """
+        if self.kind is TransportKind.SSE:
+            if head.method == "GET" and self._is_path(head.path):
+                return self._begin()
+            return self._known.get(head.target, NO_SESSION) if head.method == "POST" else NO_SESSION
+        if not self._is_path(head.path):
+            return NO_SESSION
+        if session := head.header("mcp-session-id"):
+            return self._known.get(session, NO_SESSION)
+        opens = head.method == "POST" and _is_initialize(body, whole=whole)
+        return self._begin() if opens else NO_SESSION
+
+    def learn(self, conversation: int, frames: Sequence[Frame]) -> None:
+        """Looks at what goes to the client for what names the conversation: a session id, or an
+        endpoint.
+        """
+        if conversation == NO_SESSION:
+            return
+        if self.kind is TransportKind.SSE:
+            self._learn_endpoint(conversation, frames)
+            return
+        for frame in frames:
+            fact = frame.fact
+            if type(fact) is HttpResponse and (session := fact.header("mcp-session-id")):
+                self._remember(session, conversation)
+
+    def _learn_endpoint(self, conversation: int, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            fact = frame.fact
+            if fact is None:
+                if self._naming and conversation in self._naming:
+                    self._naming.discard(conversation)
+                    uri = frame.raw.decode("utf-8", "replace")
+                    self._remember(path_and_query(uri, self.path), conversation)
+            elif type(fact) is SseMeta and fact.event == "endpoint":
+                self._naming.add(conversation)
+            elif type(fact) is SseMeta or type(fact) is ExchangeEnd:
+                self._naming.discard(conversation)
+
+    def _begin(self) -> int:
+        self._last += 1
+        return self._last
+
+    def _remember(self, name: str, conversation: int) -> None:
+        """A name given twice (servers that have but one) goes to the newest conversation, and
+        stays there when an older one is heard again.
+        """
+        if self._known.get(name, NO_SESSION) >= conversation:
+            return
+        self._forget(name)
+        if len(self._known) >= self.remembered:
+            self._forget(next(iter(self._known)))
+        self._known[name] = conversation
+        if self.kind is TransportKind.SSE:
+            path = name.partition("?")[0]
+            self._paths[path] = self._paths.get(path, 0) + 1
+
+    def _forget(self, name: str) -> None:
+        path = name.partition("?")[0]
+        if self._known.pop(name, None) is None or self.kind is not TransportKind.SSE:
+            return
+        self._paths[path] -= 1
+        if not self._paths[path]:
+            del self._paths[path]
+
+    def _is_path(self, path: str) -> bool:
+        return path == self.path or path.rstrip("/") == self.path.rstrip("/")
+
+
+def _is_initialize(body: bytes, *, whole: bool) -> bool:
+    if not whole:  # no decoder takes a piece
+        return _OPENING.search(body) is not None
+    message = parse(body)
+    if type(message) is Batch:
+        return any(_opens(item) for item in parse_items(body))
+    return _opens(message)
+
+
+def _opens(message: Message) -> bool:
+    return type(message) is Request and message.method == "initialize"

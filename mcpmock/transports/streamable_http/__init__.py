@@ -1,0 +1,1 @@
+"""Streamable HTTP, both sides and all revisions, as pure state machines."""

@@ -1,0 +1,266 @@
+"""The rules of Streamable HTTP, as the server: revisions 2025-03-26 to 2025-11-25 with sessions,
+2026-07-28 without.
+
+A stage in front of something that speaks bare messages (a server on stdio, a player of its
+recording): a client's exchanges become messages, and each message of the server finds the exchange
+that it belongs to. `responses` does the second half, `streamable_http` has the words; `endpoints/`
+turns the exchanges into bytes. The other side is `streamable_http_client`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.http_reply import (
+    EVENT_STREAM,
+    FAILED,
+    BodyPieces,
+    cancel,
+    error_response,
+    flatten,
+)
+from mcpmock.protocol.messages import (
+    C2S,
+    Batch,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    Message,
+    Notification,
+    ProcessExit,
+    Request,
+    StreamEnd,
+    decode,
+    member,
+    parse,
+    parse_items,
+)
+from mcpmock.protocol.methods import REVISIONS
+from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.protocol.revisions import is_modern, speaks_modern
+
+from .common import (
+    BATCHES,
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    PRIMING,
+    SESSION,
+    SESSION_ENDED,
+    SESSION_MISSING,
+    VERSION,
+    RequestRefusal,
+    bad_request,
+    mismatch,
+    unacceptable,
+    unreadable,
+)
+from .open_responses import OpenResponses
+
+_OK, _ACCEPTED = (200, "OK"), (202, "Accepted")
+Handler = Callable[[int, HttpRequest, bytes], RequestRefusal | None]
+
+
+class StreamableHttpServer(Stage):
+    """C2S exchange frames to bare messages, S2C bare messages to exchange frames.
+
+    One for each conversation: with `stateless` for all modern callers together, else for one
+    session, whose id comes from `mint`.
+    """
+
+    def __init__(self, path: str, mint: Callable[[], str], stateless: bool) -> None:
+        self._path, self._mint = path.rstrip("/"), mint
+        self._responses = OpenResponses(stateless)
+        self._stateless = stateless
+        self._handlers: dict[str, Handler] = {"POST": self._post}
+        if not stateless:
+            self._handlers |= {"GET": self._get, "DELETE": self._delete}
+        self._arriving: dict[int, tuple[HttpRequest, BodyPieces]] = {}
+        self._pieces = BodyPieces()
+        self._ended = self._left = False
+        self._on: list[Frame] = []
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        back: list[Frame] = []
+        for frame in seen:
+            if frame.direction is C2S:
+                self._hear_client(frame)
+            else:
+                self._hear_server(frame)
+                if frame.fact is not None and not isinstance(frame.fact, Fragment):
+                    back += [*self._responses.take(), frame]
+        back += self._responses.take()
+        on, self._on = self._on, []
+        # First back: a player answers at once, and no answer may come before its stream's head.
+        return Send(back), Send(on)
+
+    def _hear_server(self, frame: Frame) -> None:
+        match frame.fact:
+            case None:
+                self._responses.route(frame.raw)
+            case Fragment():
+                whole = self._pieces.add(frame)
+                if whole is not None:
+                    self._responses.route(whole)
+            case StreamEnd() | ProcessExit():
+                self._ended = True
+                self._responses.end()
+            case _:
+                pass
+
+    def _hear_client(self, frame: Frame) -> None:
+        x = frame.exchange
+        if x is None:
+            self._pass_on(frame)
+            return
+        match frame.fact:
+            case HttpRequest() as head if head.has_body:
+                self._arriving[x] = (head, BodyPieces())
+            case HttpRequest() as head:
+                self._serve(x, head, b"")
+            case ExchangeEnd():
+                self._disconnect(x)
+            case None | Fragment() | HttpBody() if x in self._arriving:
+                head, pieces = self._arriving[x]
+                body = pieces.add(frame)
+                if body is not None:
+                    del self._arriving[x]
+                    self._serve(x, head, body, too_long=pieces.too_long)
+            case _:
+                pass
+
+    def _serve(self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False) -> None:
+        """One exchange of the client's, whole."""
+        refusal: RequestRefusal | None
+        if head.path.rstrip("/") != self._path:
+            refusal = RequestRefusal(404, "Not Found", FAILED, "Not Found")
+        elif head.method not in self._handlers:
+            allow = (("Allow", ", ".join(self._handlers)),)
+            refusal = RequestRefusal(
+                405, "Method Not Allowed", FAILED, "Method not allowed", headers=allow
+            )
+        elif too_long:
+            refusal = RequestRefusal(
+                413, "Content Too Large", FAILED, "mcpmock: the body is too long"
+            )
+        elif self._ended:
+            refusal = SESSION_ENDED
+        else:
+            refusal = self._handlers[head.method](x, head, body)
+        if refusal is not None:
+            error = error_response(refusal.id, refusal.code, refusal.text)
+            self._responses.answer(x, (refusal.status, refusal.reason), error, refusal.headers)
+
+    def _post(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:
+        raw = flatten(body)
+        items = parse_items(raw)
+        refusal = unacceptable(head, "application/json", EVENT_STREAM) or unreadable(head, items)
+        if refusal is None:
+            check = self._check_modern if self._stateless else self._check_in_session
+            refusal = check(head, parse(raw), items)
+        if refusal is not None:
+            return refusal
+        if any(isinstance(item, Request) for item in items):
+            self._ask(x, raw, items)
+        else:
+            self._accept(x, raw)
+        return None
+
+    def _ask(self, x: int, raw: bytes, items: Sequence[Message]) -> None:
+        """Requests go on, and their exchange stays open."""
+        revision = self._responses.revision
+        opening = _opening(items)
+        if opening is not None:
+            self._responses.session = self._responses.session or self._mint()
+            revision = decode(member(opening.params, "protocolVersion") or b"null")
+        on = self._responses.expect(x, raw, priming=revision == PRIMING)
+        self._on.append(Frame(C2S, on))
+
+    def _accept(self, x: int, raw: bytes) -> None:
+        """What wants no answer goes on, and its exchange is over."""
+        self._responses.answer(x, _ACCEPTED)
+        message = parse(raw)
+        if isinstance(message, Notification) and message.method == CANCELLED:
+            span = locate(raw, ("params", "requestId"))
+            meant = self._responses.in_flight.meant(raw[slice(*span)]) if span else []
+            if span is not None and len(meant) == 1 and meant[0].sent != meant[0].id:
+                raw = splice(raw, [(span, meant[0].sent)])
+            elif len(meant) > 1 and self._stateless:
+                return  # several callers use this id, and nothing says which of them this is
+        self._on.append(Frame(C2S, raw))
+
+    def _get(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
+        refusal = unacceptable(head, EVENT_STREAM) or self._check_session(head)
+        if refusal is None:
+            self._responses.listen(x)
+        return refusal
+
+    def _delete(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
+        refusal = self._check_session(head)
+        if refusal is None:
+            self._responses.answer(x, _OK)
+            self._responses.end_streams()
+            self._ended = True
+            self._pass_on(Frame(C2S, b"", b"", StreamEnd()))
+        return refusal
+
+    def _pass_on(self, frame: Frame) -> None:
+        """Facts pass. That the client's side is over a DELETE says, and so does the end of the
+        wire: once is enough.
+        """
+        if isinstance(frame.fact, StreamEnd):
+            if self._left:
+                return
+            self._left = True
+        self._on.append(frame)
+
+    def _disconnect(self, x: int) -> None:
+        """The client closed the exchange's connection. In the modern era that is how it cancels, in
+        the older ones it says nothing.
+        """
+        self._arriving.pop(x, None)
+        calls = self._responses.lose(x)
+        if self._stateless:
+            self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
+
+    def _check_session(self, head: HttpRequest) -> RequestRefusal | None:
+        session = head.header(SESSION)
+        if session is None or self._responses.session is None:
+            return SESSION_MISSING
+        return None if session == self._responses.session else SESSION_ENDED
+
+    def _check_in_session(
+        self, head: HttpRequest, message: Message, items: Sequence[Message]
+    ) -> RequestRefusal | None:
+        opening = _opening(items) is not None
+        if not opening or head.header(SESSION) is not None:
+            refusal = self._check_session(head)
+            if refusal is not None:
+                return refusal
+        version = head.header(VERSION)
+        if not opening and version is not None and version not in REVISIONS:
+            known = ", ".join(REVISIONS)
+            return bad_request(FAILED, f"Unsupported protocol version: {version} (known: {known})")
+        if isinstance(message, Batch) and self._responses.revision != BATCHES:
+            return bad_request(INVALID_REQUEST, "this revision has no batches")
+        return None
+
+    def _check_modern(
+        self, head: HttpRequest, message: Message, items: Sequence[Message]
+    ) -> RequestRefusal | None:
+        if not is_modern(head.header(VERSION)) and not any(map(speaks_modern, items)):
+            return SESSION_MISSING if head.header(SESSION) is None else SESSION_ENDED
+        if not isinstance(message, Request | Notification):
+            return bad_request(INVALID_REQUEST, "only one request or notification is accepted")
+        why = mismatch(head, message) if isinstance(message, Request) else None
+        if why is not None and isinstance(message, Request):
+            return bad_request(HEADER_MISMATCH, why, message.id)
+        return None
+
+
+def _opening(items: Sequence[Message]) -> Request | None:
+    found = (item for item in items if isinstance(item, Request) and item.method == "initialize")
+    return next(found, None)

@@ -1,0 +1,1 @@
+"""What people look at: timeline, summary, filter and statistics of a recording. Pure."""

@@ -1,0 +1,44 @@
+"""What a miss says: the request, the nearest recorded ones with what differs, and what to do
+next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mcpmock.playback.matcher import STUBBED, Miss, NearMiss
+
+from .printable import printable
+
+
+def miss_lines(miss: Miss, file: Path) -> list[str]:
+    """What was asked, the nearest that was recorded with what differs, and what to do next."""
+    return [
+        f"nothing recorded in {file} answers this {miss.method}",
+        *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),
+        f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
+    ]
+
+
+def _place(near: NearMiss) -> str:
+    return "the stub" if near.n == STUBBED else f"event {near.n}"
+
+
+def _difference(near: NearMiss) -> str:
+    had = "stubbed" if near.n == STUBBED else "recorded"
+    return "".join(
+        f"; {d.path}: {had} {_short(d.recorded)}, asked {_short(d.live)}"
+        for d in near.differences[:3]
+    )
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (ValueError, TypeError):
+        text = repr(value)
+    return printable(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,43 @@
+"""Text of the traffic made safe for terminals and logs.
+
+All that was recorded is hostile when shown: an escape sequence in the result of a tool must not
+move the cursor. Nothing recorded goes to a terminal, a log or a report but through `printable`.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What a terminal acts on or does not show: C0, DEL, C1, soft hyphen, zero width, bidi controls,
+# line and paragraph separators, tags, lone surrogates.
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+_COMMANDS = re.compile(r"#(?=#(?:\[|vso\[))")
+
+
+def printable(text: str) -> str:
+    """`text` on one line, with every character that a terminal would act on spelled out."""
+    return _UNPRINTABLE.sub(_spelled, text)
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, for text that has lines of its own."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def inert(text: str) -> str:
+    """As `printable`, also in the log of a continuous integration, which takes `##[` for the
+    beginning of a command wherever it stands (and `::` at the start of a line: put something before
+    it).
+    """
+    return _COMMANDS.sub(_spelled, printable(text))
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000  # as JSON spells it, so that JSON stays JSON
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

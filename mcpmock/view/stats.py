@@ -1,0 +1,143 @@
+"""Cassettes in numbers: how often each method and tool was called, what became of the calls, how
+long they took and how large they were.
+
+Counts the rows of `timeline`, which knows who answers whom, and adds up over any number of
+cassettes; each is forgotten once it is counted. Printing is the command line's affair.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+from typing import NamedTuple
+
+import attrs
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.protocol.correlation import PROGRESS
+from mcpmock.protocol.messages import C2S, Direction
+
+from .timeline import Row, raws, timeline
+
+
+class What(NamedTuple):
+    """What is counted together; `tool` of calls of tools only."""
+
+    direction: Direction
+    method: str
+    tool: str | None = None
+
+    @property
+    def rank(self) -> tuple[bool, str, str]:
+        """The client's first, then by name."""
+        return self.direction is not C2S, self.method, self.tool or ""
+
+
+@attrs.define
+class Calls:
+    """The requests of one method and tool. Sizes are bytes of JSON, without framing."""
+
+    count: int = 0
+    errors: int = 0
+    """Answers that are errors, or results of tools that say they are."""
+    cancelled: int = 0
+    unanswered: int = 0
+    progress: int = 0
+    """Reports of progress on these calls."""
+    asked: int = 0
+    """The size of all requests."""
+    answered: int = 0
+    """The size of all answers."""
+    largest: int = 0
+    """The size of the largest answer."""
+    latencies: list[int] = attrs.field(factory=list)
+    """Microseconds, of calls that were answered in time, in a take that has times."""
+
+    def percentile(self, share: float) -> int | None:
+        """The smallest latency that so large a share of the calls does not exceed (nearest rank);
+        None without any.
+        """
+        ordered = sorted(self.latencies)
+        return ordered[max(ceil(share * len(ordered)) - 1, 0)] if ordered else None
+
+
+@attrs.define
+class Notifications:
+    """The notifications of one method."""
+
+    count: int = 0
+    size: int = 0
+
+
+@attrs.define
+class Stats:
+    """All that was counted; `kinds` by the kinds of the timeline."""
+
+    cassettes: int = 0
+    takes: int = 0
+    events: int = 0
+    calls: dict[What, Calls] = attrs.field(factory=dict)
+    notifications: dict[What, Notifications] = attrs.field(factory=dict)
+    kinds: Counter[str] = attrs.field(factory=Counter)
+
+
+def stats(cassettes: Iterable[Cassette]) -> Stats:
+    """Counts cassettes, all in one. The rows of the result are in the order of `What.rank`."""
+    found = Stats()
+    for cassette in cassettes:
+        found.cassettes += 1
+        found.takes += len(cassette.takes)
+        found.events += sum(len(take.events) for take in cassette.takes)
+        _count(found, timeline(cassette))
+    found.calls = dict(sorted(found.calls.items(), key=lambda item: item[0].rank))
+    found.notifications = dict(sorted(found.notifications.items(), key=lambda item: item[0].rank))
+    return found
+
+
+def _count(found: Stats, rows: Sequence[Row]) -> None:
+    for row, size in zip(rows, _sizes(rows), strict=True):
+        found.kinds[row.kind] += row.kind != "opaque" or size > 0  # an event without data is none
+        if row.direction is None or row.method is None:
+            continue
+        if row.kind == "request":
+            _note_request(_calls_of(found, row), row, size)
+        elif row.kind in ("response", "error") and row.call is not None:
+            _note_answer(_calls_of(found, rows[row.call]), row, size)
+        elif row.kind == "notification":
+            what = What(row.direction, row.method)
+            told = found.notifications.setdefault(what, Notifications())
+            told.count += 1
+            told.size += size
+            if row.method == PROGRESS and row.call is not None:
+                _calls_of(found, rows[row.call]).progress += 1
+
+
+def _calls_of(found: Stats, request: Row) -> Calls:
+    assert request.direction is not None, "because it is a message"
+    what = What(request.direction, request.method or "", request.tool)
+    return found.calls.setdefault(what, Calls())
+
+
+def _note_request(calls: Calls, row: Row, size: int) -> None:
+    calls.count += 1
+    calls.asked += size
+    calls.cancelled += "cancelled" in row.notes
+    calls.unanswered += "unanswered" in row.notes
+
+
+def _note_answer(calls: Calls, row: Row, size: int) -> None:
+    """An answer that comes too late is counted by its size alone: its call has another fate."""
+    calls.answered += size
+    calls.largest = max(calls.largest, size)
+    if any(note.startswith("late") for note in row.notes):
+        return
+    calls.errors += row.kind == "error"
+    if row.latency is not None:
+        calls.latencies.append(row.latency)
+
+
+def _sizes(rows: Sequence[Row]) -> Iterator[int]:
+    """What each had in bytes on the wire, also where only its head was kept."""
+    for row, raw in zip(rows, raws(rows), strict=True):
+        yield len(raw) if row.event.oversize is None else row.event.oversize.bytes

@@ -1,0 +1,172 @@
+"""What an event says, in a few words: the tool and its arguments, the text of a result, an error.
+
+The words come out of the recording, so they are hostile still: the faces make them printable. What
+is worth telling of which method is one table; whatever is not in it is told as it was written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpmock.cassette.model import Event, Gap
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS
+from mcpmock.protocol.messages import (
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    Message,
+    Notification,
+    Request,
+    Response,
+    SseMeta,
+    decode,
+    member,
+)
+from mcpmock.protocol.raw_json import elements
+
+LIMIT = 200
+"""Characters in a summary."""
+_ITEMS = 20
+_Path = tuple[str, ...]
+_CALL: tuple[_Path, ...] = (("name",), ("arguments",))
+_ASKED: dict[str, tuple[_Path, ...]] = {
+    "initialize": (("clientInfo", "name"), ("clientInfo", "version"), ("protocolVersion",)),
+    "tools/call": _CALL,
+    "prompts/get": _CALL,
+    "resources/read": (("uri",),),
+    "resources/subscribe": (("uri",),),
+    "resources/unsubscribe": (("uri",),),
+    "completion/complete": (("ref", "name"), ("ref", "uri"), ("argument",)),
+    "logging/setLevel": (("level",),),
+    "sampling/createMessage": (("messages",),),
+    "elicitation/create": (("message",),),
+    CANCELLED: (("requestId",), ("reason",)),
+    "notifications/message": (("level",), ("logger",), ("data",)),
+    PROGRESS: (("progress",), ("total",), ("message",)),
+    "notifications/resources/updated": (("uri",),),
+}
+_ANSWERED: dict[str, tuple[_Path, ...]] = {
+    "initialize": (("serverInfo", "name"), ("serverInfo", "version"), ("protocolVersion",)),
+    "tools/list": (("tools",),),
+    "tools/call": (("content",), ("structuredContent",)),
+    "prompts/list": (("prompts",),),
+    "prompts/get": (("messages",),),
+    "resources/list": (("resources",),),
+    "resources/templates/list": (("resourceTemplates",),),
+    "resources/read": (("contents",),),
+    "roots/list": (("roots",),),
+    "sampling/createMessage": (("model",), ("content",)),
+    "elicitation/create": (("action",), ("content",)),
+}
+_NAMES: tuple[_Path, ...] = (("text",), ("content", "text"), ("name",), ("uri",), ("type",))
+
+
+def message_summary(message: Message, raw: bytes, method: str | None) -> str:
+    """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
+    match message:
+        case Request() | Notification():
+            return brief(_telling(message.params, _ASKED.get(message.method, ())))
+        case Response(error=bytes() as error):
+            return brief(_telling(error, (("code",), ("message",))))
+        case Response():
+            return brief(_telling(message.result, _ANSWERED.get(method or "", ())))
+        case _:
+            return brief(raw.decode("utf-8", "backslashreplace"))
+
+
+def event_summary(event: Event) -> str:
+    """Of an event that is no message."""
+    match event:
+        case Event(stderr=str() as text) | Event(body=str() as text) | Event(end=str() as text):
+            return brief(text)
+        case Event(end=dict() as end):
+            return brief(" ".join(f"{how} {value}" for how, value in end.items()))
+        case Event(http=dict()):
+            return brief(_head(event))
+        case Event(gap=Gap() as gap):
+            return brief(f"{gap.events} events, {gap.bytes} bytes: {gap.reason}")
+        case Event(sse=SseMeta() as sse):
+            told = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
+            rest = [f"{name}={value}" for name, value in told.items() if value is not None]
+            return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
+        case Event(fault=dict() as fault):
+            return brief(_receipt(fault))
+        case _:
+            return brief(str(event.fault))
+
+
+def _receipt(fault: dict[str, Any]) -> str:
+    """`slow weather (latency) response of tools/call 1: seconds=0.25`."""
+    told = {name: value for name, value in fault.items() if isinstance(value, str)}
+    kind = told.get("kind", "")
+    first = f"{told['name']} ({kind})" if "name" in told else kind
+    on = " of ".join(told[name] for name in ("on", "method") if name in told)
+    drawn = fault.get("drawn")
+    values = drawn.items() if isinstance(drawn, dict) else ()
+    rest = " ".join(f"{name}={value}" for name, value in values)
+    about = " ".join(word for word in (first, on, told.get("id", "")) if word)
+    return (f"{about}: {rest}" if rest else about) or str(fault)
+
+
+def _head(event: Event) -> str:
+    """`POST /mcp`, `200 text/event-stream`, `404 Not Found application/json`."""
+    frame = event.frame
+    match None if frame is None else frame.fact:
+        case HttpRequest(method=method, target=target):
+            return f"{method} {target}"
+        case HttpResponse(status=status, reason=reason) as head:
+            told = "" if status == 200 and head.media_type else reason
+            return f"{status} {told} {head.media_type}"
+        case _:
+            return ""
+
+
+def head_text(frame: Frame) -> str:
+    """A head as HTTP spells it, a line for each field; nothing of a frame of another kind."""
+    match frame.fact:
+        case HttpRequest(method=method, target=target, headers=headers):
+            first = f"{method} {target}"
+        case HttpResponse(status=status, reason=reason, headers=headers):
+            first = f"{status} {reason}"
+        case _:
+            return ""
+    return "\n".join([first, *(f"{name}: {value}" for name, value in headers)])
+
+
+def text_member(raw: bytes | None, *path: str) -> str | None:
+    """The string at a path, None where there is none."""
+    value = member(raw, *path)
+    return None if value is None or value[:1] != b'"' else _text(value)
+
+
+def brief(text: str) -> str:
+    """On one line and not long."""
+    line = " ".join(text[: 4 * LIMIT].split())
+    return line if len(line) <= LIMIT else line[: LIMIT - 3] + "..."
+
+
+def _telling(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
+    found = [value for path in paths if (value := member(raw, *path)) is not None]
+    return " ".join(_words(value) for value in found) if found else _words(raw or b"")
+
+
+def _words(raw: bytes) -> str:
+    """A string as its text, a list by the names or the texts in it, the rest as written."""
+    spans = elements(raw) if raw[:1] == b"[" else None
+    if spans is None:
+        return _text(raw)
+    items = [_item(raw[span.start : span.end]) for span in spans[:_ITEMS]]
+    return ", ".join(items) + (", ..." if len(spans) > _ITEMS else "")
+
+
+def _item(raw: bytes) -> str:
+    found = (member(raw, *path) for path in _NAMES)
+    return _text(next((value for value in found if value is not None), raw))
+
+
+def _text(raw: bytes) -> str:
+    """Encodable whatever was recorded: a lone surrogate is spelled out."""
+    value = decode(raw) if raw[:1] == b'"' else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return raw[: 4 * LIMIT].decode("utf-8", "backslashreplace")

@@ -1,0 +1,270 @@
+"""A child process as a channel: real children, started, spoken to and ended."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from mcpmock.channels import process
+from mcpmock.channels.channel import ROOM, Receive
+from mcpmock.channels.process import ProcessChannel, start_process
+from mcpmock.errors import CannotStart
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
+from tests.e2e.processes import CHILDREN, IGNORE_ALL, gone, pids_in, scripted
+from tests.support import c2s, exits, hangs_up, logs, s2c, seen
+
+pytestmark = pytest.mark.e2e
+
+LIMIT = 20.0
+STUBBORN = CHILDREN["ignores EOF and signals"]
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+def open_descriptors() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+@asynccontextmanager
+async def started(command: list[str]) -> AsyncIterator[ProcessChannel]:
+    """A running child, its input moved, closed at the end."""
+    channel = await start_process(command)
+    with trio.fail_after(LIMIT):
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(channel.run)
+                yield channel
+                nursery.cancel_scope.cancel()
+        finally:
+            await channel.aclose()
+
+
+async def everything(channel: ProcessChannel) -> list[Frame]:
+    """All that a child has to say, in the order that it came, from all its receivers."""
+    found: list[Frame] = []
+
+    async def listen(receive: Receive) -> None:
+        while True:
+            try:
+                found.extend(await receive())
+            except trio.EndOfChannel:
+                return
+
+    async with trio.open_nursery() as nursery:
+        for receive in channel.receivers:
+            nursery.start_soon(listen, receive)
+    return found
+
+
+async def pids_of(channel: ProcessChannel) -> list[int]:
+    """The process ids that a scripted server says first."""
+    return pids_in((await channel.receive())[0].raw)
+
+
+async def test_three_ways_out_and_the_exit_last() -> None:
+    """Output comes as lines and its end, standard error as written, and the exit behind them."""
+    async with started(shell("echo one; printf torn; echo log >&2; exit 3")) as channel:
+        found = [seen(frame) for frame in await everything(channel)]
+
+    out = [s2c(b"one"), s2c(b"torn", b""), hangs_up(S2C)]
+    assert [seen(frame) for frame in out] == [f for f in found if f in map(seen, out)]
+    assert seen(logs("log\n")) in found
+    assert seen(exits(3)) == found[-1]
+    assert 5 == len(found)
+
+
+async def test_a_prompt_does_not_wait_for_its_line_end() -> None:
+    """What is written to standard error comes at once, without a line end."""
+    async with started(shell("printf 'password: ' >&2; read -r word")) as channel:
+        assert [Stderr()] == [frame.fact for frame in await channel.receive_stderr()]
+
+
+async def test_the_end_of_input_ends_it() -> None:
+    """What is sent arrives in order, and a StreamEnd closes the input behind it."""
+    async with started(["cat"]) as channel:
+        channel.send_nowait([c2s(b"a"), c2s(b"b", b"\r\n"), hangs_up(C2S)])
+        found = await everything(channel)
+        with pytest.raises(trio.BrokenResourceError):
+            channel.send_nowait([c2s(b"more")])
+
+    expected = [s2c(b"a"), s2c(b"b", b"\r\n"), hangs_up(S2C), exits(0)]
+    assert [seen(frame) for frame in expected] == [seen(frame) for frame in found]
+
+
+async def test_a_child_that_does_not_read() -> None:
+    """What it does not take is held, and whoever asks for room waits until it is gone."""
+    async with started(shell("head -c 1 >/dev/null; exit 1")) as channel:
+        channel.send_nowait([c2s(b"x" * 2 * ROOM)])
+
+        with pytest.raises(trio.BrokenResourceError):
+            await channel.room(c2s(b""))
+
+
+@pytest.mark.parametrize(("name", "code"), [("missing", 127), ("plain", 126), (".", 126)])
+async def test_what_cannot_start(name: str, code: int, tmp_path: Path) -> None:
+    """The error has a shell's exit code and names the command; no descriptor stays open."""
+    (tmp_path / "plain").touch()
+    command = str(tmp_path / name)
+    before = open_descriptors()
+    with pytest.raises(CannotStart, match=f"^cannot start {command}: ") as refused:
+        await start_process([command, "argument"])
+
+    assert code == refused.value.exit_code
+    assert before == open_descriptors()
+
+
+@pytest.mark.parametrize("nth", range(6))
+async def test_out_of_descriptors(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nth: int
+) -> None:
+    """Wherever they run out nothing is lost, and nothing runs that has no guard."""
+    real, calls = os.pipe, iter(range(6))
+
+    def pipe() -> tuple[int, int]:
+        if next(calls) == nth:
+            raise OSError(errno.EMFILE, "none left")
+        return real()
+
+    pid = tmp_path / "pid"
+    before = open_descriptors()
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(CannotStart, match="Too many open files") as refused:
+        await start_process(shell(f"echo $$ >{pid}; exec sleep 60"))
+
+    assert 126 == refused.value.exit_code
+    assert before == open_descriptors()
+    assert not pid.exists() or not pid.read_text() or gone([int(pid.read_text())], 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "signum"), [(("--deaf",), signal.SIGTERM), ((*IGNORE_ALL, "--deaf"), 9)]
+)
+async def test_the_ladder(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], signum: int
+) -> None:
+    """A child that stays after the end of its input gets SIGTERM, and after that SIGKILL."""
+    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    async with started(scripted(*options, "idle")) as channel:
+        await pids_of(channel)
+        channel.send_nowait([hangs_up(C2S)])
+
+        assert ProcessExit(signal=signum) == (await everything(channel))[-1].fact
+
+
+async def test_a_signal_is_handed_on() -> None:
+    """The child gets the very signal that we got."""
+    async with started(scripted("--deaf", "idle")) as channel:
+        await pids_of(channel)
+        channel.interrupt(signal.SIGHUP)
+
+        assert ProcessExit(signal=signal.SIGHUP) == (await everything(channel))[-1].fact
+
+
+async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that does not obey a signal is killed next: SIGTERM is skipped."""
+    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", 0.05)
+    async with started(scripted("--ignore", "INT", "--deaf", "idle")) as channel:
+        await pids_of(channel)
+        channel.interrupt(signal.SIGINT)
+
+        assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
+
+
+async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is told twice is in a hurry: the child is killed at once."""
+    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", float("inf"))
+    async with started(STUBBORN) as channel:
+        await pids_of(channel)
+        channel.interrupt(signal.SIGTERM)
+        channel.interrupt(signal.SIGTERM)
+
+        assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
+
+
+async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given some time, then killed, and the exit is the child's."""
+    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    async with started(CHILDREN["forks"]) as channel:
+        pids = await pids_of(channel)
+        channel.send_nowait([hangs_up(C2S)])
+        assert ProcessExit(0) == (await everything(channel))[-1].fact
+
+        assert gone(pids, LIMIT)
+
+
+async def test_a_daemon_is_left_alone() -> None:
+    """A grandchild that let go of the pipes outlives the session."""
+    async with started(shell("sleep 60 </dev/null >/dev/null 2>&1 & echo $!")) as channel:
+        daemon = int((await everything(channel))[0].raw)
+    os.kill(daemon, signal.SIGKILL)
+
+    assert gone([daemon], LIMIT)
+
+
+@pytest.mark.parametrize("name", CHILDREN)
+async def test_closing_leaves_nothing(name: str) -> None:
+    """Whatever the child is like, `aclose` ends its whole group, the guard and all descriptors."""
+    before = open_descriptors()
+    async with started(CHILDREN[name]) as channel:
+        pids = await pids_of(channel)
+        guard = channel._guard._shell
+
+    assert gone(pids, LIMIT)
+    assert 0 == guard.returncode
+    assert before == open_descriptors()
+    assert str(pids[0]) not in os.listdir("/proc")  # not even a zombie
+
+
+async def test_closing_while_cancelled_leaves_nothing() -> None:
+    """A cancelled `aclose` has closed all the same."""
+    channel = await start_process(STUBBORN)
+    pids = await pids_of(channel)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await channel.aclose()
+
+    assert gone(pids, LIMIT)
+
+
+async def test_closing_while_a_grandchild_is_waited_for() -> None:
+    """A session that is cut off while a grandchild sits on the pipes takes it along."""
+    channel = await start_process(CHILDREN["forks"])
+    child, grandchild = await pids_of(channel)
+    channel.send_nowait([hangs_up(C2S)])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.receive_exit)
+        await channel._process.wait()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    await channel.aclose()
+    try:
+        assert gone([child, grandchild], 1.0)
+    finally:
+        if not gone([grandchild], 0):
+            os.kill(grandchild, signal.SIGKILL)
+
+
+async def test_closing_twice() -> None:
+    """The second `aclose` does nothing, as trio asks of every resource."""
+    channel = await start_process(["cat"])
+    await channel.aclose()
+    await channel.aclose()
+
+
+async def test_reading_after_closing() -> None:
+    """Who reads a closed channel gets trio's error."""
+    channel = await start_process(["cat"])
+    await channel.aclose()
+
+    with pytest.raises(trio.ClosedResourceError):
+        await channel.receive()

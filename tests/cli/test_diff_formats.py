@@ -1,0 +1,139 @@
+"""What a comparison says, in four forms."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import attrs
+import pytest
+
+from mcpmock.cli import diff_formats
+from mcpmock.cli.diff_formats import fails, junit, markdown, object_of, text
+from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
+from mcpmock.semantic_diff.severity import RULES, Where
+
+CALL = ("tools/call", "add")
+ERROR = Difference(
+    rule=RULES["error-for-result"], method="tools/call", call="tools/call add",
+    path="$.result.isError", old='"3"', new='"no"', old_event=Where(1, 7), new_event=Where(2, 9),
+)  # fmt: skip
+STEPS = Difference(
+    rule=RULES["notification-missing"], method="notifications/progress", call="tools/call add",
+    path="$", old='{"progress":1}', new=None, old_event=Where(1, 8), new_event=None, times=3,
+)  # fmt: skip
+NOISE = Difference(
+    rule=RULES["noise-added"], method="", call=None,
+    path="$", old=None, new='"x"', old_event=None, new_event=Where(1, 1),
+)  # fmt: skip
+
+
+def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Comparison:
+    counts: dict[Verdict, int] = {}
+    for found in differences:
+        counts[found.verdict] = counts.get(found.verdict, 0) + 1
+    if more:
+        counts[Verdict.RISKY] = counts.get(Verdict.RISKY, 0) + more
+    whole = Comparison(
+        old="a.jsonl",
+        new="b.jsonl",
+        differences=differences,
+        counts=counts,
+        calls={CALL: 2, ("ping", ""): 1},
+        ignored=0,
+    )
+    return attrs.evolve(whole, **changes)
+
+
+@pytest.mark.parametrize("verdict", [None, *Verdict])
+def test_what_fails(verdict: Verdict | None) -> None:
+    """What is at least as bad as was asked for."""
+    failing = {name for name in ("any", "risky", "breaking", "never") if fails(verdict, name)}
+
+    assert {
+        None: set(),
+        Verdict.COMPATIBLE: {"any"},
+        Verdict.RISKY: {"any", "risky"},
+        Verdict.BREAKING: {"any", "risky", "breaking"},
+    }[verdict] == failing
+
+
+def test_text_says_where_to_look() -> None:
+    """The call, the events of both recordings, how often there is the same."""
+    lines = list(text(comparison(ERROR, STEPS, NOISE, more=2)))
+
+    assert "  in tools/call add, event 7 -> 9 of take 2" == lines[1]
+    assert "notification-missing: a notification did not come (3 times)" in lines[6]
+    assert "  in notifications/progress of tools/call add, event 8 -> none" == lines[7]
+    assert "  in what is no message, event none -> 1" in lines
+    assert ["and 2 more, which are not shown"] == lines[-2:-1]
+    assert "a.jsonl -> b.jsonl: 1 breaking, 4 risky" == lines[-1]
+
+
+def test_what_stands_nowhere() -> None:
+    """A status of a request that asks nothing has no event."""
+    status = attrs.evolve(NOISE, method="HTTP GET", new_event=None)
+
+    assert "  in HTTP GET" == list(text(comparison(status)))[1]
+
+
+def test_long_values_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line is longer than the terminal is wide, and none begins with what was recorded."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = list(text(comparison(attrs.evolve(ERROR, old="\u6f22" * 90, new=None))))
+
+    assert ["   - ", "   | ", "   | "] == [line[:5] for line in lines[3:6]]
+    assert [37, 37, 16] == [line.count("\u6f22") for line in lines[3:6]]
+
+
+def test_markdown_is_a_comment() -> None:
+    """A heading, the files, and a row for each difference, with nothing that markup could use."""
+    told = markdown(comparison(ERROR, attrs.evolve(STEPS, old="`a|b`")))
+
+    assert [
+        "### mcpmock diff: 1 breaking, 1 risky",
+        "",
+        "`a.jsonl` -> `b.jsonl`",
+        "",
+        "| | what | where | before | after |",
+        "|---|---|---|---|---|",
+        "| **breaking** | error-for-result: an error where there was a result | `tools/call add`,"
+        ' event 7 -> 9 of take 2<br>`$.result.isError` | `"3"` | `"no"` |',
+        "| risky | notification-missing: a notification did not come (3 times) |"
+        " `notifications/progress of tools/call add`, event 8 -> none<br>`$` |"
+        " `\\u0060a\\u007cb\\u0060` |  |",
+    ] == told.splitlines()
+    assert 3 == len(markdown(comparison()).splitlines())
+
+
+def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest is counted."""
+    monkeypatch.setattr(diff_formats, "_MOST_ROWS", 1)
+
+    assert "and 2 more" == markdown(comparison(ERROR, STEPS, NOISE)).splitlines()[-1]
+
+
+def test_junit_has_a_case_for_each_kind_of_call() -> None:
+    """Which fails if something is bad enough; what is not stands beside it."""
+    told = ElementTree.fromstring(junit(comparison(ERROR, STEPS, NOISE), "breaking"))
+    cases = {case.get("name"): case for case in told.iter("testcase")}
+    failure = cases["tools/call add"].find("failure")
+    beside = cases["tools/call add"].find("system-out")
+
+    assert ("3", "1") == (told.get("tests"), told.get("failures"))
+    assert ["tools/call add", "ping", "(no call)"] == list(cases)
+    assert failure is not None
+    assert ("error-for-result", "1 difference, first error-for-result") == (
+        failure.get("type"), failure.get("message"),
+    )  # fmt: skip
+    assert "at $.result.isError" in (failure.text or "")
+    assert beside is not None
+    assert "notification-missing" in (beside.text or "")
+    assert 0 == len(cases["ping"])
+
+
+def test_an_object_names_the_files() -> None:
+    """Also such as no JSON can hold."""
+    told = object_of(comparison(old="a\udcff.jsonl"))
+
+    assert ("same", "a\\xff.jsonl", []) == (told["verdict"], told["a"], told["differences"])

@@ -1,0 +1,298 @@
+"""The options of commands that listen: what makes no sense is said in a line, before anything is
+opened.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpmock.sessions import http
+from mcpmock.sessions import proxy as proxy_mode
+from mcpmock.sessions.ends import Listening
+from mcpmock.transports.session_routing import TransportKind
+from tests.cli.conftest import CONTROLS, Run
+from tests.support import INITIALIZE, WELCOME, cassette_bytes
+
+URL = "http://127.0.0.1:9/mcp"
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Listening]:
+    """What the commands would listen on; `a.jsonl` is a cassette to replay."""
+    found: list[Listening] = []
+
+    def stub(status: int) -> Callable[..., Awaitable[int]]:
+        async def mode(*arguments: Any, **more: Any) -> int:
+            found.extend(value for value in arguments if isinstance(value, Listening))
+            return status
+
+        return mode
+
+    monkeypatch.setattr(http, "record_url", stub(0))
+    monkeypatch.setattr(http, "replay_listening", stub(0))
+    monkeypatch.setattr(proxy_mode, "proxy", stub(0))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE), ("s2c", WELCOME)))
+    return found
+
+
+COMMANDS = [
+    ("record", "-o", "b.jsonl", "--url", URL),
+    ("proxy", "--url", URL),
+    ("replay", "a.jsonl"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options(run: Run, taken: list[Listening], command: tuple[str, ...]) -> None:
+    """All of them reach the mode as what they mean."""
+    options = ["--listen", "[::1]:80", "--transport", "sse", "--allow-host", "a", "--allow-host"]
+    more = ["b:1", "--allow-origin", "http://c"]
+    assert (0, "", "") == run(command[0], *options, *more, *command[1:])
+
+    [listening] = taken
+    assert ("::1", 80, TransportKind.SSE) == (listening.host, listening.port, listening.kind)
+    assert {"a", "b:1"} == listening.hosts
+    assert {"http://c"} == listening.origins
+    assert not listening.dangerously
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("127.0.0.1:0", "127.0.0.1", 0),
+        ("localhost:65535", "localhost", 65535),
+        (":8080", "127.0.0.1", 8080),
+        ("8080", "127.0.0.1", 8080),
+        ("[::1]:1", "::1", 1),
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_addresses(
+    run: Run, taken: list[Listening], command: tuple[str, ...], text: str, host: str, port: int
+) -> None:
+    """A port alone is one of 127.0.0.1."""
+    assert (0, "", "") == run(command[0], "--listen", text, *command[1:])
+
+    assert (host, port) == (taken[0].host, taken[0].port)
+
+
+def test_where_a_recorder_listens_by_default(run: Run, taken: list[Listening]) -> None:
+    """On a free port of this machine."""
+    run(*COMMANDS[0])
+
+    assert [("127.0.0.1", 0)] == [(listening.host, listening.port) for listening in taken]
+
+
+def said_of(outcome: tuple[int, str, str]) -> str:
+    """What is said of wrong usage: the usage, and one line. It acts on no terminal."""
+    status, out, err = outcome
+    assert not CONTROLS.search(err)
+    *usage, line = err.splitlines()
+    assert (2, "") == (status, out)
+    assert usage[0].startswith("Usage: mcpmock ")
+    assert len(usage) <= 3
+    return line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "127.0.0.1",
+        "127.0.0.1:x",
+        "127.0.0.1:-1",
+        "127.0.0.1:65536",
+        "127.0.0.1:99999",
+        "1:2:3",
+        "::1:80",
+        "[::1]",
+        "http://127.0.0.1:80",
+        "127.0.0.1:80/mcp",
+        "a b:1",
+        "user@host:1",
+        "\x1b[2J:1",
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_no_address(
+    run: Run, taken: list[Listening], command: tuple[str, ...], text: str
+) -> None:
+    """It is said with an example."""
+    line = said_of(run(command[0], "--listen", text, *command[1:]))
+
+    assert "Invalid value for --listen" in line
+    assert "127.0.0.1:8080" in line
+    assert [] == taken
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1", "example.com", "localhost.a"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_addresses_that_others_reach(
+    run: Run, taken: list[Listening], command: tuple[str, ...], host: str
+) -> None:
+    """They are refused, with the option that allows them, and allowed with it."""
+    where = ["--listen", f"{host}:80"]
+    line = said_of(run(command[0], *where, *command[1:]))
+    assert "--dangerously-bind" in line
+    assert [] == taken
+
+    assert (0, "", "") == run(command[0], *where, "--dangerously-bind", *command[1:])
+    assert [True] == [listening.dangerously for listening in taken]
+
+
+@pytest.mark.parametrize("option", [("--transport", "sse"), ("--dangerously-bind",)])
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_options_without_listening(
+    run: Run, taken: list[Listening], command: tuple[str, ...], option: tuple[str, ...]
+) -> None:
+    """Where stdio is in front they mean nothing, and that is said."""
+    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+
+
+@pytest.mark.parametrize("option", [("--allow-host", "a"), ("--allow-origin", "http://a")])
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_guests_without_listening(
+    run: Run, taken: list[Listening], command: tuple[str, ...], option: tuple[str, ...]
+) -> None:
+    """Nobody can be let in where nobody comes."""
+    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--transport", "stdio"),
+        ("--allow-host", "*"),
+        ("--allow-host", ""),
+        ("--allow-host", "http://a"),
+        ("--allow-host", "a/b"),
+        ("--allow-host", "a\x1b[2J"),
+        ("--allow-origin", "*"),
+        ("--allow-origin", ""),
+        ("--allow-origin", "a.example"),
+        ("--allow-origin", "http://a/b"),
+        ("--allow-origin", "http://*.a"),
+        ("--allow-origin", "http://a\x1b[2J"),
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_values_that_are_none(
+    run: Run, taken: list[Listening], command: tuple[str, ...], option: str, value: str
+) -> None:
+    """What could never let anybody in is said at once, without acting on the terminal."""
+    line = said_of(run(command[0], "--listen", "127.0.0.1:0", option, value, *command[1:]))
+
+    assert line.startswith("Error: Invalid value for ")
+    assert option in line
+    assert [] == taken
+
+
+@pytest.mark.parametrize("host", ["a", "a.example:80", "192.0.2.1", "[::2]:80"])
+@pytest.mark.parametrize("origin", ["null", "http://a:80", "https://a/", "vscode-webview://1f-2"])
+def test_guests(run: Run, taken: list[Listening], host: str, origin: str) -> None:
+    """Hosts are names and addresses; origins are whatever a browser calls one."""
+    guests = ["--allow-host", host, "--allow-origin", origin]
+    assert (0, "", "") == run("replay", "a.jsonl", "--listen", "127.0.0.1:0", *guests)
+
+    [listening] = taken
+    assert {host} == listening.hosts
+    assert {origin} == listening.origins
+
+
+def test_an_option_without_a_value(run: Run, taken: list[Listening]) -> None:
+    """It is said in one line; what it belongs to is not known by then."""
+    assert (2, "", "Error: Option '--listen' requires an argument.\n") == run(
+        "replay", "a.jsonl", "--listen"
+    )
+
+
+@pytest.mark.parametrize("option", ["--listen", "--transport", "--allow-host", "--allow-origin"])
+def test_listening_for_a_command(run: Run, tmp_path: Path, option: str) -> None:
+    """What is recorded over stdio has no listener, and the way to one is said."""
+    line = said_of(run("record", "-o", tmp_path / "b.jsonl", option, "sse", "--", "server"))
+
+    assert f"{option}: only with --url; `mcpmock proxy`" in line
+    assert not (tmp_path / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "not an http:// or https:// URL"),
+        ("localhost:80", "not an http:// or https:// URL"),
+        ("ftp://localhost", "not an http:// or https:// URL"),
+        ("http://", "not an http:// or https:// URL"),
+        ("http://:80/mcp", "is not a host and port"),
+        ("http://a:b/mcp", "is not a host and port"),
+        ("http://a:99999/mcp", "is not a host and port"),
+        ("http://a b/mcp", "not a URL"),
+        ("http://a/\x1b[2J", "not a URL"),
+        ("http://[zz]/mcp", "is not a host and port"),
+        ("http://user:hunter2@a/mcp", "user name or password"),
+        ("http://hunter2@a/mcp", "user name or password"),
+    ],
+)
+@pytest.mark.parametrize("command", [("record", "-o", "b.jsonl"), ("proxy",)])
+def test_what_is_no_url(
+    run: Run, taken: list[Listening], tmp_path: Path, command: tuple[str, ...], url: str, words: str
+) -> None:
+    """It is said in one line, which never repeats a password, and no file is made."""
+    line = said_of(run(*command, "--url", url))
+
+    assert words in line
+    assert "hunter2" not in line
+    assert not (tmp_path / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_port_that_is_in_use(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """It is said in one line, the status is 4, and no file is left."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE), ("s2c", WELCOME)))
+    holder = socket.create_server(("127.0.0.1", 0))
+    with holder:
+        port = holder.getsockname()[1]
+        status, out, err = run(command[0], "--listen", f"127.0.0.1:{port}", *command[1:])
+
+    assert (4, "", 1) == (status, out, err.count("\n"))
+    assert f"mcpmock: cannot listen on 127.0.0.1:{port}: Address already in use" in err
+    assert not (tmp_path / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_we_listen_is_said(
+    run: Run,
+    taken: list[Listening],
+    capsysbinary: pytest.CaptureFixture[bytes],
+    command: tuple[str, ...],
+) -> None:
+    """For people or, with `--json`, for programs."""
+    for json, line in (
+        ((), b"listening on http://x\n"),
+        (("--json",), b'{"type":"listening","url":"http://x"}\n'),
+    ):
+        run(command[0], "--listen", "127.0.0.1:0", *json, *command[1:])
+        taken[-1].announce("http://x", None)
+
+        assert (b"", line) == capsysbinary.readouterr()
+
+
+def test_a_recording_with_secrets(
+    run: Run, taken: list[Listening], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """What it means is said, but never before the line that programs wait for."""
+    assert (0, "", "") == run(*COMMANDS[0], "--no-redact")
+    taken[0].announce("http://x", None)
+
+    first, second = capsysbinary.readouterr().err.splitlines()
+    assert b"listening on http://x" == first
+    assert second.startswith(b"mcpmock: --no-redact: secrets will be in the cassette")

@@ -1,0 +1,211 @@
+"""What the commands share: nothing hostile gets to a terminal, what cannot be said ends nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import unicodedata
+from json import dumps, loads
+
+import click
+import pytest
+
+from mcpmock.cli.output import Announcer, columns, common, emit, say
+from mcpmock.view.printable import inert, printable, printable_lines
+from tests.cli.conftest import CONTROLS, HOSTILE
+
+INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Format characters that are seen, or that only shape what is.
+SHOWN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+DEPRECATED = {*range(0x206A, 0x2070)}
+SHAPING = {*range(0x13430, 0x13440), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B)}
+
+
+def test_every_character_that_a_terminal_acts_on_is_spelled() -> None:
+    """Controls, bidi controls, zero widths, separators, surrogates and tags do not come through."""
+    hostile = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in INVISIBLE and code not in SHOWN | SHAPING | DEPRECATED
+    ]
+    through = [f"{ord(one):04x}" for one in hostile if one in printable(one)]
+
+    assert [] == through
+
+
+def test_deprecated_controls_are_spelled_too() -> None:
+    """Those that nobody sees any more are no better."""
+    assert [] == [one for one in map(chr, DEPRECATED) if one in printable(one)]
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("\x1b[2J", "\\u001b[2J"),
+        ("\r\n\t\x00\x7f", "\\u000d\\u000a\\u0009\\u0000\\u007f"),
+        ("\x9b31m\x85", "\\u009b31m\\u0085"),
+        ("\u202e\u2066\u200b\u2028\ufeff", "\\u202e\\u2066\\u200b\\u2028\\ufeff"),
+        ("\U000e0041", "\\udb40\\udc41"),
+        ("\ud800", "\\ud800"),
+        ("é 漢 😀 \\u001b", "é 漢 😀 \\u001b"),
+        ("", ""),
+    ],
+)
+def test_how_it_is_spelled(text: str, spelled: str) -> None:
+    """As JSON spells it; all else stays as it is."""
+    assert spelled == printable(text)
+
+
+def test_text_of_several_lines_keeps_them() -> None:
+    """`printable_lines` leaves line feeds, and nothing else."""
+    assert "a\nb\\u000d\n" == printable_lines("a\nb\r\n")
+
+
+def test_no_command_for_a_continuous_integration() -> None:
+    """What begins one anywhere in a line is spelled too."""
+    assert "a \\u0023#[error]b \\u0023#vso[x] ## [c]" == inert("a ##[error]b ##vso[x] ## [c]")
+    assert "\\u001b" == inert("\x1b")
+
+
+def test_lines_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But have room for 80 columns at least."""
+    found = []
+    for width in ("20", "120"):
+        monkeypatch.setenv("COLUMNS", width)
+        found.append(columns())
+
+    assert [80, 120] == found
+
+
+def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """What `emit` writes is one line that means what was given, without a character to act on."""
+    emit({"type": "x", "text": HOSTILE + "\U000e0041"})
+    out = capsys.readouterr().out
+
+    assert {"type": "x", "text": HOSTILE + "\U000e0041"} == loads(out)
+    assert out.endswith("\n")
+    assert [] == CONTROLS.findall(out[:-1])
+
+
+def test_saying_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes to standard error, with our name, whatever it is."""
+    say(HOSTILE)
+    out, err = capsys.readouterr()
+
+    assert ("", 1) == (out, err.count("\n"))
+    assert err.startswith("mcpmock: \\u001b[2J")
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("how", ["closed", "unread", "full"])
+def test_saying_to_nobody(how: str) -> None:
+    """Where standard error is closed, broken or full, nobody is told and nothing else ends."""
+    code = "from mcpmock.cli.output import say; say('x'); say('y'); print('alive', flush=True)"
+    unread, broken = os.pipe()
+    os.close(unread)
+    targets = {"closed": os.open("/dev/null", os.O_WRONLY), "unread": broken}
+    targets["full"] = os.open("/dev/full", os.O_WRONLY)
+    close = "exec 2>&-; " if how == "closed" else ""
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{close}exec "$@"', "sh", sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=targets[how],
+        check=False,
+    )
+    for fd in targets.values():
+        os.close(fd)
+
+    assert (0, b"alive\n") == (done.returncode, done.stdout)
+
+
+@click.command()
+@common
+@click.pass_context
+def shown(context: click.Context, quiet: bool, verbose: bool, json: bool) -> None:
+    """Tells what it was asked for."""
+    click.echo(dumps([context.color, quiet, verbose, json]))
+
+
+@pytest.mark.parametrize(
+    ("flag", "no_color", "force_color", "color"),
+    [
+        (None, None, None, None),
+        ("auto", None, None, None),
+        ("always", None, None, True),
+        ("never", None, None, False),
+        (None, "1", None, False),
+        (None, None, "1", True),
+        (None, "1", "1", False),
+        (None, "", "", None),
+        (None, "", "1", True),
+        ("auto", "1", None, False),
+        ("always", "1", None, True),
+        ("never", None, "1", False),
+    ],
+)
+def test_color(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flag: str | None,
+    no_color: str | None,
+    force_color: str | None,
+    color: bool | None,
+) -> None:
+    """The flag, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal (None)."""
+    for name, value in (("NO_COLOR", no_color), ("FORCE_COLOR", force_color)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    shown.main([] if flag is None else ["--color", flag], standalone_mode=False)
+
+    assert [color, False, False, False] == loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("options", [["-q", "-v", "--json"], ["--quiet", "--verbose", "--json"]])
+def test_the_options_of_every_command(
+    capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    """Quiet, verbose and JSON, short and long."""
+    shown.main([*options, "--color", "never"], standalone_mode=False)
+
+    assert [False, True, True, True] == loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("token", "lines"),
+    [
+        (None, ["listening on http://x"]),
+        (
+            "t0",
+            ["listening on http://x", "mcpmock: clients need the header Authorization: Bearer t0"],
+        ),
+    ],
+)
+def test_where_we_listen_comes_first(
+    capsys: pytest.CaptureFixture[str], token: str | None, lines: list[str]
+) -> None:
+    """What is said before waits for it, and what is said later does not."""
+    announcer = Announcer(json=False)
+    announcer.say("early")
+    assert ("", "") == capsys.readouterr()
+
+    announcer.announce("http://x", token)
+    announcer.say("late")
+    out, err = capsys.readouterr()
+    assert ("", [*lines, "mcpmock: early", "mcpmock: late"]) == (out, err.splitlines())
+
+
+def test_where_we_listen_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line is an object with a type."""
+    announcer = Announcer(json=True)
+    announcer.say("\x1b[2J")
+    announcer.announce("http://x", "t0")
+    out, err = capsys.readouterr()
+
+    assert "" == out
+    assert [
+        {"type": "listening", "url": "http://x", "token": "t0"},
+        {"type": "note", "text": "\x1b[2J"},
+    ] == [loads(line) for line in err.splitlines()]

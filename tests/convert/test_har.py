@@ -1,0 +1,79 @@
+"""Whole cassettes as HAR."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcpmock.cassette.parser import read
+from mcpmock.convert.har import har
+from tests.cli.conftest import hostile
+from tests.support import call, cassette, response
+
+CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
+def test_shipped_cassettes_hold_what_the_format_demands(path: Path) -> None:
+    """Every member that HAR 1.2 calls mandatory, times that add up, sizes that are those of the
+    bodies.
+    """
+    made = har(read("x", path.read_bytes()))
+    log = json.loads(made.data)["log"]
+
+    assert {"version", "creator", "entries"} <= log.keys()
+    assert 0 < made.entries == len(log["entries"])
+    assert made.made_up in (0, made.entries)
+    for entry in log["entries"]:
+        asked, answered, times = entry["request"], entry["response"], entry["timings"]
+        assert {
+            "startedDateTime",
+            "time",
+            "request",
+            "response",
+            "cache",
+            "timings",
+        } <= entry.keys()
+        assert {"method", "url", "httpVersion", "cookies", "headers", "queryString"} <= asked.keys()
+        assert {"headersSize", "bodySize"} <= asked.keys()
+        assert {"status", "statusText", "httpVersion", "cookies", "headers"} <= answered.keys()
+        assert {"content", "redirectURL", "headersSize", "bodySize"} <= answered.keys()
+        assert {"send", "wait", "receive"} == times.keys()
+        assert 0 <= min(times.values())
+        assert entry["time"] == pytest.approx(sum(times.values()))
+        assert len(asked.get("postData", {"text": ""})["text"].encode()) == asked["bodySize"]
+
+
+def test_takes_of_all_transports_are_in_one_log() -> None:
+    """And what is in none of its entries is counted."""
+    found = cassette(
+        ("c2s", call(1, "a")),
+        ("stderr", "up\n"),
+        ("s2c", b"a banner"),
+        ("take", None),
+        ("c2s", call(1, "b")),
+        ("s2c", response(1)),
+        ("end", {"exit": 0}),
+    )
+    made = har(found)
+    entries = json.loads(made.data)["log"]["entries"]
+
+    assert (2, 2, 2) == (made.entries, made.made_up, made.left_out)
+    assert [(1, "a"), (2, "b")] == [
+        (entry["_mcpmock"]["take"], entry["_mcpmock"]["messages"][0]["tool"]) for entry in entries
+    ]
+
+
+def test_nothing_is_an_empty_log() -> None:
+    """A cassette without calls is no error."""
+    assert 0 == har(cassette()).entries
+
+
+def test_hostile_recordings_are_only_json(tmp_path: Path) -> None:
+    """Whatever stands in a cassette, the file is JSON without a control character in it."""
+    made = har(read("x", hostile(tmp_path).read_bytes()))
+
+    assert json.loads(made.data)["log"]["version"] == "1.2"
+    assert not {*range(32)} & {*made.data} - {10}

@@ -1,0 +1,25 @@
+"""`exit`: death."""
+
+from __future__ import annotations
+
+from mcpmock.faults.kinds.exit import Exit
+from mcpmock.faults.match import Match
+from mcpmock.protocol.messages import S2C, Frame, ProcessExit
+from tests.faults.faulty import ANSWER, CALL, faulty
+from tests.support import exits, hangs_up, logs
+
+
+def test_it_dies_reading() -> None:
+    """At message n, with a status and its last words."""
+    wire = faulty(Exit(code=3, stderr="panic", match=Match(nth=2)))
+
+    wire.at(0, client=CALL, to_server=CALL)
+    wire.at(1, client=CALL, to_client=[logs("panic\n"), hangs_up(S2C), exits(3)]).hung_up()
+
+
+def test_it_dies_speaking() -> None:
+    """Or by a signal, in place of an answer."""
+    wire = faulty(Exit(signal=9, toward="client"))
+    killed = Frame(S2C, b"", b"", ProcessExit(signal=9))
+
+    wire.at(0, server=ANSWER, to_client=[hangs_up(S2C), killed]).hung_up()

@@ -1,0 +1,13 @@
+"""`progress_unknown_token`: whose progress?"""
+
+from __future__ import annotations
+
+from mcpmock.faults.kinds.progress_unknown_token import ProgressUnknownToken
+from tests.faults.faulty import ANSWER, CALL, answered
+from tests.support import progress
+
+
+def test_another_token() -> None:
+    """Which nobody gave."""
+    assert [progress(7)] == answered(ProgressUnknownToken(token=7), CALL, progress("t"))
+    assert [ANSWER] == answered(ProgressUnknownToken())

@@ -1,0 +1,34 @@
+"""`sse_comment_storm`: comments."""
+
+from __future__ import annotations
+
+from mcpmock.channels.http.http1 import ResponseWriter
+from mcpmock.faults.kinds.sse_comment_storm import SseCommentStorm
+from tests.faults.faulty import ANSWER, CALL, body, faulty
+from tests.support import ends, opens, says
+
+
+def test_a_storm() -> None:
+    """In front of the message, on a stream."""
+    stream = [*opens(1), *says(1, ANSWER), ends(1)]
+    lines = body(SseCommentStorm(count=3, comment="x"), CALL, stream)
+
+    assert [
+        "1 200 text/event-stream",
+        *["1 sse comment=x"] * 3,
+        "1 sse",
+        "1 " + ANSWER.decode(),
+        "1 eof",
+    ] == lines
+    assert "1 200 text/event-stream" == body(SseCommentStorm())[0]
+
+
+def test_the_bytes() -> None:
+    """Each is an event without data, and the message has none of them."""
+    writer = ResponseWriter("POST", closing=True)
+    out = faulty(SseCommentStorm(count=2, comment="x"), transport="streamable-http").pipeline
+    stream = [*opens(1), *says(1, b"{}"), ends(1)]
+    told = b"".join(writer.write(frames) for frames in out.enter(stream, 0))
+
+    assert told.partition(b"\r\n\r\n")[2].count(b": x\n") == 2
+    assert b"data: {}\n\n" in told

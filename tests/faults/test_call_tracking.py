@@ -1,0 +1,91 @@
+"""What each message of a session belongs to, as far as it matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.faults.call_tracking import CallTracking
+from mcpmock.faults.fault import On, kind_of
+from mcpmock.faults.match import MatchPlace, Subject
+from mcpmock.faults.segments import Unit
+from mcpmock.protocol.messages import C2S, Frame
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    WELCOME,
+    batch,
+    c2s,
+    call,
+    cancelled,
+    get,
+    hangs_up,
+    request,
+    response,
+    s2c,
+)
+
+
+def follow(following: CallTracking, frame: Frame) -> Subject:
+    return following.subject(Unit([frame], kind_of(frame.content)))
+
+
+def test_only_what_is_of_interest_is_noted() -> None:
+    """While no such call is open, nothing needs to be read."""
+    following = CallTracking(MatchPlace(), lambda asked: asked.method == "tools/call")
+
+    assert "ping" == follow(following, c2s(request(1, "ping"))).method
+    assert not following
+    follow(following, c2s(call(2, "x")))
+    assert following
+    assert None is follow(following, s2c(response(1))).call
+    assert "tools/call" == follow(following, s2c(response(2))).method
+    assert not following
+
+
+def test_a_cancelled_call_is_not_waited_for() -> None:
+    """Nor is one that a fault took."""
+    following = CallTracking(MatchPlace(), lambda _: True)
+    asked = follow(following, c2s(call(1, "x")))
+    follow(following, c2s(cancelled(1)))
+    assert not following
+
+    follow(following, c2s(call(2, "x")))
+    following.forget(C2S, asked.call.request)  # type: ignore[union-attr]
+    assert following
+
+
+@pytest.mark.parametrize("concerned", ["initialize", "tools/call"])
+def test_era_and_phase(concerned: str) -> None:
+    """Learned from the handshake, whatever else is noted, or from a request that needs none."""
+    following = CallTracking(MatchPlace(), lambda asked: asked.method == concerned)
+    assert (None, "handshake") == (following.place.era, following.place.phase)
+    for frame in (c2s(INITIALIZE), s2c(WELCOME)):
+        follow(following, frame)
+    assert ("2025-11-25", "handshake") == (following.place.era, following.place.phase)
+    follow(following, c2s(INITIALIZED))
+    assert "running" == following.place.phase
+
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    follow(following, c2s(request(5, "tools/list", meta)))
+    assert "2026-07-28" == following.place.era
+
+
+def test_what_is_no_message() -> None:
+    """A GET has its HTTP method; ends and banners are about nothing."""
+    following = CallTracking(MatchPlace(), lambda _: True)
+
+    assert "GET" == following.subject(Unit(get(1), On.EXCHANGE)).method
+    assert None is following.subject(Unit([hangs_up(C2S)], On.END)).method
+    assert None is follow(following, s2c(b"banner")).message
+
+
+def test_a_batch_is_about_all_that_stands_in_it() -> None:
+    """Its requests are noted, and what answers them is known, alone or in a batch."""
+    following = CallTracking(MatchPlace(), lambda asked: asked.method == "tools/call")
+    asked = follow(following, c2s(batch(call(1, "x"), request(2, "ping"), call(3, "y"))))
+
+    assert ["tools/call", "ping", "tools/call"] == [item.method for item in asked.items]
+    assert "tools/call" == follow(following, s2c(response(1))).method
+    told = follow(following, s2c(batch(response(2), response(3))))
+    assert [None, "tools/call"] == [item.method for item in told.items]
+    assert not following

@@ -1,0 +1,54 @@
+"""Messages as the bytes that carry them, whole or not."""
+
+from __future__ import annotations
+
+from mcpmock.faults.chunking import pieces, wire_of
+from mcpmock.faults.fault import On, Seen
+from mcpmock.faults.match import Subject
+from mcpmock.protocol.messages import Fragment, Frame
+from tests.faults.faulty import ANSWER
+from tests.support import answers, replies, response, s2c, says, shown
+
+
+def seen(*unit: Frame) -> Seen:
+    return Seen(unit=unit, subject=Subject(unit[-1], None, None), now=0, on=On.OTHER)
+
+
+def test_the_bytes_of_a_message() -> None:
+    """A line, a body, an event with its fields; one that is known as it was."""
+    head, message, _ = answers(1, ANSWER)
+    known = Frame(message.direction, ANSWER, b"\n", None, 1, b"data:x\n\n")
+
+    assert b"abc\r\n" == wire_of(seen(s2c(b"abc", b"\r\n")))
+    assert ANSWER == wire_of(seen(head, message))
+    assert b"event: e\nretry: 5\ndata: a\ndata: b\n\n" == wire_of(
+        seen(*says(1, b"a\nb", event="e", retry=5))
+    )
+    assert b"data:x\n\n" == wire_of(seen(known))
+
+
+def test_between_cr_and_lf() -> None:
+    """A cut there leaves the CR in the first piece."""
+    first, second = pieces(seen(s2c(b"abc", b"\r\n")), [4])
+
+    assert [Frame(first[0].direction, b"abc\r", b"", Fragment())] == first
+    assert (b"\n", True) == (second[0].raw + second[0].eol, second[0].fact == Fragment(last=True))
+
+
+def test_every_cut_gives_the_same_bytes() -> None:
+    """Wherever it is."""
+    whole = seen(s2c(response(1), b"\r\n"))
+    data = wire_of(whole)
+    for cut in range(1, len(data)):
+        parts = [f.raw + f.eol for frames in pieces(whole, [cut]) for f in frames]
+        assert [data[:cut], data[cut:]] == parts
+
+
+def test_the_first_piece_has_the_head() -> None:
+    """Without a length."""
+    head, message = replies(1, 200, "application/json", content_length="3"), s2c(b"abc")
+    message.exchange = 1
+
+    assert ["1 200 application/json", "1 body a", "1 body bc"] == shown(
+        frame for frames in pieces(seen(head, message), [1]) for frame in frames
+    )

@@ -1,0 +1,309 @@
+"""The stage that lets faults happen: what it touches, and all that it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from mcpmock.faults.engine import FaultEngine
+from mcpmock.faults.fault import Act, Dice, Fault, On, Seen
+from mcpmock.faults.kinds.drop import Drop
+from mcpmock.faults.kinds.error import Error
+from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.tool_error import ToolError
+from mcpmock.faults.match import Match
+from mcpmock.faults.plan import Plan
+from mcpmock.faults.receipts import FaultRun
+from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
+from mcpmock.protocol.messages import Frame, HttpResponse
+from tests.faults.faulty import faults_of, faulty, receipts
+from tests.support import (
+    answers,
+    batch,
+    c2s,
+    call,
+    ends,
+    get,
+    hangs_up,
+    logs,
+    notification,
+    opens,
+    post,
+    progress,
+    request,
+    response,
+    s2c,
+    says,
+    script,
+    shown,
+)
+
+
+@attrs.frozen(kw_only=True)
+class Takes(Fault):
+    """Takes what it is for."""
+
+    kind: ClassVar[str] = "takes"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        return ()
+
+
+@attrs.frozen(kw_only=True)
+class Marks(Fault):
+    """Adds a mark to what it is for, and says something before and behind it."""
+
+    kind: ClassVar[str] = "marks"
+    mark: bytes = b"!"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send([seen.message(seen.direction, b"<")])
+        yield Send(seen.unit)
+        yield Send([seen.message(seen.direction, self.mark)])
+
+
+@attrs.frozen(kw_only=True)
+class Breaks(Fault):
+    """Has a bug."""
+
+    kind: ClassVar[str] = "breaks"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raise ZeroDivisionError
+
+
+@attrs.frozen(kw_only=True)
+class Answers(Fault):
+    """Answers in the server's place."""
+
+    kind: ClassVar[str] = "answers"
+    acts_on: ClassVar[On] = On.ASKED | On.BEGIN
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Hangup("begun") if seen.on is On.BEGIN else Send(seen.answer(b"{}"))
+
+
+ALL = [c2s(call(1, "x")), s2c(response(1)), s2c(b"banner"), logs("x"), s2c(notification("a"))]
+
+
+def test_without_faults_nothing_is_looked_at() -> None:
+    """The same batch goes on, untouched."""
+    stage = FaultEngine(FaultRun())
+
+    assert all(stage.feed([frame], 0) is PASS for frame in ALL)
+
+
+def test_what_cannot_match_is_not_looked_at() -> None:
+    """A look at the bytes is enough, also with a fault that never fires."""
+    for fault in (Latency(match=Match(tool="get_*")), Latency(match=Match(probability=0))):
+        stage = FaultEngine(FaultRun.of(Plan(faults=(fault,))))
+
+        assert all(stage.feed([frame], 0) is PASS for frame in ALL)
+
+
+def test_names_may_be_spelled_in_another_way() -> None:
+    """Escapes in JSON hide nothing."""
+    asked = request(1, "tools/call").replace(b"/", b"\\/")
+    escaped = request(2, "tools/call").replace(b"tools", b"\\u0074ools")
+    wire = faulty(Takes(toward="server", match=Match(method="tools/call")))
+
+    wire.at(0, client=asked).at(0, client=escaped).nothing_more()
+
+
+def test_batches_stay_together() -> None:
+    """What is not delayed leaves in one batch, as it came."""
+    wire = faulty(Takes(match=Match(nth=2)))
+    out = wire.pipeline.enter([s2c(response(n)) for n in range(4)], 0)
+
+    assert [[response(n) for n in (0, 2, 3)]] == [[f.raw for f in frames] for frames in out]
+
+
+def test_faults_follow_each_other() -> None:
+    """Each gets what the one before left; what else was said stays in its place."""
+    wire = faulty(Latency(latency=1), Latency(latency=0.5), Marks())
+
+    wire.at(0, server=b"a", to_client=[])
+    wire.at(1.5, to_client=[b"<", b"a", b"!"]).nothing_more()
+
+
+def test_what_is_gone_meets_no_other_fault() -> None:
+    """Who comes later in the plan is not asked, and its turn has not come."""
+    wire = faulty(Takes(match=Match(nth=1)), Latency(latency=1, match=Match(nth=1)))
+
+    wire.at(0, server=b"a").at(0, server=b"b").at(1, to_client=b"b").nothing_more()
+
+
+def test_a_bug_in_a_fault_does_not_reach_the_wire() -> None:
+    """The message passes, and the run knows."""
+    wire = faulty(Breaks())
+
+    wire.at(0, server=b"a", to_client=b"a").nothing_more()
+    run = faults_of(wire).run
+    assert ["fault breaks: ZeroDivisionError()"] == run.mistakes
+    assert "never fired" in run.summary()[0]
+
+
+def test_server_requests_too() -> None:
+    """What the server asks, and what the client answers."""
+    asked = request(1, "sampling/createMessage")
+    match = Match(method="sampling/*")
+
+    faulty(Takes(match=match)).at(0, server=asked).nothing_more()
+    wire = faulty(Takes(toward="server", match=match))
+    wire.at(0, server=asked, to_client=asked).at(0, client=response(1)).nothing_more()
+
+
+def test_sessions_and_directions() -> None:
+    """Only the session and the direction that are named."""
+    fault = Takes(toward="client", match=Match(session=2))
+
+    faulty(fault, session=1).at(0, server=b"a", to_client=b"a").nothing_more()
+    wire = faulty(fault, session=2)
+    wire.at(0, server=b"a").at(0, client=b"a", to_server=b"a").nothing_more()
+
+
+def test_at_the_beginning() -> None:
+    """Some faults are for the session itself."""
+    faulty(Answers()).hung_up().nothing_more()
+
+
+def test_over_http_a_request_is_taken_whole() -> None:
+    """The server hears nothing of an exchange that a fault answered, nor of its end."""
+    wire = faulty(Answers(match=Match(tool="x")), transport="streamable-http")
+
+    assert ["1 200 application/json", "1 {}", "1 eof"] == wire.hears(0, post(1, call(1, "x")))
+    assert 2 == len(wire.hears(2, post(2, call(1, "y"))))
+
+
+def test_over_http_a_get_is_one_too() -> None:
+    """By its HTTP method."""
+    wire = faulty(Answers(match=Match(method="GET")), transport="streamable-http")
+
+    assert ["1 200 application/json", "1 {}", "1 eof"] == wire.hears(0, get(1))
+
+
+def test_over_http_an_answer_is_taken_whole() -> None:
+    """Its exchange stays open, and others do not care."""
+    wire = faulty(Takes(toward="client", match=Match(tool="x")), transport="streamable-http")
+    wire.hears(0, post(1, call(1, "x")), post(2, call(2, "y")))
+    head, *rest = answers(1, response(1))
+
+    assert [] == wire.hears(1, [head], rest)
+    assert 3 == len(wire.hears(1, answers(2, response(2))))
+
+
+def test_over_http_an_event_of_a_stream_is_taken() -> None:
+    """The rest of the stream passes."""
+    progresses = Match(method="notifications/progress")
+    wire = faulty(Takes(toward="client", match=progresses), transport="streamable-http")
+    wire.hears(0, post(1, request(1, "tools/call", {"name": "x"}, token=1)))
+
+    assert ["1 200 text/event-stream", "1 sse id=b", "1 " + response(1).decode(), "1 eof"] == (
+        wire.hears(
+            1, opens(1), says(1, progress(1), id="a"), says(1, response(1), id="b"), [ends(1)]
+        )
+    )
+
+
+def test_over_http_a_delayed_answer_keeps_its_exchange_in_order() -> None:
+    """Head, message and end come together, and another exchange does not wait."""
+    wire = faulty(Latency(latency=1, match=Match(tool="x")), transport="streamable-http")
+    wire.hears(0, post(1, call(1, "x")))
+    reply = answers(1, response(1))
+
+    assert [] == wire.hears(1, reply[:1], reply[1:])
+    assert 3 == len(wire.hears(1.5, answers(2, response(2))))
+    assert shown(reply) == wire.later(2)
+
+
+def test_over_http_sse_the_stream_is_shared() -> None:
+    """One held message holds up no other call."""
+    wire = faulty(Latency(latency=1, match=Match(tool="x")), transport="sse")
+    wire.hears(0, get(1), opens(1), post(2, call(1, "x")), post(3, request(2, "ping")))
+
+    assert [] == wire.hears(1, says(1, response(1)))
+    assert ["1 " + response(2).decode()] == wire.hears(1, says(1, response(2)))
+    assert ["1 " + response(1).decode()] == wire.later(2)
+
+
+def test_a_head_that_waited_goes_as_it_came() -> None:
+    """A call that might have been meant and was not: each of both in its own batch."""
+    late = Match(tool="x", nth=2)
+    wire = faulty(Latency(latency=1, match=late), transport="streamable-http")
+    wire.pipeline.enter(post(1, call(1, "x")), 0)
+    head, message, end = answers(1, response(1))
+
+    assert [] == wire.pipeline.enter([head], 1)
+    assert [[head], [message, end]] == wire.pipeline.enter([message, end], 1)
+
+
+def test_hanging_up_waits_for_what_is_held() -> None:
+    """A server that is done has said all; what is held of it comes first."""
+
+    class Done(FaultEngine):
+        def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+            return (Send([s2c(response(1))]), Hangup("done"))
+
+    slow = FaultEngine(FaultRun.of(Plan(faults=(Latency(latency=1),))))
+    wire = script(slow, Done(FaultRun()))
+
+    wire.at(0, client=hangs_up(c2s(b"").direction)).still_there()
+    wire.at(1, to_client=response(1)).hung_up()
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    """Twice, to the last bit."""
+
+    def run() -> list[tuple[float, bytes]]:
+        wire = faulty(Latency(latency=1, jitter=1, match=Match(probability=0.5)), seed=3)
+        told = receipts(wire)
+        for n in range(50):
+            wire._take(wire.pipeline.enter([s2c(response(n))], n / 10))
+        wire._pass_time(float("inf"))
+        return [(receipt["drawn"]["seconds"], b"") for receipt in told] + [
+            (0, frame.raw) for frame in wire._out
+        ]
+
+    assert run() == run()
+
+
+def test_a_stream_with_a_length() -> None:
+    """Some servers count a whole event stream. What adds to it takes the length away; a stream that
+    only might have been meant keeps it.
+    """
+    length = "9"
+
+    def head_of(nth: int, *, whole: bool) -> str | None:
+        match = Match(tool="x", nth=nth)
+        wire = faulty(Marks(toward="client", match=match), transport="streamable-http").pipeline
+        wire.enter(post(1, call(1, "x")), 0)
+        stream = [*opens(1, content_length=length), *says(1, response(1)), ends(1)]
+        parts = [stream] if whole else [stream[:1], stream[1:]]
+        [head, *_] = [frame for part in parts for out in wire.enter(part, 0) for frame in out]
+        assert isinstance(head.fact, HttpResponse)
+        return head.fact.header("content-length")
+
+    assert (None, None) == (head_of(1, whole=True), head_of(1, whole=False))
+    assert length == head_of(2, whole=True)
+
+
+def test_a_batch_is_meant_as_a_whole() -> None:
+    """If any of its messages is; also where it answers one that is."""
+    both = batch(call(1, "y"), call(2, "x"))
+    told = batch(response(1), response(2))
+    one = Match(tool="x")
+
+    faulty(Drop(toward="server", match=one)).at(0, client=both).nothing_more()
+    faulty(Drop(match=one)).at(0, client=both, to_server=both).at(1, server=told).nothing_more()
+    slow = faulty(Latency(latency=1, match=one)).at(0, client=both, to_server=both)
+    slow.at(1, server=response(1), to_client=response(1)).at(2, server=told).at(3, to_client=told)
+    slow.at(4, server=batch(response(1)), to_client=batch(response(1))).nothing_more()
+
+
+def test_in_a_batch_there_is_no_request_to_refuse() -> None:
+    """What is for requests or answers leaves a batch alone."""
+    asked = batch(call(1, "x"))
+
+    faulty(Error(), ToolError()).at(0, client=asked, to_server=asked).nothing_more()

@@ -1,0 +1,157 @@
+"""Which messages a fault is for, and when it is the right one of them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
+from mcpmock.protocol.correlation import Attribution, Correlation
+from mcpmock.protocol.messages import C2S, S2C, Direction, Request
+from tests.support import c2s, call, request, response, s2c
+
+
+def subject(raw: bytes) -> Subject:
+    frame = c2s(raw)
+    message = frame.content
+    assert isinstance(message, Request)
+    return Subject(
+        frame, message, message.method, Correlation().note(frame.direction, message, 0).call
+    )
+
+
+def answered(raw: bytes, answer: bytes) -> Subject:
+    session = Correlation()
+    session.note(c2s(raw).direction, c2s(raw).content, 0)  # type: ignore[arg-type]
+    note: Attribution = session.note(s2c(answer).direction, s2c(answer).content, 1)  # type: ignore[arg-type]
+    return Subject(s2c(answer), s2c(answer).content, note.method, note.call)  # type: ignore[arg-type]
+
+
+WEATHER = call(5, "get_weather", city="Oslo", days=1)
+PLACE = MatchPlace(session=2, transport="sse", era="2025-11-25", phase="running")
+
+
+@pytest.mark.parametrize(
+    ("match", "does"),
+    [
+        ({}, True),
+        ({"method": "tools/*"}, True),
+        ({"method": "tools"}, False),
+        ({"tool": "get_*"}, True),
+        ({"tool": "set_*"}, False),
+        ({"prompt": "*"}, False),
+        ({"uri": "*"}, False),
+        ({"id": 5}, True),
+        ({"id": "5"}, False),
+        ({"session": 2}, True),
+        ({"session": 1}, False),
+        ({"transport": "sse"}, True),
+        ({"transport": "stdio"}, False),
+        ({"era": "2025-*"}, True),
+        ({"era": "2026-*"}, False),
+        ({"phase": "running"}, True),
+        ({"phase": "handshake"}, False),
+        ({"path": "$.params.arguments.city"}, True),
+        ({"path": "$.params.arguments.town"}, False),
+        ({"path": "$.params.arguments.city", "equals": "Oslo"}, True),
+        ({"path": "$.params.arguments.city", "equals": "Bergen"}, False),
+        ({"path": "$.params.arguments.days", "equals": 1}, True),
+        ({"path": "$.params.arguments.days", "equals": True}, False),
+        ({"tool": "get_*", "id": 6}, False),
+    ],
+)
+def test_conditions(match: dict[str, Any], does: bool) -> None:
+    """All that is named has to hold, for a request and for what answers it."""
+    assert does is fits(Match(**match), subject(WEATHER), PLACE)
+    assert does is fits(Match(**match), answered(WEATHER, response(5)), PLACE)
+
+
+def test_other_names() -> None:
+    """A prompt by its name, a resource by its URI."""
+    prompt = subject(request(1, "prompts/get", {"name": "greet"}))
+    resource = subject(request(1, "resources/read", {"uri": "file:///a/b"}))
+
+    assert fits(Match(prompt="greet"), prompt, PLACE)
+    assert not fits(Match(tool="greet"), prompt, PLACE)
+    assert fits(Match(uri="file:///a/*"), resource, PLACE)
+    assert not fits(Match(uri="http:*"), resource, PLACE)
+
+
+def turns(match: Match, count: int = 12) -> list[int]:
+    turn, random = Turn(match), Random(1)
+    return [n for n in range(1, count + 1) if turn.comes(float(n), random, {})]
+
+
+@pytest.mark.parametrize(
+    ("match", "which"),
+    [
+        ({"nth": 2}, [2]),
+        ({"every": 4}, [4, 8, 12]),
+        ({"after": 10}, [11, 12]),
+        ({"times": 2}, [1, 2]),
+        ({"after": 3, "nth": 2}, [5]),
+        ({"after": 3, "every": 4, "times": 1}, [7]),
+        ({"between": (3.0, 4.5)}, [3, 4]),
+        ({"probability": 0.0}, []),
+    ],
+)
+def test_turns(match: dict[str, Any], which: list[int]) -> None:
+    """Of those that fit, counted from 1."""
+    assert which == turns(Match(**match))
+
+
+def test_probability() -> None:
+    """Drawn for each, the same for the same seed, and told."""
+    drawn: dict[str, Any] = {}
+    Turn(Match(probability=0.5)).comes(0, Random(1), drawn)
+
+    assert {"probability": Random(1).random()} == drawn
+    assert turns(Match(probability=0.3), 1000) == turns(Match(probability=0.3), 1000)
+    assert 250 < len(turns(Match(probability=0.3), 1000)) < 350
+
+
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ({}, None),
+        ({"method": "*"}, None),
+        ({"method": "tools/call"}, [b'"tools/call"']),
+        ({"method": "tools/call", "tool": "get_*"}, [b'"get_']),
+        ({"method": "notifications/p*", "tool": "get_*"}, [b'"get_', b'"notifications/p']),
+        ({"uri": "file:*x"}, [b'"file:']),
+        ({"tool": "wetter-[ab]"}, None),
+        ({"tool": "a", "era": "2025*"}, None),
+    ],
+)  # fmt: skip
+def test_needles(match: dict[str, Any], found: list[bytes] | None) -> None:
+    """Bytes that must be there, in the message or in the request that it belongs to."""
+    assert found == needles(Match(**match))
+
+
+@pytest.mark.parametrize(
+    ("match", "ways"),
+    [
+        ({"tool": "x"}, [C2S]),
+        ({"method": "tools/list"}, [C2S]),
+        ({"method": "sampling/createMessage"}, [S2C]),
+        ({"method": "ping"}, [C2S, S2C]),
+        ({"method": "x/y"}, [C2S, S2C]),
+        ({"method": "tools/*"}, [C2S, S2C]),
+    ],
+)
+def test_openers(match: dict[str, Any], ways: list[Direction]) -> None:
+    """Who may say it first, so that what others say need not be looked at."""
+    assert ways == list(openers(Match(**match)))
+
+
+def test_concerns() -> None:
+    """What belongs to a request may fit if its call does."""
+    asked = subject(WEATHER).message
+    assert isinstance(asked, Request)
+
+    assert concerns(Match(tool="get_*"), asked)
+    assert concerns(Match(method="notifications/progress"), asked)
+    assert not concerns(Match(method="tools/list"), asked)
+    assert not concerns(Match(tool="x"), asked)

@@ -1,0 +1,57 @@
+"""What faults have made of one message so far."""
+
+from __future__ import annotations
+
+from mcpmock.faults.fault import On, Seen
+from mcpmock.faults.kinds.drop import Drop
+from mcpmock.faults.match import Subject
+from mcpmock.faults.outcome import Outcome
+from mcpmock.pipeline.stage import Hangup, Send
+from tests.support import c2s, s2c
+
+FAULT = Drop()
+MESSAGE = s2c(b"a")
+
+
+def seen(outcome: Outcome) -> Seen:
+    assert outcome.carried is not None
+    return Seen(
+        unit=outcome.carried.frames, subject=Subject(MESSAGE, None, None), now=0, on=On.OTHER
+    )
+
+
+def test_the_message_is_told_from_the_rest() -> None:
+    """It is the very unit that was given, or else the first that goes the same way."""
+    outcome = Outcome(Send([MESSAGE]))
+    given = seen(outcome)
+    before, behind = Send([s2c(b"<")]), Send([s2c(b">")])
+    outcome.add(FAULT, [before, Send(given.unit), behind], given)
+
+    assert (given.unit, [before], [behind]) == (
+        outcome.carried and outcome.carried.frames,
+        [action for _, action in outcome.first],
+        [action for _, action in outcome.then],
+    )
+    other = Send([s2c(b"b")])
+    outcome.add(FAULT, [Send([c2s(b"x")]), other], seen(outcome))
+    assert other is outcome.carried
+    assert [b"b", b"<", b"x", b">"] == [frame.raw for frame in outcome.frames()]
+
+
+def test_delays_add_up() -> None:
+    """All that a later fault does is counted from the message's arrival."""
+    outcome = Outcome(Send([MESSAGE], 2))
+    given = seen(outcome)
+    outcome.add(FAULT, [Send(given.unit, 1), Hangup("x", 3)], given)
+
+    assert outcome.carried is not None
+    assert 3 == outcome.carried.after
+    assert [Hangup("x", 5)] == [action for _, action in outcome.then]
+
+
+def test_what_is_gone() -> None:
+    """There is no message any more."""
+    outcome = Outcome(Send([MESSAGE]))
+    outcome.add(FAULT, [], seen(outcome))
+
+    assert (None, [FAULT], []) == (outcome.carried, outcome.fired, list(outcome.frames()))

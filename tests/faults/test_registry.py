@@ -1,0 +1,89 @@
+"""All kinds of fault."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.match import Match
+from mcpmock.faults.registry import KINDS
+from tests.faults.faulty import faulty
+from tests.support import (
+    answers,
+    c2s,
+    call,
+    get,
+    logs,
+    opens,
+    post,
+    progress,
+    request,
+    response,
+    s2c,
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_has_a_name_and_says_what_it_does(kind: str) -> None:
+    """It is found by its own name, and explains itself and is frozen."""
+    fault = KINDS[kind]
+
+    assert kind == fault.kind
+    assert fault.__doc__
+    assert issubclass(fault, Fault)
+    assert fault.apply is not Fault.apply
+    assert attrs.has(fault)
+
+
+NEEDED: dict[str, dict[str, object]] = {
+    "cancel_race": {"cell": "cancel_before_start"},
+    "inject": {"text": "x"},
+    "limit_data": {"bytes": 1},
+    "replace": {"text": "x"},
+}
+OTHERS = [
+    c2s(call(1, "y")),
+    s2c(progress(1)),
+    s2c(response(1)),
+    c2s(request(2, "ping")),
+    s2c(response(2)),
+    s2c(request(1, "roots/list")),
+    c2s(response(1)),
+    s2c(b"banner"),
+    logs("log"),
+]
+ENDS = ("limit_data", "exit", "reset_peer", "garbage_then_close", "reorder")
+"""What others are meant to feel (as they do what blocks): the session ends, or they pull it along.
+"""
+OTHER_EXCHANGES = [post(1, call(1, "y")), answers(1, response(1)), get(2), opens(2)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_else_is_touched(kind: str) -> None:
+    """What a fault is not for leaves in the frames and batches that it came in; so does everything
+    else while the fault is at work.
+    """
+    fault = KINDS[kind](match=Match(tool="x"), toward="both", **NEEDED.get(kind, {}))  # type: ignore[arg-type]
+    for busy in (False, True):
+        for transport, batches in (
+            ("stdio", [[f] for f in OTHERS]),
+            ("streamable-http", OTHER_EXCHANGES),
+        ):
+            pipeline = faulty(fault, transport=transport).pipeline
+            apart = not (fault.blocks or fault.swallows or kind in ENDS)
+            if busy and apart and transport == "stdio":
+                pipeline.enter([c2s(call(77, "x"))], 0)
+            for batch in batches:
+                assert [batch] == pipeline.enter(batch, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_probability_it_is_as_if_it_were_not_there(kind: str) -> None:
+    """The very same batches."""
+    fault = KINDS[kind](match=Match(probability=0), **NEEDED.get(kind, {}))  # type: ignore[arg-type]
+    pipeline = faulty(fault).pipeline
+
+    for frame in OTHERS:
+        [batch] = pipeline.enter([frame], 0)
+        assert frame is batch[0]

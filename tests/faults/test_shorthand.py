@@ -1,0 +1,40 @@
+"""Faults as the command line takes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.kinds.bandwidth import Bandwidth
+from mcpmock.faults.kinds.drop import Drop
+from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.replace import Replace
+from mcpmock.faults.kinds.tool_error import ToolError
+from mcpmock.faults.match import Match
+from mcpmock.faults.plan_parser import fault_of
+from mcpmock.faults.races.fault import CancelRace
+from mcpmock.faults.shorthand import shorthand_of
+
+FAULTS = [
+    Drop(),
+    Drop(name="lost, all", toward="both", must_fire=True, match=Match(nth=2, id="7", tool="a*")),
+    Latency(latency=1e-05, jitter=0.1, match=Match(between=(0.25, 2.0), probability=0.1)),
+    Bandwidth(rate=1 << 16),
+    CancelRace(i=0, j=2, reaction="late_result", match=Match(path="$.a", equals=[1, "b"])),
+    ToolError(text="kaputt, wie gewünscht"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.title)
+def test_there_and_back(fault: Fault) -> None:
+    """What is spelled means the same."""
+    spelled = shorthand_of(fault)
+
+    assert spelled is not None
+    assert fault == fault_of(spelled)
+
+
+def test_what_has_no_spelling() -> None:
+    """Quotes in quotes."""
+    assert shorthand_of(Replace(text='{"a": "b, c"}')) is None
+    assert "drop" == shorthand_of(Drop())

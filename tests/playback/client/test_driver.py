@@ -1,0 +1,400 @@
+"""The driver as a client of live servers that do what was recorded, something else, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.playback.client.driver import Driver
+from mcpmock.playback.client.script import part_of
+from mcpmock.playback.timing import Timing
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    WELCOME,
+    Line,
+    batch,
+    c,
+    call,
+    cancelled,
+    episode,
+    error,
+    exits,
+    hangs_up,
+    notification,
+    progress,
+    request,
+    response,
+    s,
+    s2c,
+    script,
+)
+
+OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
+END = b"end"
+
+
+class Server:
+    """A live server; what the driver says to it comes out of `hears`."""
+
+    def __init__(self, *events: Line, **how: Any) -> None:
+        self.told: list[str] = []
+        self.driver = Driver(part_of(episode(*events)), tell=self.told.append, **how)
+        self.pipeline = script(self.driver).pipeline
+
+    def says(self, now: float, *raws: bytes) -> list[bytes]:
+        """What the driver says at once of these."""
+        out = self.pipeline.enter([s2c(raw) for raw in raws], now) if raws else []
+        due = self.pipeline.next_due
+        while due is not None and due <= now:
+            out += self.pipeline.advance(now)
+            due = self.pipeline.next_due
+        return [_raw(frame) for frames in out for frame in frames if frame.direction is C2S]
+
+    def silent_until(self, now: float) -> list[bytes]:
+        """What the driver says if the server says nothing until then."""
+        out: list[bytes] = []
+        while (due := self.pipeline.next_due) is not None and due <= now:
+            out += self.says(due)
+        return out
+
+
+def _raw(frame: Frame) -> bytes:
+    return END if isinstance(frame.fact, StreamEnd) else frame.raw
+
+
+def opened(*events: Line, **how: Any) -> Server:
+    server = Server(*OPENING, *events, **how)
+    assert [INITIALIZE] == server.says(0)
+    return server
+
+
+def test_a_session() -> None:
+    """Each line goes out when what came before it has come, whatever the server says in it."""
+    server = opened(c(call(1, "a")), s(response(1, {"n": 1})), c(call(2, "b")), s(error(2)))
+
+    assert [INITIALIZED, call(1, "a")] == server.says(1, WELCOME)
+    assert [call(2, "b")] == server.says(2, error(1))
+    assert [END] == server.says(3, response(2))
+    assert (0, [], 0) == (server.driver.failed, server.told, server.driver.left)
+
+
+def test_recorded_concurrency() -> None:
+    """What was asked before an answer came is asked before it comes."""
+    server = opened(
+        c(call(1, "a")), c(call(2, "b")), s(response(2)), s(response(1)), c(call(3, "c")),
+        s(response(3)),
+    )  # fmt: skip
+
+    assert [INITIALIZED, call(1, "a"), call(2, "b")] == server.says(1, WELCOME)
+    assert [] == server.says(2, response(1))
+    assert [call(3, "c")] == server.says(3, response(2))
+
+
+def test_a_cancel_in_the_middle() -> None:
+    """It comes behind as much progress as in the recording; an answer may be missing then."""
+    slow = request(1, "tools/call", token=9)
+    server = opened(c(slow), s(progress(9)), s(progress(9)), c(cancelled(1)))
+    assert [INITIALIZED, slow] == server.says(1, WELCOME)
+
+    assert [] == server.says(2, progress(9))
+    assert [cancelled(1), END] == server.says(2.1, progress(9))
+
+
+def test_a_question() -> None:
+    """It is answered with the recorded answer and its own id, by what it asks; then the server may
+    go on.
+    """
+    ask = [request(n, "sampling/createMessage", {"n": n}) for n in (1, 2)]
+    server = opened(
+        c(call(1, "a")), s(ask[0]), c(response(1, "one")), s(ask[1]), c(response(2, "two")),
+        s(response(1)),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+
+    other = request("q", "sampling/createMessage", {"n": 2})
+    assert [response("q", "two")] == server.says(2, other)
+    assert [response("r", "one")] == server.says(3, request("r", "sampling/createMessage", {}))
+    assert [response("s", "two")] == server.says(4, request("s", "sampling/createMessage", {}))
+    assert [] == server.told
+
+
+def test_questions_that_were_never_recorded() -> None:
+    """A ping is answered; anything else is refused, and told."""
+    server = opened(c(call(1, "a")), s(response(1)))
+    server.says(1, WELCOME)
+
+    assert [response(7)] == server.says(2, request(7, "ping"))
+    [refusal] = server.says(3, request(8, "roots/list"))
+    assert b'"code":-32601' in refusal
+    assert ["the server asked for roots/list, which was never recorded"] == server.told
+
+
+def test_a_question_that_was_not_answered() -> None:
+    """Nor is it now."""
+    server = opened(c(call(1, "a")), s(request(5, "roots/list")))
+    server.says(1, WELCOME)
+
+    assert [END] == server.says(2, request(5, "roots/list"))
+
+
+@pytest.mark.parametrize(
+    ("minted", "sent"), [({"nextCursor": "LIVE"}, b'"LIVE"'), ({"tools": []}, b'"C"'), ({}, b'"C"')]
+)
+def test_live_tokens(minted: dict[str, Any], sent: bytes) -> None:
+    """What the live server minted is sent back; the recorded value where it minted none."""
+    server = opened(
+        c(request(1, "tools/list")), s(response(1, {"nextCursor": "C"})),
+        c(request(2, "tools/list", {"cursor": "C"})),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+
+    [second, _end] = server.says(2, response(1, minted))
+    assert b'"cursor":' + sent in second.replace(b'": "', b'":"')
+
+
+def test_secrets_that_servers_mint() -> None:
+    """What was taken out of a recorded answer is learned from the live one."""
+    hole = "mcpmock:secret:token:1"
+    server = opened(
+        c(call(1, "login")), s(response(1, {"a": [{"token": f"T {hole}"}]})),
+        c(call(2, "use", token=hole)),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+
+    assert [call(2, "use", token="live"), END] == server.says(
+        2, batch(response(1, {"a": [{"token": "T live", "b": 1}]}))
+    )
+
+
+def test_what_the_server_no_longer_says() -> None:
+    """It is waited for a moment and no more, and no failure of the drive."""
+    server = opened(
+        c(call(1, "a")), s(LOG), s(response(1)), c(call(2, "b")), s(LOG), s(response(2)),
+        c(call(3, "c")),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+    assert [] == server.says(2, response(1))
+
+    assert [call(2, "b")] == server.silent_until(2.5)
+    assert [call(3, "c"), END] == server.says(3, LOG, response(2))
+    assert (["not said by the server: notifications/message"], 0) == (
+        server.told,
+        server.driver.failed,
+    )
+
+
+def test_an_answer_that_does_not_come() -> None:
+    """It is waited for longer where it took long, and the drive has failed."""
+    server = Server((0.0, "c2s", call(1, "a")), (3.0, "s2c", response(1)), c(call(2, "b")))
+    assert [call(1, "a")] == server.says(0)
+
+    assert [] == server.silent_until(14.9)
+    assert [call(2, "b"), END] == server.silent_until(15)
+    assert (["no answer to the request in event 1"], 1) == (
+        server.told,
+        server.driver.failed,
+    )
+    assert [] == server.says(16, response(1))
+
+
+def test_a_server_that_ends() -> None:
+    """What was left to say is told, and what it was asked last; behind the last line it is
+    nothing.
+    """
+    server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))
+    server.says(1, WELCOME)
+    server.pipeline.enter([exits(1)], 2)
+    assert (["the server ended; recorded messages left to send: 1"], True) == (
+        server.told,
+        server.pipeline.hung_up is not None,
+    )
+
+    asked = opened(c(call(1, "a")), s(response(1)))
+    asked.says(1, WELCOME)
+    asked.pipeline.enter([exits(1)], 2)
+    assert ["the server ended without an answer to the request in event 4"] == asked.told
+
+    done = opened()
+    assert [INITIALIZED, END] == done.says(1, WELCOME)
+    done.pipeline.enter([exits(0)], 2)
+    assert (0, []) == (done.driver.failed, done.told)
+
+
+def test_a_server_that_closes_its_output() -> None:
+    """It says nothing any more: no answer is waited for, and its input ends too."""
+    server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))
+    server.says(1, WELCOME)
+    [frames] = server.pipeline.enter([hangs_up(S2C)], 2)
+
+    assert [END] == [_raw(frame) for frame in frames]
+    assert ["the server ended; recorded messages left to send: 1"] == server.told
+
+
+def test_a_server_that_falls_silent() -> None:
+    """Not every answer is waited for then."""
+    events = [event for n in range(1, 9) for event in (c(call(n, "a")), s(response(n)))]
+    server = opened(*events)
+    server.says(1, WELCOME)
+
+    assert [call(2, "a"), call(3, "a"), END] == server.silent_until(31)
+    assert "the server says nothing any more; recorded messages left to send: 5" == server.told[-1]
+    assert 4 == server.driver.failed
+
+
+def chatter(server: Server, since: float) -> float:
+    """When the driver says something, while the server never stops talking."""
+    for tick in range(1, 100):
+        if server.says(since + tick / 4, notification(f"x/{tick}")):
+            return since + tick / 4
+    raise AssertionError("never")
+
+
+def test_a_server_that_never_stops_talking() -> None:
+    """Neither what is missing nor a pause takes longer because of it, and nothing piles up."""
+    server = Server(c(call(1, "a")), s(response(1)), s(LOG), c(call(2, "b")))
+    assert [call(1, "a")] == server.says(0)
+    assert [] == server.says(1, response(1))
+    assert 11.0 == chatter(server, 1)
+
+    paused = Server(c(call(1, "a")), s(response(1)), c(call(2, "b")), timing=Timing("fixed", 3000))
+    assert [call(1, "a")] == paused.silent_until(3)
+    assert [] == paused.says(4, response(1))
+    assert 7.0 == chatter(paused, 4)
+    assert len(paused.pipeline._due) < 5
+
+
+def test_slow_progress() -> None:
+    """While a call is open, what came late in the recording may come late now."""
+    slow = request(1, "tools/call", token=9)
+    server = Server(
+        (0.0, "c2s", slow), (2.0, "s2c", progress(9)), (2.0, "c2s", cancelled(1)),
+    )  # fmt: skip
+    assert [slow] == server.says(0)
+
+    assert [] == server.silent_until(9.9)
+    assert [cancelled(1), END] == server.silent_until(10)
+    assert ["not said by the server: notifications/progress for event 1"] == server.told
+
+
+def test_an_answer_that_crossed_a_cancel() -> None:
+    """It comes or does not, in time or late: a moment is waited for it."""
+    server = Server(c(call(1, "a")), c(cancelled(1)), s(response(1)), c(call(2, "b")))
+    assert [call(1, "a"), cancelled(1)] == server.says(0)
+    assert [call(2, "b"), END] == server.says(0.25, response(1))
+
+    silent = Server(c(call(1, "a")), c(cancelled(1)), s(response(1)), c(call(2, "b")))
+    silent.says(0)
+    assert [call(2, "b"), END] == silent.silent_until(0.5)
+    assert (["not said by the server: answer for event 1"], 0) == (
+        silent.told,
+        silent.driver.failed,
+    )
+
+
+def test_answers_twice_and_too_soon() -> None:
+    """The second of two is nobody's; one to what was not yet asked neither."""
+    server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))
+    server.says(1, response(2), WELCOME)
+
+    assert [call(2, "b")] == server.says(2, response(1), response(1))
+    assert [] == server.says(3, response(1))
+    assert [END] == server.says(4, response(2))
+
+
+def test_long_answers() -> None:
+    """They come in pieces."""
+    server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))
+    server.says(1, WELCOME)
+    half = Frame(S2C, response(1)[:20], b"", Fragment())
+    rest = Frame(S2C, response(1)[20:], b"\n", Fragment(last=True))
+
+    assert [] == server.pipeline.enter([half], 2)
+    assert [[call(2, "b"), END]] == [
+        [_raw(frame) for frame in frames] for frames in server.pipeline.enter([rest], 3)
+    ]
+
+
+def test_the_place_of_a_reply() -> None:
+    """It goes behind the lines that it came behind; where these wait for it, it goes anyhow."""
+    ask = request(0, "roots/list")
+    server = Server(
+        c(call(1, "a")), s(ask), c(call(2, "b")), s(response(2)), c(call(3, "c")),
+        (3.0, "c2s", response(0)), s(response(1)),
+    )  # fmt: skip
+    assert [call(1, "a")] == server.says(0)
+
+    assert [call(2, "b")] == server.says(1, ask)
+    assert [call(3, "c"), response(0)] == server.says(2, response(2))
+
+    other = Server(
+        c(call(1, "a")), s(ask), c(call(2, "b")), s(response(2)), c(call(3, "c")),
+        (3.0, "c2s", response(0)), s(response(1)),
+    )  # fmt: skip
+    assert [call(1, "a")] == other.says(0)
+    assert [call(2, "b")] == other.says(1, ask)
+    assert [response(0)] == other.silent_until(6.0)
+
+
+def test_progress_on_a_question() -> None:
+    """It has the token that the live question gave."""
+    ask = request(0, "sampling/createMessage", token="old")
+    server = Server(c(call(1, "a")), s(ask), c(progress("old")), c(response(0)), s(response(1)))
+    server.says(0)
+
+    live = request("q", "sampling/createMessage", token=7)
+    assert [progress(7), response("q")] == server.says(1, live)
+
+
+def test_tokens_as_the_live_server_spells_them() -> None:
+    """In batches and in answers to questions too; whatever their type."""
+    server = Server(
+        c(call(1, "a")), s(response(1, {"taskId": "T"})),
+        c(batch(request(2, "tasks/get", {"taskId": "T"}))), s(request(0, "roots/list")),
+        c(response(0, {"taskId": "T"})), s(batch(response(2))),
+    )  # fmt: skip
+    server.says(0)
+
+    live = response(1, {"taskId": "\0"}).replace(b'"\\u0000"', b"1.50")
+    [second] = server.says(1, live)
+    assert batch(request(2, "tasks/get", {"taskId": "T"})).replace(b'"T"', b"1.50") == second
+    assert [response(9, {"taskId": "T"}).replace(b'"T"', b"1.50")] == server.says(
+        2, request(9, "roots/list")
+    )
+
+
+def test_what_is_told_is_bounded() -> None:
+    """A server may ask for ever, and for anything."""
+    server = opened(c(call(1, "a")), s(response(1)))
+    server.says(1, WELCOME)
+    for number in range(100):
+        assert 1 == len(server.says(2, request(number, f"x/{number}")))
+
+    assert (20, 100) == (len(server.told), server.driver.failed)
+
+
+def test_pauses() -> None:
+    """With recorded times lines and answers wait as long as they did, from what came last."""
+    server = Server(
+        (0.0, "c2s", call(1, "a")), (1.0, "s2c", request(0, "roots/list")),
+        (1.5, "c2s", response(0)), (2.0, "s2c", response(1)), (2.25, "c2s", call(2, "b")),
+        timing=Timing("recorded"),
+    )  # fmt: skip
+    assert [call(1, "a")] == server.says(0)
+
+    assert [] == server.says(3, request(0, "roots/list"))
+    assert [response(0)] == server.silent_until(3.5)
+    assert [] == server.says(5, response(1))
+    assert [call(2, "b"), END] == server.silent_until(5.25)
+
+
+def test_told_to_stop() -> None:
+    """The end of the client's side passes, and nothing more is said."""
+    server = opened(c(call(1, "a")))
+    [batch] = server.pipeline.enter([Frame(C2S, b"", b"", StreamEnd())], 1)
+
+    assert isinstance(batch[0].fact, StreamEnd)
+    assert [] == server.says(2, WELCOME)

@@ -1,0 +1,458 @@
+"""Who waits for whom: each recorded server message and its causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
+from mcpmock.protocol.messages import C2S, S2C, Frame, SseMeta
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    WELCOME,
+    Line,
+    accepts,
+    answers,
+    batch,
+    bodiless,
+    c,
+    call,
+    cancelled,
+    ends,
+    error,
+    get,
+    in_session,
+    notification,
+    opens,
+    over_http,
+    post,
+    progress,
+    request,
+    response,
+    s,
+    says,
+    score,
+    shown,
+)
+
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+def cues(*events: Line, strict: bool = False) -> list[PlannedMessage]:
+    return list(score(*events, strict=strict).cues)
+
+
+def causes(*events: Line, strict: bool = False) -> list[list[int]]:
+    return [sorted(cue.causes) for cue in cues(*events, strict=strict)]
+
+
+def test_a_response_has_its_request() -> None:
+    """A response waits for its request alone, out-of-order answers included."""
+    found = cues(c(request(1, "a")), c(request(2, "b")), s(response(2)), s(response(1)))
+
+    assert [{1}, {0}] == [set(cue.causes) for cue in found]
+    assert [True, True] == [cue.answers for cue in found]
+
+
+def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
+    """An answer knows which later requests had arrived before it was given."""
+    found = cues(
+        c(request(1, "a")),
+        c(request(2, "b")),
+        s(response(1)),
+        c(request(3, "c")),
+        s(response(2)),
+        s(response(3)),
+    )
+
+    assert [(1,), (3,), ()] == [cue.overlaps for cue in found]
+
+
+def test_notifications_overlap_nothing() -> None:
+    """A notification that arrived meanwhile is nothing that an answer waits for."""
+    assert [()] == [
+        cue.overlaps for cue in cues(c(request(1, "a")), c(INITIALIZED), s(response(1)))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([s(LOG)], [[]]),
+        ([("stderr", "up\n"), c(INITIALIZE), s(WELCOME)], [[], [0 + 1]]),
+        ([c(INITIALIZE), s(WELCOME), c(INITIALIZED), s(LOG)], [[0], [2]]),
+        ([c(request(1, "a")), c(INITIALIZED), s(LOG)], [[0]]),
+        ([c(request(1, "a")), c(request(2, "b")), s(LOG)], [[1]]),
+        ([c(request(1, "a")), c(b"noise"), s(b'{"id":null,"error":{}}')], [[1]]),
+        ([c(b"noise"), s(LOG)], [[0]]),
+        ([c(request(1, "a")), c(INITIALIZED), s(b"banner")], [[0]]),
+        ([c(request(1, "a")), c(INITIALIZED), ("stderr", "x")], [[0]]),
+        ([c(request(1, "a")), c(INITIALIZED), s(request(0, "roots/list"))], [[0]]),
+        ([c(request(1, "a")), ("end", {"d": "s2c"}), ("end", {"exit": 7})], [[0], [0]]),
+    ],
+)
+def test_causes_of_what_answers_nothing(events: list[Line], expected: list[list[int]]) -> None:
+    """What answers nothing waits for the one open request, else for the latest client message."""
+    assert expected == causes(*events)
+
+
+def test_log_lines_of_a_long_call() -> None:
+    """One that might be another call's holds up those behind it, as long as that makes sense."""
+    found = cues(
+        c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG), s(response(2)), s(LOG),
+        s(response(1)), c(request(3, "c")), s(LOG),
+    )  # fmt: skip
+
+    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(cue.causes) for cue in found]
+    assert [(), (), (), (2,), (2,), ()] == [cue.overlaps for cue in found]
+
+
+def test_progress_has_the_owner_of_its_token() -> None:
+    """Progress waits for the request that owns its token, whatever else is open."""
+    found = cues(
+        c(request(1, "a", token="t")), c(request(2, "b")), s(progress("t")), s(progress("nobody"))
+    )
+
+    assert [{0}, {1}] == [set(cue.causes) for cue in found]
+    assert (LiveValue(0, ("params", "progressToken"), token=True),) == found[0].ties
+    assert () == found[1].ties
+
+
+def test_ties_of_a_response() -> None:
+    """A response follows the live id, and a listen's result the live subscription id too."""
+    result = {"_meta": {SUBSCRIPTION: "listen-1"}}
+    found = cues(c(request("listen-1", "subscriptions/listen")), s(response("listen-1", result)))
+
+    assert (LiveValue(0, ("id",)), LiveValue(0, ("result", "_meta", SUBSCRIPTION))) == found[0].ties
+
+
+def test_ties_of_a_subscription() -> None:
+    """What a listen brings follows the live id of it, and so does the server's end of it."""
+    tagged = notification("notifications/resources/updated", {"_meta": {SUBSCRIPTION: "l"}})
+    found = cues(
+        c(request("l", "subscriptions/listen")), c(request(2, "x")), s(tagged), s(cancelled("l"))
+    )
+
+    assert [{0}, {0}] == [set(cue.causes) for cue in found]
+    assert (LiveValue(0, ("params", "_meta", SUBSCRIPTION)),) == found[0].ties
+    assert (LiveValue(0, ("params", "requestId")),) == found[1].ties
+
+
+def test_a_cancel_is_a_cause_of_what_comes_after_it() -> None:
+    """What the server says about a call after its cancel waits for the cancel too."""
+    events = (
+        c(request(1, "a", token=1)),
+        s(progress(1)),
+        c(cancelled(1)),
+        s(progress(1)),
+        s(response(1)),
+    )
+
+    assert [[0], [0, 2], [0, 2]] == causes(*events)
+    assert {0: (2,)} == score(*events).cancels
+
+
+def test_sampling_within_a_call_gates_what_follows() -> None:
+    """After the server asked the client something within a call, the rest of the call waits for the
+    client's answer.
+    """
+    events = (
+        c(request(1, "tools/call")),
+        s(request(0, "sampling/createMessage")),
+        c(response(0)),
+        s(LOG),
+        s(response(1)),
+    )
+
+    assert [[0], [0, 2], [0, 2]] == causes(*events)
+    assert {b"0": (2,)} == score(*events).replies
+
+
+def test_a_batch_has_the_causes_of_all_its_members() -> None:
+    """An answer to a batch waits for the batch; a batch of answers to several requests for all of
+    them.
+    """
+    asked = batch(request(1, "a"), request(2, "b"))
+    found = cues(c(asked), s(batch(response(2), response(1))))
+    assert [[0]] == causes(c(asked), s(batch(response(2), response(1))))
+    assert (LiveValue(1, ("id",), item=0), LiveValue(0, ("id",), item=1)) == found[0].ties
+
+    both = causes(c(request(1, "a")), c(request(2, "b")), s(batch(response(1), response(2))))
+    assert [[0, 1]] == both
+
+
+def test_the_end_after_the_clients_end_is_no_cue() -> None:
+    """When the client closed first, the server's end is its consequence and not played."""
+    events = (
+        c(INITIALIZE),
+        s(WELCOME),
+        ("end", {"d": "c2s"}),
+        ("stderr", "bye"),
+        ("end", {"d": "s2c"}),
+        ("end", {"exit": 0}),
+    )
+
+    assert [1, 3] == [cue.index for cue in cues(*events)]
+
+
+def test_strict_waits_for_all_before() -> None:
+    """In strict order every cue waits for the last thing the client did before it."""
+    events = (
+        s(LOG),
+        c(request(1, "a")),
+        c(request(2, "b")),
+        s(response(1)),
+        c(INITIALIZED),
+        s(response(2)),
+    )
+
+    assert [[], [2], [4]] == causes(*events, strict=True)
+    assert [(), (), ()] == [cue.overlaps for cue in cues(*events, strict=True)]
+
+
+def test_gaps_are_paced_per_request_from_the_cause() -> None:
+    """A gap is the time since the cause or since what came before in the same call, whichever is
+    later.
+    """
+    found = cues(
+        (1.0, "c2s", request(1, "a", token=1)),
+        (1.5, "c2s", request(2, "b")),
+        (2.0, "s2c", progress(1)),
+        (2.5, "s2c", response(2)),
+        (4.0, "s2c", response(1)),
+    )
+
+    assert [1.0, 1.0, 2.0] == [cue.gap for cue in found]
+
+
+def test_ids_are_told_apart() -> None:
+    """The client's and the server's ids, and ids of several types, do not mix."""
+    events = (
+        c(request(0, "a")),
+        c(request("0", "b")),
+        s(request(0, "roots/list")),
+        s(response("0")),
+        c(response(0)),
+        s(response(0)),
+    )
+    found = cues(*events)
+
+    assert [{1}, {1}, {0}] == [set(cue.causes) for cue in found]
+
+
+def test_double_and_late_answers_are_cues() -> None:
+    """A second answer to a request is played like the first."""
+    found = cues(c(request(1, "a")), s(response(1)), s(response(1)))
+
+    assert [{0}, {0}] == [set(cue.causes) for cue in found]
+    assert [1, 1] == [len(cue.ties) for cue in found]
+
+
+def http(*steps: Frame | list[Frame], session: int = 2, strict: bool = False) -> ReplayPlan:
+    """The score of one session over HTTP."""
+    [episode] = over_http(in_session(session, *steps)).episodes()
+    return build_plan(episode, strict=strict)
+
+
+A = call(1, "a")
+
+
+def test_a_client_event_is_a_whole_request() -> None:
+    """A request is its head and its body, and stands where the body came."""
+    found = http(post(1, A), answers(1, response(1)), get(2), accepts(2, 405))
+
+    assert [(1, A, "POST", 200), (5, b"", "GET", 405)] == [
+        (event.index, event.frame.raw, event.head and event.head.method, event.status)
+        for event in found.client.values()
+    ]
+
+
+def test_all_of_a_response_waits_for_the_request() -> None:
+    """Head, message and end of a response wait for the request of their exchange."""
+    assert [{1}] * 3 == [set(cue.causes) for cue in http(post(1, A), answers(1, response(1))).cues]
+
+
+def test_an_event_and_its_data_are_one_cue() -> None:
+    """What a server-sent event carries besides its data goes with the data; one without data is a
+    cue of its own.
+    """
+    found = http(
+        post(1, A),
+        opens(1),
+        [Frame(S2C, fact=SseMeta(comment="hi"), exchange=1), *says(1, LOG, id="1")],
+        [*says(1, response(1)), ends(1)],
+    )
+
+    heads = [shown([cue.frame])[0][:9] for cue in found.cues]
+    assert ["1 200 tex", "1 sse com", '1 {"jsonr', '1 {"jsonr', "1 eof"] == heads
+    assert [None, None, SseMeta(id="1"), None, None] == [
+        cue.meta and cue.meta.fact for cue in found.cues
+    ]
+
+
+def test_answers_on_another_stream_wait_for_both() -> None:
+    """HTTP+SSE: an answer comes on the GET, waits for it and for the request, and may come before
+    the 202.
+    """
+    found = http(
+        get(1),
+        opens(1),
+        says(1, b"/m?s=1", event="endpoint"),
+        post(2, A),
+        says(1, response(1)),
+        accepts(2),
+    )
+
+    assert [[0], [0], [0, 5], [5], [5]] == [sorted(cue.causes) for cue in found.cues]
+    assert [False, False, True, False, False] == [cue.answers for cue in found.cues]
+
+
+def test_what_names_nothing_belongs_to_the_request_of_its_stream() -> None:
+    """A log message on the stream of a POST belongs to what was posted, however much is open; on
+    that of a GET to the one open request, else to the latest message.
+    """
+    both = [post(1, A), post(2, call(2, "b")), opens(1)]
+    found = http(*both, says(1, LOG), get(3), opens(3), says(3, LOG))
+
+    assert [[1], [1], [6], [3, 6]] == [sorted(cue.causes) for cue in found.cues]
+
+
+def test_what_follows_an_answer_to_the_server_waits_for_it() -> None:
+    """All of a response that comes after the client's answer waits for that too, the head
+    included.
+    """
+    found = http(
+        get(1),
+        opens(1),
+        post(2, A),
+        says(1, request(0, "sampling/createMessage")),
+        post(3, response(0)),
+        accepts(3),
+        answers(2, response(1)),
+    )
+
+    assert [[0], [0, 3], [6], [6], *[[3, 6]] * 3] == [sorted(cue.causes) for cue in found.cues]
+
+
+def test_an_overlapped_answer_keeps_its_head() -> None:
+    """In JSON the head waits for the same overlapping requests as the answer: they were sent
+    together. The head of a stream does not; its end does.
+    """
+    asked = [post(1, A), post(2, call(2, "b"))]
+    json = http(*asked, answers(1, response(1)))
+    stream = http(*asked, opens(1), says(1, response(1)), ends(1))
+
+    assert [(3,), (3,), ()] == [cue.overlaps for cue in json.cues]
+    assert [(), (3,), (3,)] == [cue.overlaps for cue in stream.cues]
+
+
+def test_streams_that_end_with_the_session() -> None:
+    """The stream of a GET, and that of a call nobody answered, end for what the client did last;
+    one whose call is answered elsewhere, or here, for its own request.
+    """
+    over = http(get(1), opens(1), post(2, A), opens(2), bodiless(3, "DELETE"), ends(1), ends(2))
+    resumed = (get(3), opens(3), says(3, response(1)))
+    polled = http(post(1, A), opens(1), post(2, INITIALIZED), ends(1), *resumed)
+
+    assert [[0, 5], [3, 5]] == [sorted(cue.causes) for cue in over.cues[2:]]
+    assert [1] == sorted(polled.cues[1].causes)
+
+
+@pytest.mark.parametrize("left", [[], [ends(1, "closed", C2S)]])
+def test_an_answer_that_never_ended(left: list[Frame]) -> None:
+    """Where the client left with its answer, or the recording stops, the end is made up; not so
+    that of a stream that had more to say.
+    """
+    whole = http(post(1, A), opens(1), says(1, response(1)), left)
+    open_ = http(post(1, A), opens(1), says(1, LOG), left)
+
+    assert [False, False, True] == [cue.made_up for cue in whole.cues]
+    assert [1.0 if left else 0.0] == [cue.gap for cue in whole.cues if cue.made_up]
+    assert [False, False] == [cue.made_up for cue in open_.cues]
+
+
+def test_without_a_session_ids_belong_to_their_exchange() -> None:
+    """Two exchanges may use one id at the same time, and nobody's message is the latest."""
+    found = http(
+        post(1, A), post(2, A), answers(2, response(1)), get(3), opens(3), says(3, LOG), session=1
+    )
+
+    assert [[3], [3], [3], [7], [7]] == [sorted(cue.causes) for cue in found.cues]
+    assert [1, 1, 1] == [cue.calls[0] for cue in found.cues[:3]]
+
+
+def test_an_exchange_whose_request_is_lost() -> None:
+    """What an unknown request was answered with can never be played."""
+    assert [[NEVER]] * 2 == [
+        sorted(cue.causes) for cue in http(accepts(7), post(8, INITIALIZED)).cues
+    ]
+
+
+def test_an_answer_without_an_id() -> None:
+    """A response whose id is null belongs to what was posted, and its id stays null."""
+    found = http(post(1, A), answers(1, error(b"null"), 400))
+
+    assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+
+
+def test_an_answer_with_an_id_of_its_own() -> None:
+    """An id that is not the request's was made up by the server, and stays as it is."""
+    found = http(post(1, A), answers(1, error("server-error"), 400))
+
+    assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+
+
+def test_the_body_of_a_refused_stream() -> None:
+    """It waits for its own request, whatever the client has said since."""
+    found = http(
+        post(1, INITIALIZE), answers(1, WELCOME),
+        get(2), post(3, A), answers(2, error(b"null"), 400), answers(3, response(1)),
+    )  # fmt: skip
+    refused = [cue for cue in found.cues if cue.exchange == 2]
+
+    assert 3 == len(refused)
+    assert {frozenset({5})} == {cue.causes for cue in refused}
+
+
+def test_what_follows_when_its_client_has_left() -> None:
+    """It gives a live client the time to leave there too, and does not wait for ever."""
+    found = http(post(1, A), opens(1), ends(1, "closed", C2S), says(1, response(1)), ends(1))
+
+    assert [(), (NEVER,), (NEVER,)] == [cue.overlaps for cue in found.cues]
+
+
+def test_streams_by_the_ids_of_their_events() -> None:
+    """So that a client which names an event finds the stream."""
+    found = http(
+        post(1, A), opens(1), says(1, b"", id="a"), get(2), opens(2), says(2, LOG, id="b")
+    )  # fmt: skip
+
+    assert {"a": 1, "b": 2} == found.streams
+
+
+def test_strict_leaves_streams_alone() -> None:
+    """In strict order messages have their place, and streams may be opened at any time."""
+    found = http(post(1, INITIALIZE), get(2), answers(1, WELCOME), opens(2), strict=True)
+
+    assert [True, False] == [event.in_order for event in found.client.values()]
+    assert [[1], [1], [1], [1, 2]] == [sorted(cue.causes) for cue in found.cues]
+
+
+def test_session_ids() -> None:
+    """The score knows which session ids the server gave."""
+    found = http(post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="S"))
+
+    assert {"S"} == found.session_ids
+
+
+def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
+    """Without heads, what came on the stream of a request still belongs to it, and goes out on
+    no exchange.
+    """
+    frames = [Frame(C2S, A, exchange=1), Frame(C2S, call(2, "b"), exchange=2)]
+    found = http(frames, Frame(S2C, LOG, exchange=1), Frame(S2C, response(2), exchange=2))
+
+    assert [[0], [1]] == [sorted(cue.causes) for cue in found.cues]
+    assert [(None, None)] * 2 == [(cue.exchange, cue.frame.exchange) for cue in found.cues]

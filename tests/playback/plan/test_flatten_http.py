@@ -1,0 +1,182 @@
+"""Cassettes over HTTP as bare messages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.protocol.messages import C2S, Frame
+from tests.laws.http_episodes import OLDER, ROUND
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    JSON_HEADER,
+    WELCOME,
+    accepts,
+    answers,
+    c,
+    call,
+    cancelled,
+    cassette,
+    ends,
+    error,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    replay,
+    replies,
+    request,
+    response,
+    s,
+    says,
+)
+
+PROBE = request("p", "server/discover")
+MODERN = request(1, "a", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})
+
+
+def told(found: Cassette) -> list[tuple[int, str | None, bytes | None]]:
+    return [(e.s, e.d, e.payload) for take in found.takes for e in take.events]
+
+
+def test_what_was_recorded_over_stdio_stays() -> None:
+    """Other takes are the same, byte for byte."""
+    recorded = cassette(c(INITIALIZE), s(WELCOME), ("stderr", "x"), ("end", {"exit": 0}))
+
+    assert recorded == bare(recorded, one_session=False)
+
+
+def test_only_messages_are_left() -> None:
+    """Heads, metas, ends and empty events are gone; order, times and exchanges stay."""
+    found = bare(over_http(in_session(2, *ROUND)), one_session=False)
+    [take] = found.takes
+    kept = [event for event in over_http(in_session(2, *ROUND)).takes[0].events if event.payload]
+
+    assert "stdio" == take.transport
+    assert [(e.n, e.t, e.x, e.s) for e in kept] == [(e.n, e.t, e.x, e.s) for e in take.events]
+    assert all(event.frame and event.frame.eol == b"\n" for event in take.events)
+
+
+def test_the_endpoint_is_no_message() -> None:
+    """What HTTP+SSE says about itself is left out."""
+    found = bare(over_http(in_session(2, *OLDER)), one_session=False)
+
+    assert [INITIALIZE, WELCOME, INITIALIZED] == [event.payload for event in found.takes[0].events][
+        :3
+    ]
+
+
+def test_pretty_printed_messages() -> None:
+    """Line breaks in a message become spaces."""
+    pretty = json.dumps(json.loads(INITIALIZE), indent=1).encode()
+    found = bare(over_http(in_session(2, post(1, pretty), answers(1, WELCOME))), one_session=False)
+
+    assert (2, "c2s", pretty.replace(b"\n", b" ")) == told(found)[0]
+
+
+def test_refusals_become_errors() -> None:
+    """A request that was refused without a message gets an error as its answer."""
+    refused = [replies(1, 404, "text/plain"), accepts(1)[-1]]
+    found = bare(over_http(in_session(2, post(1, call(7, "x")), refused)), one_session=False)
+    answer = json.loads(found.takes[0].events[-1].payload or b"")
+
+    assert (7, -32000, "HTTP 404") == (
+        answer["id"],
+        answer["error"]["code"],
+        answer["error"]["message"],
+    )
+
+
+def test_an_answer_without_an_id_gets_one() -> None:
+    """The client on another transport could not tell what a null id answers."""
+    steps = post(1, call(7, "x")), answers(1, error(b"null"), 400)
+    found = bare(over_http(in_session(2, *steps)), one_session=False)
+
+    assert error(7) == found.takes[0].events[-1].payload
+
+
+def probed() -> Cassette:
+    return over_http(
+        in_session(1, post(1, PROBE), answers(1, error("p", -32601), 400)),
+        in_session(2, post(2, INITIALIZE), answers(2, WELCOME)),
+        in_session(3, post(3, INITIALIZE), answers(3, WELCOME)),
+    )
+
+
+def test_one_session_for_everything() -> None:
+    """What belonged to no session becomes part of each."""
+    assert [(n, d) for n in (2, 3) for d in ("c2s", "s2c") for _ in (1, 2)] == sorted(
+        (n, d) for n, d, _ in told(bare(probed(), one_session=True))
+    )
+    assert {1, 2, 3} == {n for n, _, _ in told(bare(probed(), one_session=False))}
+
+
+def test_one_session_where_there_is_none() -> None:
+    """Exchanges of no session alone stay as they are."""
+    found = bare(
+        over_http(in_session(1, post(1, PROBE), answers(1, response("p")))), one_session=True
+    )
+
+    assert [(1, "c2s", PROBE), (1, "s2c", response("p"))] == told(found)
+
+
+def test_playing_to_a_client_on_stdio() -> None:
+    """A client on stdio gets the probe's answer and the session's in one go."""
+    played = replay(bare(probed(), one_session=True))
+
+    assert [error("p", -32601)] == played.heard(PROBE)
+    assert [WELCOME] == played.heard(INITIALIZE)
+
+
+def test_the_hint_of_an_exchange() -> None:
+    """A message on the stream of a call goes with that call, also where others are open."""
+    steps = (
+        post(1, call(1, "a")), opens(1), post(2, call(2, "b")), opens(2),
+        says(1, b'{"jsonrpc":"2.0","method":"n"}'), get(3),
+    )  # fmt: skip
+    played = replay(bare(over_http(in_session(2, *steps)), one_session=True))
+
+    assert [b'{"jsonrpc":"2.0","method":"n"}'] == played.heard(call(5, "a"))
+
+
+def test_what_is_no_message_stays_noise() -> None:
+    """Bodies nobody can read are kept as they are; empty ones and cut ones are not."""
+    cut = [post(2, b"")[0], Frame(C2S, b"{", exchange=2)]
+    found = bare(over_http(in_session(2, post(1, b""), cut)), one_session=False)
+
+    assert [(2, "c2s", b"{")] == told(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "transport", "expected"),
+    [
+        (MODERN, "streamable-http", [cancelled(1)]),
+        (call(1, "a"), "streamable-http", []),
+        (MODERN, "sse", []),
+    ],
+)
+def test_a_client_that_left(asked: bytes, transport: str, expected: list[bytes]) -> None:
+    """In the era without sessions that is a cancel; over HTTP+SSE answers come elsewhere."""
+    header = JSON_HEADER.replace(b"streamable-http", transport.encode())
+    left = [*opens(1), ends(1, "closed", C2S)]
+    recorded = over_http(in_session(1, post(1, asked), left), header=header)
+
+    assert [asked, *expected] == [
+        payload for _, _, payload in told(bare(recorded, one_session=False))
+    ]
+
+
+def test_a_client_that_left_with_its_answer() -> None:
+    """Nothing was left to cancel."""
+    recorded = over_http(
+        in_session(1, post(1, MODERN), opens(1), says(1, response(1)), ends(1, "closed", C2S))
+    )
+
+    assert [MODERN, response(1)] == [
+        payload for _, _, payload in told(bare(recorded, one_session=False))
+    ]

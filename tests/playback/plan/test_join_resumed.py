@@ -1,0 +1,105 @@
+"""Streams whose client came back are one stream; those that the server ended are not."""
+
+from __future__ import annotations
+
+from mcpmock.cassette.model import Event
+from mcpmock.playback.plan.join_resumed import resumed
+from mcpmock.protocol.messages import C2S, Frame
+from tests.support import (
+    call,
+    ends,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    progress,
+    replies,
+    response,
+    says,
+    shown,
+)
+
+CALL = (post(1, call(1, "a"), session="S"), opens(1), says(1, progress(1, 1), id="e1"))
+LEAVES = ends(1, "closed", C2S)
+COMES_BACK = (get(2, session="S", last_event_id="e1"), opens(2))
+ANSWER = [*says(2, response(1), id="e2"), ends(2)]
+
+
+def told(*steps: Frame | list[Frame], session: int = 2) -> list[str]:
+    """What is left of these steps behind the first event."""
+    [take] = over_http(in_session(session, *CALL, *steps)).takes
+    return lines(resumed(take.events)[len(lines_of_call()) :])
+
+
+def lines_of_call() -> list[str]:
+    return lines(over_http(in_session(2, *CALL)).takes[0].events)
+
+
+def lines(events: list[Event]) -> list[str]:
+    return shown(frame for event in events if (frame := event.frame) is not None)
+
+
+def test_what_was_never_cut_stays() -> None:
+    """The very same list, be it over stdio or over HTTP."""
+    events = over_http(in_session(2, *CALL, says(1, response(1), id="e2"), ends(1))).takes[0].events
+
+    assert events is resumed(events)
+
+
+def test_a_client_that_came_back() -> None:
+    """What came to it then came on the first exchange; that it left stays."""
+    assert ["1 closed", "1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == told(
+        LEAVES, *COMES_BACK, ANSWER
+    )
+
+
+def test_again_and_again() -> None:
+    """The second time it names an event of the exchange before."""
+    later = [*says(3, response(1), id="e3"), ends(3)]
+    more = says(2, progress(1, 2), id="e2")
+    again = (get(3, session="S", last_event_id="e2"), opens(3))
+
+    assert ["1 closed", "1 sse id=e2", f"1 {progress(1, 2).decode()}", "1 closed"] == told(
+        LEAVES, *COMES_BACK, more, ends(2, "closed", C2S), *again, later
+    )[:4]
+    assert ["1 sse id=e3", f"1 {response(1).decode()}", "1 eof"] == told(
+        LEAVES, *COMES_BACK, more, ends(2, "closed", C2S), *again, later
+    )[4:]
+
+
+def test_what_was_sent_twice() -> None:
+    """An event that the client may have seen counts once; one behind it that has no id stays."""
+    twice = [*says(2, progress(1, 1), id="e1"), *says(2, progress(1, 2)), ends(2)]
+
+    assert ["1 closed", f"1 {progress(1, 2).decode()}", "1 eof"] == told(LEAVES, *COMES_BACK, twice)
+
+
+def test_an_old_connection_that_closes_late() -> None:
+    """It is not the end of the stream."""
+    assert ["1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == told(
+        *COMES_BACK, ends(1), ANSWER
+    )
+
+
+def test_what_is_the_server_s_doing() -> None:
+    """A stream that the server ended, a refusal, an event of nobody's, another session's: these
+    stay two exchanges.
+    """
+    ended = told(ends(1), *COMES_BACK, ANSWER)
+    refused = told(LEAVES, COMES_BACK[0], replies(2, 400))
+    unknown = told(LEAVES, get(2, session="S", last_event_id="x"), opens(2), ANSWER)
+    alone = told(LEAVES, *COMES_BACK, ANSWER, session=1)
+
+    assert ["1 eof", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == ended[:4]
+    assert ["1 closed", "2 GET /mcp", "2 400"] == refused
+    assert ["1 closed", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == unknown[:4]
+    assert unknown == alone
+
+
+def test_ids_of_two_sessions() -> None:
+    """Each session counts its own events."""
+    other = (get(2, session="T", last_event_id="e1"), opens(2), ANSWER)
+    [take] = over_http(in_session(2, *CALL, LEAVES), in_session(3, *other)).takes
+
+    assert take.events is resumed(take.events)

@@ -1,0 +1,82 @@
+"""Parts of a score."""
+
+from __future__ import annotations
+
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.plan import ReplayPlan
+from mcpmock.protocol.messages import Frame
+from tests.support import (
+    LOG,
+    accepts,
+    answers,
+    c,
+    call,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    progress,
+    request,
+    response,
+    s,
+    says,
+    score,
+    shown,
+)
+
+
+def test_an_excerpt_is_what_belongs_to_one_request() -> None:
+    """For an encore only the cues and client events of one request remain."""
+    whole = score(
+        c(request(1, "x")),
+        s(response(1)),
+        c(request(2, "a", token=2)),
+        c(request(3, "b")),
+        s(progress(2)),
+        s(request(0, "roots/list")),
+        c(response(0)),
+        s(response(3)),
+        s(response(2)),
+    )
+    part = whole.excerpt(2)
+
+    assert [4, 8] == [cue.index for cue in part.cues]
+    assert [()] * 2 == [cue.overlaps for cue in part.cues]
+    assert [2] == sorted(part.client)
+
+
+def http(*steps: Frame | list[Frame]) -> ReplayPlan:
+    [episode] = over_http(in_session(2, *steps)).episodes()
+    return build_plan(episode)
+
+
+def test_an_excerpt_has_the_whole_exchange() -> None:
+    """Over HTTP an encore has all of the response, on whichever stream it came, and the responses
+    to the client's answers within it.
+    """
+    whole = http(
+        get(1),
+        opens(1),
+        post(2, call(1, "a")),
+        says(1, request(0, "roots/list")),
+        post(3, response(0)),
+        accepts(3),
+        says(1, response(1)),
+        accepts(2),
+    )
+    part = whole.excerpt(3)
+
+    assert ["1 ", "3 202", "3 eof", "1 ", "2 202", "2 eof"] == [
+        shown([cue.frame])[0].partition("{")[0] for cue in part.cues
+    ]
+    assert [3, 6] == sorted(part.client)
+
+
+def test_an_excerpt_of_a_stream() -> None:
+    """That of a GET is what it carries, as far as it waits for nothing earlier."""
+    whole = http(get(1), opens(1), says(1, LOG), post(2, call(1, "a")), answers(2, response(1)))
+
+    assert ["1 200 text/event-stream", f"1 {LOG.decode()}"] == shown(
+        cue.frame for cue in whole.excerpt(0).cues
+    )

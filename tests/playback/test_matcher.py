@@ -1,0 +1,367 @@
+"""Which recorded event answers a live message, and the near misses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.playback.matcher import Matcher, NearMiss
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.request_key import asked_of
+from mcpmock.playback.variables import Mismatch
+from mcpmock.protocol.messages import Frame, HttpRequest
+from tests.support import (
+    Line,
+    accepts,
+    answers,
+    batch,
+    bodiless,
+    c2s,
+    get,
+    hangs_up,
+    in_session,
+    notification,
+    over_http,
+    post,
+    request,
+    response,
+    score,
+)
+
+HOLE = "mcpmock:secret:token:1"
+
+
+def matcher(*lines: bytes | Line, strict: bool = False, tiers: int = 2) -> Matcher:
+    """A matcher of an episode in which the client said this."""
+    events: list[Line] = [("c2s", line) if isinstance(line, bytes) else line for line in lines]
+    return Matcher(score(*events, strict=strict), strict, tiers)
+
+
+def index(found: Matcher, raw: bytes) -> int | None:
+    match = found.find(c2s(raw))
+    if match is None:
+        return None
+    found.take(match)
+    return match.event.index
+
+
+def test_the_nth_call_gets_the_nth_event() -> None:
+    """Equal calls use up the recorded ones in order, and then there are none."""
+    found = matcher(request(1, "a"), request(2, "b"), request(3, "a"))
+
+    assert [0, 2, None, 1] == [index(found, request(9, name)) for name in "aaab"]
+
+
+def test_finding_uses_nothing_up() -> None:
+    """Only what was taken is used."""
+    found = matcher(request(1, "a"))
+
+    assert found.find(c2s(request(1, "a"))) == found.find(c2s(request(1, "a")))
+
+
+def test_opaque_frames_match_by_their_bytes() -> None:
+    """Noise stands for noise of the same bytes only, each once."""
+    found = matcher(b"noise", b"{}", b"noise")
+
+    assert [0, 2, None, 1, None] == [
+        index(found, raw) for raw in (b"noise", b"noise", b"noise", b"{}", b"{ }")
+    ]
+
+
+def test_the_end_of_the_input() -> None:
+    """The end of the client's input stands for the recorded one."""
+    found = matcher(request(1, "a"), ("end", {"d": "c2s"}))
+    match = found.find(hangs_up(c2s(b"").direction))
+    assert match is not None
+
+    assert 1 == match.event.index
+
+
+def test_strict_takes_only_the_next() -> None:
+    """In strict order only the very next client event is found."""
+    found = matcher(request(1, "a"), notification("n"), request(2, "b"), strict=True)
+
+    steps = [request(2, "b"), request(1, "a"), request(2, "b"), notification("n"), request(2, "b")]
+    assert [None, 0, None, 1, 2] == [index(found, raw) for raw in steps]
+
+
+@pytest.mark.parametrize(("tiers", "tier"), [(2, 1), (1, None)])
+def test_tiers(tiers: int, tier: int | None) -> None:
+    """Another client's capabilities are forgiven after all that is exact, unless tiers are off."""
+    name = "io.modelcontextprotocol/clientCapabilities"
+    found = matcher(request(1, "a", {"_meta": {name: {}}}), tiers=tiers)
+    match = found.find(c2s(request(1, "a", {"_meta": {name: {"roots": {}}}})))
+
+    assert tier == (match.tier if match else None)
+
+
+def test_an_exact_match_goes_before_an_earlier_relaxed_one() -> None:
+    """The strictest tier that has a match decides, not the order."""
+    name = "io.modelcontextprotocol/clientCapabilities"
+    found = matcher(
+        request(1, "a", {"_meta": {name: {}}}), request(2, "a", {"_meta": {name: {"b": 1}}})
+    )
+
+    assert 1 == index(found, request(1, "a", {"_meta": {name: {"b": 1}}}))
+
+
+def test_redacted_values_are_variables() -> None:
+    """The first live value binds a placeholder, and later uses must agree."""
+    found = matcher(*(request(n, "a", {"k": HOLE}) for n in (1, 2, 3)))
+
+    values = ["hunter2", "other", "hunter2"]
+    assert [0, None, 1] == [index(found, request(1, "a", {"k": value})) for value in values]
+    assert {HOLE: "hunter2"} == found.bindings
+
+
+def test_a_variable_in_text() -> None:
+    """A placeholder inside a text stands for that part of it."""
+    found = matcher(request(1, "a", {"k": f"Bearer {HOLE}!"}))
+
+    assert [None, 0] == [
+        index(found, request(1, "a", {"k": k})) for k in ("Basic x!", "Bearer x y!")
+    ]
+    assert {HOLE: "x y"} == found.bindings
+
+
+def test_variables_and_exact_ones_in_recorded_order() -> None:
+    """Among what fits, the first recorded is taken, whether it holds variables or not."""
+    found = matcher(
+        request(1, "a", {"k": "x"}), request(2, "a", {"k": HOLE}), request(3, "a", {"k": "x"})
+    )
+
+    assert [0, 1, 2, None] == [index(found, request(1, "a", {"k": "x"})) for _ in range(4)]
+
+
+def test_a_variable_beside_what_no_encoder_takes() -> None:
+    """Where a request holds a placeholder and a lone surrogate, the rest must still be the same."""
+    recorded = request(1, "a", {"k": HOLE, "q": "Q"}).replace(b'"Q"', b'"\\ud800"')
+    live = request(1, "a", {"k": "x", "q": "Q"})
+
+    assert None is index(matcher(recorded), live.replace(b'"Q"', b'"\\ud801"'))
+    assert 0 == index(matcher(recorded), live.replace(b'"Q"', b'"\\ud800"'))
+
+
+def test_repeats() -> None:
+    """All requests that a live one is the same as are found, used or not."""
+    found = matcher(request(1, "a"), request(2, "b"), request(3, "a"), notification("a"))
+    index(found, request(1, "a"))
+
+    assert [0, 2] == [match.event.index for match in found.repeats(c2s(request(1, "a")))]
+    assert [] == found.repeats(c2s(request(1, "c")))
+
+
+def near(found: Matcher, raw: bytes) -> list[NearMiss]:
+    asked = asked_of(c2s(raw))
+    assert asked is not None
+    return found.near(asked)
+
+
+def test_near_misses_say_where_they_differ() -> None:
+    """The nearest recorded requests come first, at most three, with what differs by JSONPath."""
+    recorded = [
+        {"city": "Oslo", "days": [1, 2]},
+        {"city": "Rome", "days": [1, 3]},
+        {},
+        {"city": 1, "x": 1},
+    ]
+    found = matcher(*(request(n, "tools/call", {"arguments": a}) for n, a in enumerate(recorded)))
+    misses = near(found, request(9, "tools/call", {"arguments": {"city": "Rome", "days": [1, 2]}}))
+
+    assert [(1, "different"), (2, "different"), (3, "different")] == [(m.n, m.why) for m in misses]
+    assert (Mismatch("$.arguments.city", "Oslo", "Rome"),) == misses[0].differences
+    assert (Mismatch("$.arguments.days[1]", 3, 2),) == misses[1].differences
+
+
+def test_near_misses_say_why() -> None:
+    """A recorded request that is the same was already used, or is out of order."""
+    found = matcher(request(1, "a"), request(2, "b"), request(3, "a"), strict=True)
+    index(found, request(1, "a"))
+
+    assert [(1, "already used"), (3, "out of order")] == [
+        (m.n, m.why) for m in near(found, request(1, "a"))
+    ]
+    assert [] == near(found, request(1, "c"))
+
+
+@pytest.mark.parametrize("recorded", [{"a": None}, {"a": {"b": None}}])
+def test_null_is_not_absent(recorded: Any) -> None:
+    """A recorded null where the live client has nothing is a difference, not a reason to say
+    `already used`.
+    """
+    [miss] = near(matcher(request(1, "x", recorded)), request(1, "x", {}))
+
+    assert "different" == miss.why
+
+
+@pytest.mark.parametrize("depth", [100, 200, 250, 300, 350, 400, 450, 500, 900])
+def test_near_misses_of_deep_values(depth: int) -> None:
+    """Values nested as deep as a decoder takes them can be compared."""
+    recorded, live = (
+        request(1, "x", {"a": "D"}).replace(b'"D"', b'{"a":' * depth + end + b"}" * depth)
+        for end in (b"1", b"2")
+    )
+
+    assert [1] == [miss.n for miss in near(matcher(recorded), live)]
+
+
+def test_batches() -> None:
+    """A batch matches a batch of the same requests in the same order."""
+    found = matcher(batch(request(1, "a"), request(2, "b")), batch(notification("n")))
+
+    assert None is index(found, batch(request(1, "b"), request(2, "a")))
+    assert 0 == index(found, batch(request("x", "a"), request("y", "b")))
+    assert 1 == index(found, batch(notification("n")))
+
+
+def test_a_response_is_found_by_its_bytes() -> None:
+    """A response that belongs to no request of the server is found like noise; the others never ask
+    here.
+    """
+    found = matcher(response(1))
+
+    assert None is index(found, response(2))
+    assert 0 == index(found, response(1))
+
+
+def http_matcher(*steps: list[Frame], stateless: bool = False, **how: Any) -> Matcher:
+    [episode] = over_http(in_session(1 if stateless else 2, *steps)).episodes()
+    return Matcher(build_plan(episode), stateless=stateless, **how)
+
+
+def place(found: Matcher, frames: list[Frame]) -> tuple[int, int] | None:
+    """The index and the tier of what a live request stands for."""
+    head = frames[0].fact
+    assert isinstance(head, HttpRequest)
+    match = found.find(frames[-1], head)
+    return None if match is None else (match.event.index, match.tier)
+
+
+X = request(1, "x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "tier"),
+    [
+        ({}, 0),
+        ({"user_agent": "a", "content_length": "7"}, 0),
+        ({"accept": "text/event-stream,application/json"}, 0),
+        ({"content_type": "Application/JSON; charset=utf-8"}, 0),
+        ({"mcp_protocol_version": "2025-06-18"}, 2),
+        ({"accept": "*/*"}, 3),
+        ({"session": "S"}, 3),
+        ({"mcp_method": "x"}, 3),
+        ({"content_type": "text/json"}, None),
+        ({"content_type": None}, None),
+        ({"origin": "http://localhost:1"}, None),
+        ({"origin": "http://evil.example"}, None),
+        ({"host": "evil.example"}, None),
+    ],
+)
+def test_tiers_of_heads(fields: dict[str, Any], tier: int | None) -> None:
+    """What client libraries differ in is forgiven late; what protects a server never."""
+    found = http_matcher(post(1, X), answers(1, response(1)))
+
+    assert (None if tier is None else (1, tier)) == place(found, post(7, X, **fields))
+
+
+def test_where_one_side_has_no_head() -> None:
+    """Heads count only if both have one."""
+    headed, bare = http_matcher(post(1, X)), matcher(X)
+
+    assert 1 == index(headed, X)
+    assert (0, 0) == place(bare, post(7, X, accept="*/*"))
+
+
+def test_requests_without_a_message() -> None:
+    """They are told apart by method and path; the query does not count."""
+    found = http_matcher(get(1), bodiless(2, "DELETE"), bodiless(3, "GET", to="/a?x=1"))
+
+    assert (0, 0) == place(found, get(7))
+    assert (1, 0) == place(found, bodiless(7, "DELETE"))
+    assert (2, 0) == place(found, bodiless(7, "GET", to="/a?x=2"))
+    assert None is place(found, bodiless(7, "GET", to="/b"))
+    assert None is place(found, bodiless(7, "OPTIONS"))
+
+
+def test_placeholders_in_fields() -> None:
+    """A secret that is mirrored in a header binds one variable in both, wrapped or not."""
+    recorded = request(1, "x", {"k": HOLE})
+    live = request(1, "x", {"k": "ü"})
+
+    for value, expected in (("=?base64?w7w=?=", (1, 0)), ("y", None)):
+        found = http_matcher(post(1, recorded, mcp_param_k=HOLE))
+        assert expected == place(found, post(7, live, mcp_param_k=value))
+
+
+def test_a_refusal_answers_the_very_same_head_only() -> None:
+    """A request with another head never gets a recorded refusal."""
+    found = http_matcher(post(1, X, accept="a/a"), answers(1, response(1), 406))
+
+    assert None is place(found, post(7, X))
+    assert (1, 0) == place(found, post(7, X, accept="a/a"))
+
+
+def test_what_was_refused_is_not_forgiven() -> None:
+    """A head that the recorded server refused does not get the answer to a better one, once the
+    refusals are used up; one it never saw does.
+    """
+    wrong = post(1, X, accept="a/a")
+    found = http_matcher(wrong, answers(1, response(1), 406), post(2, X), answers(2, response(1)))
+    found.used.add(1)
+
+    assert None is place(found, wrong)
+    assert (6, 3) == place(found, post(7, X, accept="b/b"))
+
+
+def test_a_mirrored_field_that_contradicts_is_not_forgiven() -> None:
+    """Two requests that ask the same can only differ in a mirror if one of them is wrong."""
+    found = http_matcher(post(1, X, mcp_method="x", mcp_name="n"), answers(1, response(1)))
+
+    assert None is place(found, post(7, X, mcp_method="y", mcp_name="n"))
+    assert (1, 3) == place(found, post(7, X, mcp_method="x"))
+
+
+def test_without_a_session_its_presence_is_never_forgiven() -> None:
+    """In a stateless conversation a request that names a session is another one."""
+    found = http_matcher(post(1, X), answers(1, response(1)), stateless=True)
+
+    assert None is place(found, post(7, X, session="S"))
+
+
+def test_bodies_that_nobody_can_read() -> None:
+    """They match by their bytes, and their heads count like others."""
+    found = http_matcher(post(1, b"{torn"), answers(1, response(1), 400))
+
+    assert None is place(found, post(7, b"{torn", accept="*/*"))
+    assert (1, 0) == place(found, post(7, b"{torn"))
+
+
+def test_repeats_of_all_kinds() -> None:
+    """Whatever came over HTTP can be repeated."""
+    found = http_matcher(get(1), accepts(1, 405), post(2, notification("n")), post(3, b"{torn"))
+    for frames, expected in ((get(7), 0), (post(7, notification("n")), 4), (post(7, b"{torn"), 6)):
+        head = frames[0].fact
+        assert isinstance(head, HttpRequest)
+        assert [expected] == [m.event.index for m in found.repeats(frames[-1], head)]
+
+
+def test_strict_asks_for_no_place_of_streams() -> None:
+    """In strict order a GET is found whenever it comes, and holds up nothing."""
+    found = http_matcher(get(1), post(2, X), bodiless(3, "DELETE"), strict=True)
+
+    assert [(2, 0), (3, 0), (0, 0)] == [
+        place(found, live) for live in (post(7, X), bodiless(7, "DELETE"), get(7))
+    ]
+
+
+def test_near_misses_name_fields() -> None:
+    """Where the heads differ, the miss says so."""
+    found = http_matcher(post(1, X, accept="a/a"), answers(1, response(1), 406))
+    [live_head, live] = post(7, X, accept="b/b")
+    assert isinstance(live_head.fact, HttpRequest)
+    asked = asked_of(live, live_head.fact)
+    assert asked is not None
+
+    assert (Mismatch("header.accept", "a/a", "b/b"),) == found.near(asked)[0].differences

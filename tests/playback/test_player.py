@@ -1,0 +1,360 @@
+"""The player: a cassette played to a client over stdio, exact under a given clock."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.timing import Pace, Timing
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    OPENING,
+    WELCOME,
+    Line,
+    Script,
+    batch,
+    c,
+    c2s,
+    call,
+    cancelled,
+    cassette,
+    exits,
+    hangs_up,
+    logs,
+    play,
+    player_of,
+    progress,
+    request,
+    response,
+    s,
+)
+
+
+def test_a_session() -> None:
+    """A client that does what was recorded gets what was recorded."""
+    played = play(*OPENING, s(LOG), c(request(1, "tools/list")), s(response(1, {"tools": []})))
+
+    played.at(0, client=INITIALIZE, to_client=WELCOME)
+    played.at(1, client=INITIALIZED, to_client=LOG)
+    played.at(2, client=request("a", "tools/list", {}), to_client=response("a", {"tools": []}))
+    played.at(3, client=hangs_up(C2S)).nothing_more().hung_up()
+    assert (0, []) == (player_of(played).missed, player_of(played).leftovers())
+
+
+def test_server_messages_before_any_client_message() -> None:
+    """What the server said first is said at the beginning."""
+    play(s(b"banner"), ("stderr", "up\n"), c(INITIALIZE), s(WELCOME)).at(
+        0, to_client=[b"banner", logs("up\n")]
+    )
+
+
+def test_out_of_order_answers() -> None:
+    """Recorded concurrency is reproduced, whichever of the requests comes first."""
+    events = (c(call(1, "a")), c(call(2, "b")), s(response(2)), s(response(1)))
+    expected = [response(2), response(1)]
+
+    play(*events).at(0, client=call(1, "a")).at(
+        0.01, client=call(2, "b"), to_client=expected
+    ).nothing_more()
+    play(*events).at(0, client=[call(1, "a"), call(2, "b")], to_client=expected).nothing_more()
+    played = play(*events).at(0, client=call(2, "b"), to_client=response(2))
+    played.at(0.001, client=call(1, "a"), to_client=response(1)).nothing_more()
+
+
+def test_a_sequential_client_waits_for_the_grace_only() -> None:
+    """A client that does not overlap its requests gets its answer after 20 ms, exactly."""
+    played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)), s(response(2)))
+    played.at(0, client=call(1, "a")).at(0.02, to_client=response(1))
+
+    played.at(1, client=call(2, "b"), to_client=response(2)).nothing_more()
+
+
+def test_the_grace_is_100_ms_at_most() -> None:
+    """A client that keeps talking about other things is answered after 100 ms."""
+    played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)))
+    played.at(0, client=call(1, "a"))
+    for now in (0.015, 0.03, 0.045, 0.06, 0.075, 0.09):
+        played.at(now, client=b"noise")
+
+    played.at(0.1, to_client=response(1)).nothing_more()
+
+
+def test_a_grace_of_ones_own() -> None:
+    """The grace is the user's to set."""
+    events = (c(call(1, "a")), c(call(2, "b")), s(response(1)))
+    played = play(*events, pace=Pace(overlap_grace=0.5, overlap_limit=2.5))
+
+    played.at(0, client=call(1, "a")).at(0.5, to_client=response(1)).nothing_more()
+
+
+def test_sampling_within_a_call() -> None:
+    """The server's question goes out, and the call's answer only after the client's."""
+    asks = request(0, "sampling/createMessage", {"n": 1})
+    played = play(c(call(0, "ask")), s(asks), c(response(0, {"x": 1})), s(LOG), s(response(0)))
+    played.at(0, client=call(0, "ask"), to_client=asks).at(1, client=b"noise")
+
+    played.at(5, client=response(0, {"y": 2}), to_client=[LOG, response(0)]).nothing_more()
+
+
+def test_two_questions_answered_in_one_batch() -> None:
+    """Answers to the server that come in a batch are answers."""
+    events = (
+        c(call(1, "ask")),
+        s(request("x", "roots/list")),
+        s(request("y", "roots/list")),
+        c(batch(response("x"), response("y"))),
+        s(response(1)),
+    )
+    played = play(*events).at(
+        0, client=call(1, "ask"), to_client=[request("x", "roots/list"), request("y", "roots/list")]
+    )
+
+    played.at(1, client=batch(response("x"), response("y")), to_client=response(1)).nothing_more()
+
+
+def test_batches() -> None:
+    """A batch is answered as recorded, with the live ids; one of notifications gets no answer."""
+    both = batch(request(1, "ping"), request(2, "tools/list"))
+    played = play(c(both), s(batch(response(1), response(2))), c(batch(INITIALIZED)), s(LOG))
+    live = batch(request("a", "ping"), request("b", "tools/list"))
+
+    played.at(0, client=live, to_client=batch(response("a"), response("b")))
+    played.at(1, client=batch(INITIALIZED), to_client=LOG).nothing_more()
+    assert 0 == player_of(played).missed
+
+
+@pytest.mark.parametrize(
+    "unheard",
+    [
+        cancelled(99),
+        response(99),
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+        b"noise",
+    ],
+)
+@pytest.mark.parametrize("order", ["causal", "strict"])
+def test_what_waits_for_a_message_that_belongs_to_nothing(unheard: bytes, order: str) -> None:
+    """A server message recorded after a stray client message comes when the stray message came."""
+    played = play(
+        *OPENING, c(unheard), s(LOG), c(request(1, "tools/list")), s(response(1)), order=order
+    )
+    played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED)
+
+    played.at(2, client=unheard, to_client=LOG)
+    played.at(3, client=request(1, "tools/list"), to_client=response(1)).nothing_more()
+    assert 0 == player_of(played).missed
+
+
+def test_any_order_plays_stubs() -> None:
+    """In any order every request is answered by its key, again and again."""
+    played = play(
+        *OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)), order="any"
+    )
+    for now, tool in enumerate("babba"):
+        played.at(now, client=call(now, tool), to_client=response(now))
+    assert 0 == player_of(played).missed
+
+
+@pytest.mark.parametrize(
+    "live",
+    [call(9, "b"), INITIALIZED, cancelled(9), response(9), b"noise"],
+    ids=lambda raw: raw[-20:].decode(),
+)
+def test_strict_misses_what_is_out_of_order(live: bytes) -> None:
+    """In strict order any client message out of the recorded order is a miss."""
+    played = play(
+        c(call(1, "a")),
+        s(response(1)),
+        c(call(2, "b")),
+        s(response(2)),
+        c(INITIALIZED),
+        order="strict",
+    )
+    played.heard(live)
+
+    assert 1 == player_of(played).missed
+
+
+def test_strict_plays_the_recorded_interleaving() -> None:
+    """In strict order each server message waits for all that the client did before it."""
+    events = (c(call(1, "a")), c(call(2, "b")), s(response(1)), c(INITIALIZED), s(response(2)))
+    played = (
+        play(*events, order="strict")
+        .at(0, client=call(1, "a"))
+        .at(5, client=call(2, "b"), to_client=response(1))
+    )
+
+    played.at(9, client=INITIALIZED, to_client=response(2)).nothing_more()
+    assert 0 == player_of(played).missed
+
+
+def test_cancelling_what_was_answered() -> None:
+    """A call that the recording answered and the live client cancels gets no answer."""
+    played = play(c(request(1, "x", token=1)), s(progress(1)), s(response(1)))
+    played.at(0, client=request(5, "x", token=1), to_client=progress(1))
+
+    played.at(0.001, client=cancelled(5)).nothing_more()
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_recorded_cancel(late: bool) -> None:
+    """A call that was cancelled in the recording is silent, or answered late if the server did."""
+    answer = [s(response(1))] if late else []
+    played = play(c(call(1, "x")), c(cancelled(1)), *answer).at(0, client=call("a", "x"))
+
+    played.at(1, client=cancelled("a"), to_client=[response("a")] if late else None).nothing_more()
+
+
+def test_cancelling_the_unknown() -> None:
+    """A cancel of what is unknown or finished changes nothing and is no miss."""
+    played = play(c(call(1, "x")), s(response(1)), c(call(2, "y")), s(response(2)))
+    played.at(0, client=call(1, "x"), to_client=response(1)).at(1, client=cancelled(1)).at(
+        2, client=cancelled("1")
+    )
+
+    played.at(3, client=call(2, "y"), to_client=response(2)).nothing_more()
+    assert 0 == player_of(played).missed
+
+
+def test_opaque_lines() -> None:
+    """What is no JSON-RPC matches by its bytes and lets happen what waited for it."""
+    parse_error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}'
+    played = play(c(b'{"torn'), s(parse_error))
+
+    assert [] == played.heard(b'{"other')
+    assert [parse_error] == played.heard(b'{"torn')
+    assert 0 == player_of(played).missed
+
+
+def test_standard_error_at_its_place() -> None:
+    """Standard error comes where it was recorded, or not at all when muted."""
+    events = (c(call(1, "a")), ("stderr", "working\n"), s(response(1)))
+
+    play(*events).at(0, client=call(1, "a"), to_client=[logs("working\n"), response(1)])
+    play(*events, mute=True).at(0, client=call(1, "a"), to_client=response(1))
+
+
+def test_a_recorded_crash_ends_the_replay() -> None:
+    """Where the server ended first, replay ends there, with its exit."""
+    crash = (s(b'{"torn'), ("end", {"d": "s2c"}), ("end", {"exit": 7}))
+    played = play(*OPENING, c(call(1, "a")), *crash)
+    played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED).still_there()
+
+    played.at(2, client=call(5, "a"), to_client=[b'{"torn', hangs_up(S2C), exits(7)]).hung_up()
+
+
+def test_the_client_closes_first() -> None:
+    """When the client closes, what is due is still sent, and what the recorded server did then is
+    not.
+    """
+    tail = (("end", {"d": "c2s"}), ("stderr", "bye\n"), ("end", {"d": "s2c"}), ("end", {"exit": 3}))
+    events = (*OPENING, c(call(1, "a")), (6.5, "s2c", response(1)), *tail)
+    played = (
+        play(*events, pace=Pace(Timing.parse("recorded")))
+        .at(0, client=INITIALIZE)
+        .at(1, to_client=WELCOME)
+    )
+    played.at(1, client=INITIALIZED).at(2, client=call(1, "a")).at(
+        3, client=hangs_up(C2S)
+    ).still_there()
+
+    played.at(4, to_client=logs("bye\n")).at(4.5, to_client=response(1)).nothing_more().hung_up()
+
+
+def test_held_answers_do_not_wait_for_a_client_that_closed() -> None:
+    """When the client closes, no overlap is waited for."""
+    played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)))
+
+    played.at(0, client=call(1, "a")).at(
+        0.001, client=hangs_up(C2S), to_client=response(1)
+    ).hung_up()
+
+
+def test_timing_is_per_request() -> None:
+    """One slow answer holds up no other; `recorded` keeps the recorded pauses from the cause."""
+    events: list[Line] = [
+        (0.0, "c2s", call(1, "slow")),
+        (0.0, "c2s", request(2, "ping")),
+        (0.25, "s2c", response(2)),
+        (3.0, "s2c", response(1)),
+    ]
+    played = play(*events, pace=Pace(Timing.parse("recorded")))
+
+    played.at(0, client=call(1, "slow")).at(1, client=request(2, "ping"))
+    played.at(1.25, to_client=response(2)).at(3.0, to_client=response(1)).nothing_more()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_everything_due_comes_at_any_time_of_day(seed: int) -> None:
+    """Whatever the times are, nothing is left due: each wake finds something to play."""
+    dice = random.Random(seed)
+    events: list[Line] = [(n / 1000, "c2s", call(n, "x", n=n)) for n in range(6)]
+    events += [(round(dice.uniform(0.1, 3), 3), "s2c", response(n)) for n in range(6)]
+    played = Script(
+        [
+            Player(
+                SessionSelection(
+                    cassette(*events), ReplayOptions(pace=Pace(Timing.parse("recorded")))
+                )
+            )
+        ]
+    )
+    now, came = round(dice.uniform(0, 9), 3), list[bytes]()
+    for n in range(6):
+        came += [
+            frame.raw
+            for frames in played.pipeline.enter([c2s(call(n, "x", n=n))], now)
+            for frame in frames
+        ]
+    for _ in range(50):
+        if played.pipeline.next_due is not None:
+            came += [
+                frame.raw
+                for frames in played.pipeline.advance(played.pipeline.next_due)
+                for frame in frames
+            ]
+
+    assert 6 == len(came)
+
+
+def test_progress_and_answer_are_apart() -> None:
+    """An answer comes 2 ms after the last progress of its call, with no timing too, and nothing
+    else waits for it.
+    """
+    events = (
+        c(request(1, "x", token=1)),
+        s(progress(1)),
+        s(LOG),
+        s(response(1)),
+        c(request(2, "ping")),
+        s(response(2)),
+    )
+    played = play(*events).at(0, client=request(1, "x", token=1), to_client=[progress(1), LOG])
+
+    played.at(0.001, client=request(2, "ping"), to_client=response(2)).at(
+        0.002, to_client=response(1)
+    ).nothing_more()
+
+
+def test_pieces_of_a_long_request() -> None:
+    """A request that comes in pieces is answered like another."""
+    raw = call(1, "a")
+    played = play(c(raw), s(response(1)))
+    played.at(0, client=Frame(C2S, raw[:20], b"", Fragment()))
+
+    played.at(
+        1, client=Frame(C2S, raw[20:], b"\n", Fragment(last=True)), to_client=response(1)
+    ).nothing_more()
+
+
+def test_what_was_left_over() -> None:
+    """At the end the player says what never came, was never answered or was never due."""
+    played = play(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))
+    played.heard(INITIALIZE)
+
+    assert ["2 recorded requests never came: tools/call"] == player_of(played).leftovers()

@@ -1,0 +1,307 @@
+"""Which recorded answer a live request gets: sessions, repeats, variables, and misses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpmock.playback.matcher import Miss
+from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    OPENING,
+    WELCOME,
+    batch,
+    c,
+    call,
+    cassette,
+    errors,
+    play,
+    player_of,
+    progress,
+    replay,
+    request,
+    response,
+    s,
+    script,
+)
+
+
+def test_the_nth_call_gets_the_nth_answer() -> None:
+    """Identical calls are answered in recorded order."""
+    events = [line for n in (1, 2, 3) for line in (c(call(n, "x")), s(response(n, {"n": n})))]
+    played = play(*events)
+    for n in (1, 2, 3):
+        played.at(n, client=call("l", "x"), to_client=response("l", {"n": n}))
+
+
+@pytest.mark.parametrize(
+    ("repeats", "expected"),
+    [("last", [1, 2, 2, 2, 2]), ("cycle", [1, 2, 1, 2, 1]), ("error", [1, 2, None, None, None])],
+)
+def test_repeats(repeats: str, expected: list[int | None]) -> None:
+    """When the recorded answers run out, the call is a miss, or gets the last one, or all of them
+    again.
+    """
+    events = [line for n in (1, 2) for line in (c(call(n, "x")), s(response(n, {"n": n})))]
+    played = play(*events, c(call(3, "y")), s(response(3)), repeats=repeats)
+    heard = [played.heard(call(id_, "x"), id_) for id_ in range(10, 15)]
+
+    assert expected == [json.loads(raw).get("result", {}).get("n") for [raw] in heard]
+    assert [*range(10, 15)] == [json.loads(raw)["id"] for [raw] in heard]
+    assert expected.count(None) == player_of(played).missed
+
+
+def test_an_encore_has_all_that_belonged_to_the_call() -> None:
+    """A repeated answer comes with its progress, its pause before the answer, and its question to
+    the client.
+    """
+    asks = request(0, "roots/list")
+    events = (c(request(1, "x", token=1)), s(progress(1)), s(asks), c(response(0)), s(response(1)))
+    played = play(*events, repeats="last")
+    for number, token in enumerate(("t", "u")):
+        live = request(number, "x", token=token)
+        played.at(number, client=live, to_client=[progress(token), asks])
+        played.at(number + 0.5, client=response(0), to_client=response(number))
+    played.nothing_more()
+
+
+@pytest.mark.parametrize("fed", ["one by one", "together"])
+def test_lazy_episodes(fed: str) -> None:
+    """Which recorded session it is shows at the first request that tells them apart."""
+    first = (*OPENING, c(call(1, "a")), s(response(1, {"n": 1})))
+    second = (*OPENING, c(call(1, "b")), s(response(1, {"n": 2})))
+    casting = SessionSelection(cassette(*first, ("take", None), *second), ReplayOptions())
+    for live, n in (("b", 2), ("a", 1), ("b", 2)):
+        played = replay(casting)
+        if fed == "together":
+            expected = [WELCOME, response(7, {"n": n})]
+            played.at(0, client=[INITIALIZE, INITIALIZED, call(7, live)], to_client=expected)
+        else:
+            played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED)
+            played.at(2, client=call(7, live), to_client=response(7, {"n": n}))
+        played.nothing_more()
+
+
+def test_episodes_not_played_yet_go_first() -> None:
+    """Sessions that look alike are dealt in recorded order, and again when all were played."""
+    takes = [
+        (
+            *OPENING,
+            c(call(1, "a", n=n)),
+            s(response(1, {"n": n})),
+            c(call(2, "x")),
+            s(response(2, {"n": n})),
+        )
+        for n in (1, 2)
+    ]
+    casting = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+    replay(casting).heard(call(1, "a", n=1))
+
+    assert [response(5, {"n": 2})] == replay(casting).heard(call(5, "x"))
+
+
+def hello(name: str, version: str = "2025-11-25") -> bytes:
+    return request(0, "initialize", {"protocolVersion": version, "clientInfo": {"name": name}})
+
+
+@pytest.mark.parametrize("order", ["causal", "any"])
+def test_the_nearest_client_leads(order: str) -> None:
+    """Of recorded sessions the one whose client was most like the live one is played, though it was
+    played before and another was not.
+    """
+    takes = [
+        (c(hello(name, version)), s(response(0, {"to": n})), c(call(1, "a")), s(response(1, n)))
+        for n, (name, version) in enumerate([("a", "1"), ("b", "1"), ("b", "2")])
+    ]
+    recorded = cassette(*takes[0], ("take", None), *takes[1], ("take", None), *takes[2])
+    casting = SessionSelection(recorded, ReplayOptions(order=order))
+    clients = [("b", "2"), ("b", "2"), ("b", "1"), ("a", "1"), ("a", "2")]
+    heard = [replay(casting).heard(hello(*client)) for client in clients]
+
+    assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in heard]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_probe_in_a_session_of_its_own(first: int) -> None:
+    """What answered it may not be the session that follows: some clients start a server for it."""
+    probe = (c(request("p", "server/discover")), s(response("p", "modern")))
+    work = (c(call(1, "x")), s(response(1, "done")))
+    takes = [probe, work] if not first else [work, probe]
+    casting = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+
+    for _ in range(2):
+        played = replay(casting)
+        assert [response(0, "modern")] == played.heard(request(0, "server/discover"))
+        assert [response(5, "done")] == played.heard(call(5, "x"))
+        assert 0 == player_of(played).missed
+
+
+def test_another_session_may_know_more() -> None:
+    """The nearest client leads until it is asked something that only another one was."""
+    mine = (c(hello("a")), s(response(0)), c(call(1, "x")), s(response(1)))
+    other = (c(hello("b")), s(response(0)), c(call(1, "y")), s(response(1, "other")))
+    played = replay(cassette(*other, ("take", None), *mine))
+    played.heard(hello("a"))
+
+    assert [response(5, "other")] == played.heard(call(5, "y"))
+
+
+def test_sessions_once() -> None:
+    """With `once` a played episode is not played again: its requests are misses."""
+    casting = SessionSelection(
+        cassette(c(call(1, "a")), s(response(1))), ReplayOptions(sessions="once")
+    )
+
+    assert [response(5)] == replay(casting).heard(call(5, "a"))
+    assert [(5, -32099)] == errors(replay(casting).heard(call(5, "a")))
+
+
+def test_sessions_never_see_each_others_answers() -> None:
+    """Two sessions at once use the same ids and get their own answers."""
+    casting = SessionSelection(
+        cassette(
+            c(call(1, "a")), s(response(1, {"n": 1})), c(call(2, "a")), s(response(2, {"n": 2}))
+        ),
+        ReplayOptions(),
+    )
+    one, two = replay(casting), replay(casting)
+
+    assert [[response(1, {"n": n})] for n in (1, 1, 2, 2)] == [
+        each.heard(call(1, "a")) for each in (one, two, one, two)
+    ]
+
+
+def capable(capabilities: Any) -> bytes:
+    return request(1, "x", {"_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}})
+
+
+def test_tiers_are_reported() -> None:
+    """A match in spite of another client's capabilities is reported as a note; with `exact` it is a
+    miss.
+    """
+    for exact, expected in ((False, [response(1)]), (True, None)):
+        told: list[Miss | PlayerNote] = []
+        casting = SessionSelection(
+            cassette(c(capable({})), s(response(1))), ReplayOptions(exact=exact)
+        )
+        played = script(Player(casting, told.append))
+        heard = played.heard(capable({"roots": {}}))
+
+        assert heard == expected if expected else [(1, -32099)] == errors(heard)
+        assert [Miss if exact else PlayerNote] == [type(one) for one in told]
+
+
+def test_a_miss() -> None:
+    """What nothing matches is answered at once with -32099 and the near misses, and told."""
+    told: list[Miss | PlayerNote] = []
+    played = script(
+        Player(
+            SessionSelection(
+                cassette(c(call(1, "w", city="Oslo")), s(response(1))), ReplayOptions()
+            ),
+            told.append,
+        )
+    )
+    [raw] = played.heard(call("q", "w", city="Rome"))
+    error = json.loads(raw)["error"]
+
+    assert (-32099, "q", 1) == (error["code"], json.loads(raw)["id"], player_of(played).missed)
+    [near] = error["data"]["near"]
+    assert [{"path": "$.arguments.city", "recorded": "Oslo", "live": "Rome"}] == near["differences"]
+    assert ["tools/call"] == [one.method for one in told]
+
+
+@pytest.mark.parametrize(("on_miss", "hung_up"), [("hang", False), ("close", True)])
+def test_other_ways_to_miss(on_miss: str, hung_up: bool) -> None:
+    """A miss may stay silent, or end the session."""
+    played = play(c(call(1, "a")), s(response(1)), on_miss=on_miss)
+
+    assert [] == played.heard(call(1, "b"))
+    assert hung_up is (played.pipeline.hung_up is not None)
+
+
+def test_a_missed_batch() -> None:
+    """Each request of a batch that nothing matches gets its own error, in one batch."""
+    [raw] = play(*OPENING).heard(batch(call(1, "a"), INITIALIZED, call("b", "b")))
+
+    assert [(1, -32099), ("b", -32099)] == [
+        (one["id"], one["error"]["code"]) for one in json.loads(raw)
+    ]
+
+
+def test_exceptions_that_are_no_misses() -> None:
+    """A ping is answered with {}, and a probe with -32601, where they were not recorded."""
+    played = play(*OPENING)
+
+    assert [response(5)] == played.heard(request(5, "ping"))
+    assert [(6, -32601)] == errors(played.heard(request(6, "server/discover", {"_meta": {}})))
+    assert 0 == player_of(played).missed
+
+
+def test_a_recorded_ping_and_probe() -> None:
+    """Where they were recorded, they are answered as recorded."""
+    events = (
+        c(request(1, "server/discover")),
+        s(response(1, {"a": 1})),
+        c(request(2, "ping")),
+        s(response(2, {"b": 1})),
+    )
+    played = play(*events)
+
+    assert [response(5, {"a": 1})] == played.heard(request(5, "server/discover", {"x": 1}))
+    assert [response(6, {"b": 1})] == played.heard(request(6, "ping"))
+
+
+DEEP_MISS = b'{"id":1,"method":"x","params":%b}'
+
+
+@pytest.mark.parametrize(
+    "live",
+    [
+        b'{"id":1,"method":"\\ud800"}',
+        b'{"id":1,"method":"x","params":{"a":"\\ud800"}}',
+        *(
+            DEEP_MISS % (b'{"a":' * depth + b"1" + b"}" * depth)
+            for depth in (200, 300, 400, 450, 500, 900, 100_000)
+        ),
+        b'{"id":1,"method":"x","params":{"a":1e300,"b":%b,"c":NaN,"d":1e400}}' % (b"9" * 5000),
+        b'{"id":{"a":[]},"method":"x"}',
+        b'{"id":null,"method":"x"}',
+        b'[{"id":1,"method":"\\ud800"}]',
+    ],
+    ids=lambda raw: f"{len(raw)}-{raw[:44].decode()}",
+)
+def test_no_request_stops_a_session(live: bytes) -> None:
+    """Whatever a request holds, it is answered with a miss and the next one is answered."""
+    recorded = b'{"id":1,"method":"x","params":%b}' % (b'{"a":' * 450 + b"2" + b"}" * 450)
+    played = play(c(recorded), s(response(1)), c(call(2, "b")), s(response(2)))
+
+    assert 1 == len(played.heard(live))
+    assert [response(7)] == played.heard(call(7, "b"))
+
+
+def test_a_miss_beside_lone_surrogates() -> None:
+    """A recorded request with a lone surrogate is a near miss like another."""
+    played = play(c(b'{"id":2,"method":"x","params":{"a":"\\udfff"}}'), s(response(2)))
+
+    assert [(1, -32099)] == errors(played.heard(request(1, "x", {"a": 1})))
+
+
+def test_redacted_values() -> None:
+    """The first live value binds the placeholder, later uses must agree, and responses give it
+    back.
+    """
+    hole = "mcpmock:secret:token:1"
+    events = [
+        line for n in (1, 2) for line in (c(call(n, "x", key=hole)), s(response(n, {"got": hole})))
+    ]
+    played = play(*events, s(LOG))
+
+    assert [response(1, {"got": "hunter2"})] == played.heard(call(1, "x", key="hunter2"))
+    assert [(2, -32099)] == errors(played.heard(call(2, "x", key="other")))
+    assert [response(3, {"got": "hunter2"}), LOG] == played.heard(call(3, "x", key="hunter2"))

@@ -1,0 +1,88 @@
+"""The live client's frames put together."""
+
+from __future__ import annotations
+
+from mcpmock.pipeline.reassembly import LIMIT
+from mcpmock.playback.request_assembly import ClientMessage, Hearing
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
+from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
+
+
+def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:
+    return Frame(C2S, raw, fact=Fragment(last), exchange=x)
+
+
+def heard(hearing: Hearing, *frames: Frame) -> list[tuple[int | None, bytes, str | None]]:
+    found = (hearing.add(frame) for frame in frames)
+    return [
+        (one.exchange, one.frame.raw, None if one.head is None else one.head.target)
+        for one in found
+        if one is not None
+    ]
+
+
+def test_stdio() -> None:
+    """A message is heard as it comes, a long line when it is whole."""
+    hearing = Hearing()
+
+    assert [(None, b"a", None)] == heard(hearing, c2s(b"a"))
+    assert [(None, b"xyz", None)] == heard(hearing, piece(b"x", None), piece(b"yz", None, True))
+
+
+def test_a_request_over_http() -> None:
+    """A request is heard with its body, one without a body at once; bodies in pieces mix."""
+    hearing = Hearing()
+    (one, _), (other, _) = post(1, b""), post(2, b"", to="/m")
+
+    assert [] == heard(hearing, one, other, piece(b"a", 1), piece(b"b", 2))
+    assert [(2, b"bb", "/m"), (1, b"aa", "/mcp")] == heard(
+        hearing, piece(b"b", 2, True), piece(b"a", 1, True)
+    )
+    assert [(3, b"", "/x")] == heard(hearing, *bodiless(3, "GET", to="/x"))
+    assert ({1, 2, 3}, {"/mcp", "/m"}) == (hearing.open, hearing.paths)
+
+
+def test_a_body_that_is_no_message() -> None:
+    """It is heard as its head, once."""
+    hearing = Hearing()
+    body = Frame(C2S, b"x=1", fact=HttpBody(), exchange=1)
+    [found] = [one for frame in (post(1, b"")[0], body, body) if (one := hearing.add(frame))]
+
+    assert found.frame.fact is found.head is not None
+    assert set() == hearing.paths
+
+
+def test_a_client_that_goes() -> None:
+    """Nothing is open any more, nor waited for."""
+    hearing = Hearing()
+    left = ends(1, "closed", C2S)
+
+    assert [(1, b"", None)] == heard(hearing, post(1, b"")[0], piece(b"x", 1), left)
+    assert set() == hearing.open
+    assert [(1, b"y", None)] == heard(hearing, piece(b"y", 1, True))
+
+
+def test_what_is_too_long() -> None:
+    """Of what is too long to look at the size is known."""
+    hearing = Hearing()
+    found = [hearing.add(piece(b"x" * (LIMIT // 2 + 1), None, last)) for last in (False, True)]
+
+    assert isinstance(found[1], ClientMessage)
+    assert LIMIT + 2 == found[1].size
+
+
+def test_nothing_leaves_on_what_is_over() -> None:
+    """What would go out behind the end of an exchange, or on an unknown one, is left out."""
+    hearing = Hearing()
+    heard(hearing, *post(1, INITIALIZE))
+    banner = s2c(b"x")
+
+    assert [*accepts(1), banner] == hearing.leaving([*accepts(1), *answers(1, b""), banner])
+    assert [] == hearing.leaving([Frame(S2C, b"x", exchange=9)])
+
+
+def test_stdio_leaves_as_it_is() -> None:
+    """Where there are no exchanges, nothing is looked at."""
+    frames = [s2c(b"a")]
+
+    assert frames is Hearing().leaving(frames)

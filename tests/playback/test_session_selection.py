@@ -1,0 +1,146 @@
+"""Which recorded sessions a live one may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.schedule import Schedule
+from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.timing import Pace, Timing
+from mcpmock.protocol.messages import Frame
+from tests.support import (
+    INITIALIZE,
+    WELCOME,
+    Line,
+    accepts,
+    answers,
+    bodiless,
+    c,
+    call,
+    cassette,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    response,
+    s,
+    says,
+)
+
+STDIO: list[Line] = [c(INITIALIZE), s(WELCOME)]
+
+
+def session() -> str:
+    return "live"
+
+
+def test_another_pace() -> None:
+    """It is one casting still: what was played at one pace is played."""
+    casting = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), ReplayOptions())
+    pace = Pace(Timing("cap", 100))
+    twin = casting.paced(pace)
+    [first, _] = twin.candidates(session)
+    twin.played(first)
+
+    assert (pace, Pace()) == (first.pace, casting.candidates(session)[0].pace)
+    assert first.score is casting.candidates(session)[-1].score
+
+
+def one(x: int) -> list[Frame]:
+    return [*post(x, call(1, "a")), *answers(x, response(1))]
+
+
+def joined(*cassettes: Cassette) -> SessionSelection:
+    whole = cassettes[0]
+    for other in cassettes[1:]:
+        whole.takes += other.takes
+    return SessionSelection(whole, ReplayOptions())
+
+
+def sessions(cast: list[Schedule]) -> list[tuple[int, int | None]]:
+    first = [performance.score.episode.events[0] for performance in cast]
+    return [(event.s, event.x) for event in first]
+
+
+def test_sessions_over_http() -> None:
+    """A live session can be any recorded one; what belonged to none is not one."""
+    casting = joined(over_http(in_session(1, one(1)), in_session(2, one(2)), in_session(3, one(3))))
+
+    assert [(2, 2), (3, 3)] == sessions(casting.candidates(session))
+
+
+def test_where_no_session_was_recorded() -> None:
+    """If nothing else was recorded, a live session is what belonged to none."""
+    assert [(1, 1)] == sessions(joined(over_http(in_session(1, one(1)))).candidates(session))
+
+
+def test_several_transports() -> None:
+    """All of a take over stdio is a session; and is played to callers without one as well."""
+    casting = joined(over_http(in_session(1, one(5))), cassette(*STDIO))
+
+    assert [(1, None)] == sessions(casting.candidates(session))
+    assert [1, 1, 1, 1, 1, 3, 3] == [
+        event.s for event in casting.stateless(session).score.episode.events
+    ]
+
+
+def test_sessions_of_another_transport() -> None:
+    """What is played as bare messages is played to callers without a session too."""
+    recorded = over_http(in_session(2, one(2)))
+    as_recorded, as_messages = joined(recorded), joined(bare(recorded, one_session=False))
+
+    assert [0, 2] == [
+        len(casting.stateless(session).score.episode.events)
+        for casting in (as_recorded, as_messages)
+    ]
+
+
+def test_a_score_is_made_once() -> None:
+    """All live sessions share the scores."""
+    casting = joined(over_http(in_session(1, one(1)), in_session(2, one(2))))
+
+    assert casting.stateless(session).score is casting.stateless(session).score
+    [first], [again] = casting.candidates(session), casting.candidates(session)
+    assert first.score is again.score
+
+
+def test_those_not_played_go_first() -> None:
+    """Episodes that are played go behind the others, and one that a session leads with behind those
+    that nobody does.
+    """
+    casting = joined(*(cassette(("stderr", f"{n}"), *STDIO) for n in range(3)))
+    cast = casting.candidates(session)
+    names = {id(performance.score): n for n, performance in enumerate(cast)}
+    casting.played(cast[1])
+    casting.led(cast[0])
+
+    assert [2, 0, 1] == [names[id(p.score)] for p in casting.candidates(session)]
+    casting.led(cast[2])
+    assert [0, 2, 1] == [names[id(p.score)] for p in casting.candidates(session)]
+
+
+@pytest.mark.parametrize(("sessions", "left"), [("reuse", 1), ("once", 0)])
+def test_dealt_again(sessions: str, left: int) -> None:
+    """When all were played, they are dealt again, or not."""
+    casting = SessionSelection(cassette(*STDIO), ReplayOptions(sessions=sessions))
+    casting.played(casting.candidates(session)[0])
+
+    assert left == len(casting.candidates(session))
+
+
+def test_paths() -> None:
+    """The paths of MCP are those on which messages came, either way."""
+    casting = joined(
+        over_http(
+            in_session(1, bodiless(1, "GET", to="/favicon.ico"), accepts(1, 404)),
+            in_session(
+                2, get(2, to="/sse"), [*opens(2), *says(2, b"/m", event="endpoint")],
+                post(3, INITIALIZE, to="/m?s=1"), accepts(3),
+            ),
+        )
+    )  # fmt: skip
+
+    assert {"/sse", "/m"} == casting.paths

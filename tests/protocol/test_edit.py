@@ -1,0 +1,49 @@
+"""One place of a message, and nothing else."""
+
+from __future__ import annotations
+
+from mcpmock.protocol import edit
+from tests.support import error, notification, response
+
+
+def test_a_member_is_replaced_or_added() -> None:
+    """Every other byte stays."""
+    raw = b'{ "a": {"b":1 , "c": 2.0} }'
+
+    assert b'{ "a": {"b":9 , "c": 2.0} }' == edit.with_member(raw, ["a", "b"], b"9")
+    assert b'{ "a": {"b":1 , "c": 2.0,"d":9} }' == edit.with_member(raw, ["a", "d"], b"9")
+    assert b'{"a":9}' == edit.with_member(b"{}", ["a"], b"9")
+    assert raw == edit.with_member(raw, ["x", "y"], b"9")
+    assert b"banner" == edit.with_member(b"banner", ["x"], b"9")
+
+
+def test_a_member_is_taken_out() -> None:
+    """Where there is one."""
+    raw = b'{"a":{"b":1,"c":2}}'
+
+    assert b'{"a":{"c":2}}' == edit.without_member(raw, ["a", "b"])
+    assert b"{}" == edit.without_member(raw, ["a"])
+    assert raw == edit.without_member(raw, ["a", "x"])
+    assert raw == edit.without_member(raw, ["x", "y"])
+
+
+def test_messages() -> None:
+    """As everybody writes them."""
+    assert response(1, {"a": 1}) == edit.response(b"1", {"a": 1})
+    assert error(1, -1, "no") == edit.error(b"1", -1, "no")
+    assert notification("a", {"b": 1}) == edit.notification("a", {"b": 1})
+    assert notification("a") == edit.notification("a")
+    assert response("x") == edit.with_id(response(1), b'"x"')
+
+
+def test_results_by_revision() -> None:
+    """From 2026-07-28 on they say that they are whole."""
+    assert {"a": 1} == edit.result({"a": 1}, "2025-11-25") == edit.result({"a": 1}, None)
+    assert {"resultType": "complete", "a": 1} == edit.result({"a": 1}, "2026-07-28")
+
+
+def test_enlarging() -> None:
+    """In the result or the params, else at the top."""
+    assert b'"result":{"mcpmock":9}' in edit.enlarged(response(1), b"9")
+    assert b'"params":{"b":1,"mcpmock":9}' in edit.enlarged(notification("a", {"b": 1}), b"9")
+    assert edit.enlarged(error(1), b"9").endswith(b',"mcpmock":9}')

@@ -1,0 +1,191 @@
+"""Finding values in raw bytes, and putting others in their place."""
+
+from __future__ import annotations
+
+import json
+import random
+from time import process_time
+from typing import Any
+
+import pytest
+
+from mcpmock.protocol.raw_json import Span, elements, locate, members, splice, walk
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def texts(raw: bytes) -> dict[str, bytes] | None:
+    found = members(raw)
+    return None if found is None else {name: raw[slice(*span)] for name, span in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"{}", {}),
+        (b" { } ", {}),
+        (b'{"a":1}', {"a": b"1"}),
+        (b' {\t"a" :\r\n 1.0 , "b": "x,}\\"" } \n', {"a": b"1.0", "b": b'"x,}\\""'}),
+        (b'{"a":{"b":[1,"]"]},"c":null}', {"a": b'{"b":[1,"]"]}', "c": b"null"}),
+        (b'{"a":1,"a":2}', {"a": b"2"}),
+        (b'{"a":1,"b":1,"a":1}', {"a": b"1", "b": b"1"}),
+        (b'{"a":1,"a":1,"b":1}', {"a": b"1", "b": b"1"}),
+        (b'{"a":NaN,"b":-Infinity}', {"a": b"NaN", "b": b"-Infinity"}),
+        (b'{"a":"\\ud800","b":2}', {"a": b'"\\ud800"', "b": b"2"}),
+        (b'{"a":' + b"9" * 5000 + b"}", {"a": b"9" * 5000}),
+        (b'{"a":' + DEEP + b',"b":1}', {"a": DEEP, "b": b"1"}),
+        (b'{"\\u0061":1}', {"a": b"1"}),
+        ('{"é":"\u2028"}'.encode(), {"é": '"\u2028"'.encode()}),
+        (b"[]", None),
+        (b"1", None),
+        (b"", None),
+        (b"banner", None),
+        (b'{"a":1', None),
+        (b'{"a":"x', None),
+        (b'{"a":1} {"b":2}', None),
+        (b'\xef\xbb\xbf{"a":1}', None),
+    ],
+)
+def test_members(raw: bytes, expected: dict[str, bytes] | None) -> None:
+    """The members of an object are found where they stand, of a name used twice the last one."""
+    assert expected == texts(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"[]", []),
+        (b" [ ] ", []),
+        (b'[1, "a]" ,{"b":[2]}]', [b"1", b'"a]"', b'{"b":[2]}']),
+        (b"[" + DEEP + b",1]", [DEEP, b"1"]),
+        (b"[1", None),
+        (b"[1] x", None),
+        (b"{}", None),
+        (b"", None),
+    ],
+)
+def test_elements(raw: bytes, expected: list[bytes] | None) -> None:
+    """The elements of an array are found where they stand."""
+    spans = elements(raw)
+
+    assert expected == (None if spans is None else [raw[slice(*span)] for span in spans])
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ((), b'{"params":{"_meta":{"progressToken":1.0},"x":[{"_meta":2}]}}'),
+        (("params", "_meta", "progressToken"), b"1.0"),
+        (("params", "x"), b'[{"_meta":2}]'),
+        (("params", "x", "_meta"), None),
+        (("params", "_meta", "progressToken", "deeper"), None),
+        (("nothing",), None),
+    ],
+)
+def test_locate(path: tuple[str, ...], expected: bytes | None) -> None:
+    """A value is found by its path of names, never by its looks."""
+    raw = b'{"params":{"_meta":{"progressToken":1.0},"x":[{"_meta":2}]}}'
+    span = locate(raw, path)
+
+    assert expected == (None if span is None else raw[slice(*span)])
+
+
+def test_splice_leaves_every_other_byte() -> None:
+    """Values are replaced in any order given, and every other byte stays."""
+    raw = b'{ "id" : 1 , "t": "a" }'
+    id_, token = locate(raw, ("id",)), locate(raw, ("t",))
+    assert id_ is not None
+    assert token is not None
+
+    assert b'{ "id" : "seven" , "t": 2.0 }' == splice(raw, [(token, b"2.0"), (id_, b'"seven"')])
+
+
+def test_splice_of_nothing_is_the_same_object() -> None:
+    """Without replacements the very same bytes come back."""
+    raw = b'{"id":1}'
+
+    assert splice(raw, []) is raw
+
+
+def test_walk_gives_all_scalars_with_their_paths() -> None:
+    """All scalars come in the order written, duplicate names included."""
+    raw = b'{"a":[1,{"b":"x"},[]],"c":{},"a":true, "d":{"e":null}}'
+
+    assert [
+        (("a", 0), b"1"),
+        (("a", 1, "b"), b'"x"'),
+        (("a",), b"true"),
+        (("d", "e"), b"null"),
+    ] == [(tuple(path), raw[slice(*span)]) for path, span in walk(raw)]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"]", b'{"a":', b'{"a":"x', b"banner: x", b'{"a" 1}', b"\xff\xfe"]
+)
+def test_walk_ends_where_the_text_is_no_json(raw: bytes) -> None:
+    """Text that stops being JSON ends the walk without an error."""
+    assert all(span.end <= len(raw) for _, span in walk(raw))
+
+
+def random_json(dice: random.Random, depth: int = 0) -> Any:
+    kind = dice.randrange(8 if depth < 4 else 6)
+    if kind == 6:
+        return [random_json(dice, depth + 1) for _ in range(dice.randrange(4))]
+    if kind == 7:
+        names = ["a", "b", "", "é\u2028", 'q"\\', "_meta"]
+        return {dice.choice(names): random_json(dice, depth + 1) for _ in range(dice.randrange(4))}
+    return [None, True, 1, -0.5, "x]},{[", '\\"\n\u2028'][kind]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_spans_agree_with_a_parser(seed: int) -> None:
+    """For any JSON, however it is spaced, each member's span decodes to what a parser says."""
+    dice = random.Random(seed)
+    value = {"m": random_json(dice), "n": random_json(dice)}
+    raw = json.dumps(
+        value, indent=dice.choice([None, 1]), ensure_ascii=dice.random() < 0.5
+    ).encode()
+    found = texts(raw)
+    assert found is not None
+
+    assert value == {name: json.loads(text) for name, text in found.items()}
+
+
+@pytest.mark.parametrize("cut", range(60))
+def test_a_prefix_is_no_object(cut: int) -> None:
+    """No proper prefix of an object is taken for one, and none is an error."""
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"{}"}]}}'[:60]
+
+    assert members(raw[:cut]) is None
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"result":{"content":["' + b'\\"' * 25_000,
+        b'{"a":' * 50_000,
+        b'["a",' * 50_000,
+        b'{"a":{' + b'"' * 100_001,
+    ],
+    ids=["escaped quotes", "open objects", "open arrays", "odd quotes"],
+)
+def test_torn_text_costs_linear_time(raw: bytes) -> None:
+    """A torn line is found to be torn in far less than a second."""
+    began = process_time()
+
+    assert members(raw) is None
+    assert process_time() - began < 1
+
+
+def test_walking_deep_nesting_costs_linear_time() -> None:
+    """Nesting of 20,000 with a value at each level is walked in far less than a second."""
+    raw = b'{"a":"x","b":' * 20_000 + b"1" + b"}" * 20_000
+    began = process_time()
+
+    assert 20_001 == sum(1 for _ in walk(raw))
+    assert process_time() - began < 1
+
+
+def test_span_is_a_slice() -> None:
+    """A span's ends are those of a slice."""
+    assert b"1" == b"[1]"[slice(*Span(1, 2))]

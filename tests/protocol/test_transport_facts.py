@@ -1,0 +1,60 @@
+"""What happens to a transport, and what its heads say."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.protocol.transport_facts import HttpRequest, HttpResponse, ProcessExit, header
+
+FIELDS = [
+    ("Accept", " \ta\xa0\t "),
+    ("X", ""),
+    ("ACCEPT", "b"),
+    ("content-Type", "Text/HTML ; charset=x"),
+]
+
+
+def test_headers_are_found_in_any_case() -> None:
+    """The first of a name, without the spaces and tabs around it, and what else is its value."""
+    found = [header(FIELDS, name) for name in ("accept", "x", "y", "Content-TYPE")]
+
+    assert ["a\xa0", "", None, "Text/HTML ; charset=x"] == found
+    assert "a\xa0" == HttpRequest("GET", "/", FIELDS).header("ACCEPT")
+
+
+def test_media_types() -> None:
+    """Without parameters, in lower case; empty where there is none."""
+    assert "text/html" == HttpResponse(200, "OK", FIELDS).media_type
+    assert "" == HttpResponse(200, "OK", []).media_type
+
+
+def test_paths() -> None:
+    """What stands before the first question mark."""
+    paths = [HttpRequest("GET", target, []).path for target in ("/a?b?c", "/a", "*", "?x")]
+
+    assert ["/a", "/a", "*", ""] == paths
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "expected"),
+    [
+        ("POST", [], True),
+        ("PUT", [("Content-Length", "0")], True),
+        ("GET", [], False),
+        ("GET", [("Content-Length", "0")], False),
+        ("GET", [("content-length", "7")], True),
+        ("DELETE", [("Transfer-Encoding", "chunked")], True),
+    ],
+)
+def test_bodies(method: str, fields: list[tuple[str, str]], expected: bool) -> None:
+    """The methods that send something have one, be it empty; others if they say so."""
+    assert expected == HttpRequest(method, "/", fields).has_body
+
+
+@pytest.mark.parametrize(
+    ("exit_", "status"),
+    [(ProcessExit(0), 0), (ProcessExit(7), 7), (ProcessExit(signal=9), 137), (ProcessExit(), 0)],
+)
+def test_exit_status(exit_: ProcessExit, status: int) -> None:
+    """As a shell counts."""
+    assert status == exit_.status

@@ -1,0 +1,37 @@
+"""A session that is recorded from its beginning, once somebody says so."""
+
+from __future__ import annotations
+
+from mcpmock.pipeline.stage import PASS
+from mcpmock.recording.deferred import DeferredRecorder
+from mcpmock.recording.recorder import Ledger, Recorder
+from tests.recording.test_recorder import Tape
+from tests.support import INITIALIZE, WELCOME, c2s, s2c
+
+
+def test_until_then_nothing_is_noted() -> None:
+    """Then all of it, at the times it happened, before what comes next passes."""
+    tape, late = Tape(), DeferredRecorder()
+    ledger = Ledger(tape.append)
+    ledger.time(0.0)
+    late.begin(0.0)
+    assert late.feed([c2s(INITIALIZE)], 1.0) is PASS
+    late.feed([s2c(WELCOME)], 2.0)
+    assert [] == tape.lines
+
+    late.release(Recorder(ledger, 3))
+    assert [INITIALIZE, WELCOME] == tape.payloads()
+    assert [(1_000_000, 3), (2_000_000, 3)] == [(event.t, event.s) for event in tape.events()]
+    late.feed([c2s(INITIALIZE)], 5.0)
+    assert 3 == len(tape.lines)
+
+
+def test_what_is_held_is_bounded() -> None:
+    """Of a session that said more, what was first is a gap."""
+    tape, late = Tape(), DeferredRecorder(most=len(WELCOME) + 1)
+    late.feed([c2s(INITIALIZE)], 1.0)
+    late.feed([s2c(WELCOME)], 2.0)
+    late.release(Recorder(Ledger(tape.append), 1))
+
+    assert [(1, len(INITIALIZE) + 1)] == tape.gaps()
+    assert [None, WELCOME] == tape.payloads()

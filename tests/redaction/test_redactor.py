@@ -1,0 +1,291 @@
+"""Secrets out, and every other byte as it was."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from time import process_time
+
+import pytest
+
+from mcpmock.redaction.redactor import HOLE, Redactor
+from tests.redaction.test_secret_names import ORDINARY_NAMES, SECRET_NAMES
+
+GITHUB = "ghp_" + "a1B2" * 9
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3\\n-----END RSA PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_values_of_secret_names_are_replaced(name: str) -> None:
+    """The whole value under a secret's name goes, wherever it stands."""
+    raw = json.dumps({"params": {"arguments": [{name: "hunter2"}, "x"]}}).encode()
+    clean = Redactor().json(raw)
+
+    assert b"hunter2" not in clean
+    assert raw == HOLE.sub(b"hunter2", clean)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"password":123456,"token":null,"secret":true,"apiKey":{"a":1},"pwd":[1]}',
+        b'{"password":""}',
+        b'{"inputSchema":{"properties":{"password":{"description":"the password","default":"x"}}}}',
+        b'{"outputSchema":{"token":"string","$defs":{"secret":"x"}}}',
+        b'{"_meta":{"progressToken":"abc"},"cursor":"eyJwIjoyfQ==","nextCursor":"x","requestState":"opaque"}',
+        b'{"maxTokens":100,"model":"sk-model","usage":"token"}',
+        b'{"id":1,"result":{"text":"the token count is 5, see password policy"}}',
+        b'{"uri":"https://example.com/a?page=2#key","data":"iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"}',
+        b"[]",
+        b"",
+        b"{",
+        b"banner",
+        b"\xff",
+    ],
+)
+def test_what_is_no_secret_is_the_very_same_object(raw: bytes) -> None:
+    """Without secrets the very same bytes come back."""
+    redactor = Redactor()
+
+    assert redactor.json(raw) is raw
+    assert 0 == redactor.count
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"see {GITHUB} now", "see mcpmock:secret:github:1 now"),
+        ("github_pat_" + "a" * 30, "mcpmock:secret:github:1"),
+        ("glpat-" + "a" * 20, "mcpmock:secret:gitlab:1"),
+        ("sk-" + "a" * 24, "mcpmock:secret:sk:1"),
+        ("key AKIAIOSFODNN7EXAMPLE.", "key mcpmock:secret:aws:1."),
+        ("xoxb-1234567890-abc", "mcpmock:secret:slack:1"),
+        ("AIza" + "a" * 35, "mcpmock:secret:google:1"),
+        (f"token {JWT}", "token mcpmock:secret:jwt:1"),
+        ("Authorization: Bearer abcdefghijkl.mn", "Authorization: Bearer mcpmock:secret:bearer:1"),
+        ("postgres://u:p4ss@host/db", "postgres://u:mcpmock:secret:userinfo:1@host/db"),
+        ("https://x/y?token=abc&page=2", "https://x/y?token=mcpmock:secret:token:1&page=2"),
+    ],
+)
+def test_formats_keep_their_surroundings(text: str, shown: str) -> None:
+    """What looks like a secret is replaced wherever it stands, and the text around it stays."""
+    raw = json.dumps({"id": 1, "result": {"text": text}}).encode()
+
+    assert raw.replace(json.dumps(text).encode(), json.dumps(shown).encode()) == Redactor().json(
+        raw
+    )
+    assert HOLE.sub(b"", shown.encode()) == HOLE.sub(b"", Redactor().text(text.encode()))
+
+
+def test_private_keys_keep_their_markers() -> None:
+    """Of a private key the markers stay."""
+    clean = Redactor().json(b'{"text":"%b"}' % PEM.encode())
+
+    hidden = b"mcpmock:secret:private-key:1"
+    expected = b"-----BEGIN RSA PRIVATE KEY-----%b-----END RSA PRIVATE KEY-----" % hidden
+    assert b'{"text":"%b"}' % expected == clean
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "Basic ", ""])
+def test_the_scheme_of_an_authorization_stays(scheme: str) -> None:
+    """Of an authorization only the credentials go."""
+    clean = Redactor().json(json.dumps({"Authorization": scheme + "abc"}).encode())
+
+    assert (
+        json.dumps({"Authorization": scheme + "mcpmock:secret:authorization:1"}).encode() == clean
+    )
+
+
+def test_the_same_value_gets_the_same_placeholder() -> None:
+    """Placeholders count up in order of appearance; the same value, however spelled or named, gets
+    the same one.
+    """
+    redactor = Redactor()
+    first = redactor.json(b'{"token":"a\\/b","password":"other"}')
+    second = redactor.json(b'{"secret":"a/b","pwd":"\\u006fther"}')
+
+    assert b'{"token":"mcpmock:secret:token:1","password":"mcpmock:secret:password:2"}' == first
+    assert b'{"secret":"mcpmock:secret:token:1","pwd":"mcpmock:secret:password:2"}' == second
+    assert 4 == redactor.count
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"Authorization":"Bearer abcdefghijklmnop"}',
+        b'{"token":"a","x":"https://u:p@h/?token=abc"}',
+        b'{"text":"Bearer abcdefghijklmnop"}',
+        b'{"text":"%b"}' % PEM.encode(),
+    ],
+)
+def test_redacting_twice_changes_nothing(raw: bytes) -> None:
+    """What is redacted already stays as it is."""
+    redactor = Redactor()
+    once = redactor.json(raw)
+
+    assert once == redactor.json(once)
+    assert once == Redactor().json(once)
+    assert once == Redactor().text(once)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"a":"\\ud800","password":"hunter2"}',
+        b'{"password":"hunter2","password":"hunter2"}',
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"token":"hunter2"}',
+        b'{"a":NaN,"token":"hunter2"}',
+        b'{"pass\\u0077ord":"hunter2"}',
+        b'{"password" : "hunter2" , "x": 1 }',
+        b'{"params":{"password":"hunter2","x',
+        b'[{"token":["hunter2"]}]',
+        b'{"token":"hunter2\\ud800"}',
+        b'{"password"\t:"hunter2"}',
+    ],
+)
+def test_odd_json(raw: bytes) -> None:
+    """Secrets are found in JSON that parsers refuse, and in torn JSON up to the tear."""
+    assert b"hunter2" not in Redactor().json(raw)
+
+
+def test_a_torn_secret() -> None:
+    """A line torn in the middle of a secret keeps no part of it, read as JSON and then as text."""
+    redactor = Redactor()
+    raw = b'{"params":{"password":"hunter2hunt'
+
+    assert b"hunter" not in redactor.text(redactor.json(raw))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("API_KEY=abc rest", "API_KEY=mcpmock:secret:api-key:1 rest"),
+        ('token: "abc" x', 'token: "mcpmock:secret:token:1" x'),
+        ('{"password": "abc"', '{"password": "mcpmock:secret:password:1"'),
+        ("plain banner on port=3000", "plain banner on port=3000"),
+        ("max_tokens=5", "max_tokens=5"),
+        ("password=a password=b password=a", "password={p}:1 password={p}:2 password={p}:1"),
+        ("url?token=abc", "url?token={t}"),
+    ],
+)
+def test_text(text: str, shown: str) -> None:
+    """In text that is no JSON, assignments to secret names are found too, each value once."""
+    clean = Redactor().text(text.encode()).decode()
+    shown = shown.replace("{p}", "mcpmock:secret:password")
+
+    assert shown.replace("{t}", clean.rpartition("=")[2]) == clean
+    assert "abc" not in clean
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (["srv", "--api-key", "abc", "x"], ["srv", "--api-key", "mcpmock:secret:api-key:1", "x"]),
+        (["--api-key=abc"], ["--api-key=mcpmock:secret:api-key:1"]),
+        (["env", "API_KEY=abc", "srv"], ["env", "API_KEY=mcpmock:secret:api-key:1", "srv"]),
+        (
+            ["docker", "-e", "GITHUB_TOKEN=abc"],
+            ["docker", "-e", "GITHUB_TOKEN=mcpmock:secret:token:1"],
+        ),
+        (["--env=API_KEY=abc"], ["--env=API_KEY=mcpmock:secret:api-key:1"]),
+        (["--token", "--verbose", "x"], ["--token", "--verbose", "x"]),
+        (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
+        (["--header", f"X: {GITHUB}"], ["--header", "X: mcpmock:secret:github:1"]),
+        (["npx", "-y", "srv", "--max-tokens", "5"], ["npx", "-y", "srv", "--max-tokens", "5"]),
+        ([], []),
+    ],
+)
+def test_argv(argv: list[str], shown: list[str]) -> None:
+    """Of a command line the values of secret options and variables go, and nothing else."""
+    assert shown == Redactor().argv(argv)
+
+
+def spelled(dice: random.Random, text: str) -> str:
+    """A JSON string in one of its spellings."""
+    escaped = [f"\\u{ord(ch):04x}" if dice.random() < 0.05 else json.dumps(ch)[1:-1] for ch in text]
+    return '"' + "".join(escaped) + '"'
+
+
+def random_message(dice: random.Random) -> bytes:
+    names = [*SECRET_NAMES, *ORDINARY_NAMES]
+    values = [
+        "hunter2",
+        "",
+        "plain",
+        GITHUB,
+        f"x {JWT}",
+        "https://u:p@h/",
+        "h?token=abc",
+        "Bearer " + "a" * 20,
+        "é\n",
+    ]
+    values += [
+        "AKIAIOSFODNN7EXAMPLE",
+        "glpat-" + "z" * 20,
+        "AIza" + "z" * 35,
+        "xoxp-1234567890",
+        "sk-" + "z" * 20,
+    ]
+    colon = dice.choice([":", ": ", " :", " : ", "\t:", " \t:"])
+    members = [
+        spelled(dice, dice.choice(names)) + colon + spelled(dice, dice.choice(values))
+        for _ in range(dice.randrange(1, 4))
+    ]
+    return ("{" + ",".join(members) + "}").encode()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_suspicious_never_misses_what_the_rules_find(seed: int) -> None:
+    """Whatever the rules would replace, in whatever spelling, is worth a closer look."""
+    dice = random.Random(seed)
+    for _ in range(100):
+        raw = random_message(dice)
+        redactor = Redactor()
+        if redactor.json(raw) != raw:
+            assert (raw, True) == (raw, redactor.suspicious(raw))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_other_byte_stays(seed: int) -> None:
+    """Only values change: with them put back, the message is the one it was, and still the same
+    structure.
+    """
+    dice = random.Random(seed)
+    for _ in range(50):
+        raw = random_message(dice)
+        redactor = Redactor()
+        clean = redactor.json(raw)
+        pattern = b"(.+?)".join(re.escape(part) for part in HOLE.split(clean))
+
+        assert re.fullmatch(pattern, raw, re.S)
+        assert list(json.loads(raw)) == list(json.loads(clean))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"text":"' + b"eyJ-" * 10_000 + b'"}',
+        b'{"text":"' + b"eyJaaaaaaaa." * 4_000 + b'"}',
+        b'{"text":"' + b"-----BEGIN PRIVATE KEY-----" * 2_000 + b'"}',
+        b'{"text":"' + b"a://b:" * 8_000 + b'"}',
+        b'{"text":"' + b"?token=" * 8_000 + b'"}',
+        b'{"text":"' + b"sk-" * 15_000 + b'"}',
+        b'{"a":"x","token":' * 5_000 + b'"hunter2"' + b"}" * 5_000,
+        b'{"text":"' + b'\\"token\\":\\"a\\",' * 4_000,
+        b"key=" * 10_000,
+        b'abc="' * 10_000,
+    ],
+    ids=lambda raw: raw[:24].decode(),
+)
+def test_rules_cost_linear_time(raw: bytes) -> None:
+    """Adversarial text of some 50 kB is looked through in far less than a second."""
+    began = process_time()
+    redactor = Redactor()
+    redactor.suspicious(raw)
+    redactor.text(redactor.json(raw))
+
+    assert process_time() - began < 0.5

@@ -1,0 +1,169 @@
+"""What of a frame may be kept: heads and bodies of HTTP, beside messages."""
+
+from __future__ import annotations
+
+import re
+from time import process_time
+
+import pytest
+
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Fact,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    SseMeta,
+    Stderr,
+)
+from mcpmock.redaction.redactor import Redactor
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+
+
+@pytest.mark.parametrize(
+    ("raw", "fact"),
+    [
+        (b"", HttpRequest("POST", "/mcp?a=1", [("Host", "h:1"), ("Accept", "*/*")])),
+        (b"", HttpResponse(401, "", [("WWW-Authenticate", 'Bearer realm="a"')])),
+        (b"<html>", HttpBody()),
+        (b"", SseMeta(id="sk-" + "a" * 30, event="token", comment="still here")),
+        (b"", ExchangeEnd()),
+        (b"plain", Stderr()),
+        (b'{"id":1,"result":{"code":"a","state":"b"}}', None),
+        (b"/message", None),
+    ],
+)
+def test_without_secrets_it_is_the_very_same_object(raw: bytes, fact: Fact | None) -> None:
+    """A frame with nothing to hide is kept as it is."""
+    redactor = Redactor()
+    frame = Frame(S2C, raw, fact=fact, exchange=7)
+
+    assert redactor.frame(frame) is frame
+    assert 0 == redactor.count
+
+
+def test_a_head_loses_its_secrets_and_nothing_else() -> None:
+    """Names, order and repetitions of the fields stay, and so does the frame that crosses."""
+    headers = [("b", "1"), ("AUTHORIZATION", f"Bearer {JWT}"), ("b", "2"), ("X", f"see {JWT}")]
+    head = HttpRequest("POST", "/mcp?key=abc", headers)
+    frame = Frame(C2S, fact=head, exchange=7)
+    redactor = Redactor()
+    kept = redactor.frame(frame)
+
+    hidden = "mcpmock:secret:authorization:1"
+    expected = [
+        ("b", "1"),
+        ("AUTHORIZATION", f"Bearer {hidden}"),
+        ("b", "2"),
+        ("X", f"see {hidden}"),
+    ]
+    assert HttpRequest("POST", "/mcp?key=mcpmock:secret:key:2", expected) == kept.fact
+    assert (C2S, b"\n", 7, head, 3) == (
+        kept.direction,
+        kept.eol,
+        kept.exchange,
+        frame.fact,
+        redactor.count,
+    )
+
+
+def test_a_session_id_is_the_same_everywhere() -> None:
+    """In the field that gives it, in those that use it, in queries and in the event that tells the
+    endpoint; another id is another one.
+    """
+    redactor = Redactor()
+    given = redactor.head(HttpResponse(200, "OK", [("Mcp-Session-Id", "abc")]))
+    used = redactor.head(HttpRequest("POST", "/m?sessionId=abc", [("mcp-session-id", "abc")]))
+    told = redactor.frame(Frame(S2C, b"/m?sessionId=abc", exchange=7))
+    other = redactor.head(HttpResponse(200, "OK", [("Mcp-Session-Id", "abcd")]))
+
+    one, two = "mcpmock:secret:session-id:1", "mcpmock:secret:session-id:2"
+    assert HttpResponse(200, "OK", [("Mcp-Session-Id", one)]) == given
+    assert HttpRequest("POST", f"/m?sessionId={one}", [("mcp-session-id", one)]) == used
+    assert f"/m?sessionId={one}".encode() == told.raw
+    assert HttpResponse(200, "OK", [("Mcp-Session-Id", two)]) == other
+
+
+def test_a_known_session_id_goes_wherever_it_is_mentioned() -> None:
+    """Servers write the id of the session into results and messages; as a word of its own it goes
+    there too. Before it is known, and where it is a part of a word, nothing gives it away.
+    """
+    id_, redactor = b"79ca9325-8ca5-4bdc-a919-d19c03dee049", Redactor()
+    message = Frame(S2C, b'{"text":"for session %b at x%b"}' % (id_, id_), exchange=7)
+    page = Frame(S2C, b"<p>%b, short</p>" % id_, fact=HttpBody(), exchange=7)
+    assert redactor.frame(message) is message
+    for value in (id_.decode(), "short"):
+        redactor.head(HttpResponse(200, "OK", [("Mcp-Session-Id", value)]))
+
+    hidden = b"mcpmock:secret:session-id:1"
+    assert message.raw.replace(b" " + id_, b" " + hidden) == redactor.frame(message).raw
+    assert page.raw.replace(id_, hidden) == redactor.frame(page).raw
+
+
+def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None:
+    """Also where the header has to wrap it."""
+    redactor = Redactor()
+    body = redactor.json('{"arguments":{"apiKey":"p\xe4","token":"abc"}}'.encode())
+    fields = [("Mcp-Param-ApiKey", "=?base64?cMOk?="), ("Mcp-Param-Token", "abc")]
+    head = redactor.head(HttpRequest("POST", "/mcp", fields))
+
+    one, two = "mcpmock:secret:api-key:1", "mcpmock:secret:token:2"
+    assert f'{{"arguments":{{"apiKey":"{one}","token":"{two}"}}}}'.encode() == body
+    assert [("Mcp-Param-ApiKey", one), ("Mcp-Param-Token", two)] == head.headers
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        (b'{"access_token":"a","expires_in":5}', b'{"access_token":"@token:1@","expires_in":5}'),
+        (b'{ "code": "a",\n"state": "b" }', b'{ "code": "@code:1@",\n"state": "@state:2@" }'),
+        (b'{"error":{"code":"a"}}', b'{"error":{"code":"a"}}'),
+        (b"code=a&client_secret=b&x=c", b"code=@code:1@&client_secret=@secret:2@&x=c"),
+        (b"denied: password=abc \xff", b"denied: password=@password:1@ \xff"),
+        (b'<a href="/cb?code=a">', b'<a href="/cb?code=@code:1@">'),
+    ],
+)
+def test_bodies(body: bytes, kept: bytes) -> None:
+    """Bodies that are no messages lose what OAuth and forms name, and stay what they are."""
+    redactor = Redactor()
+    clean = redactor.frame(Frame(S2C, body, fact=HttpBody(), exchange=7)).raw
+
+    assert re.sub(rb"@(.+?)@", rb"mcpmock:secret:\1", kept) == clean
+    assert clean == redactor.frame(Frame(S2C, clean, fact=HttpBody(), exchange=7)).raw
+
+
+def test_a_comment_may_say_anything() -> None:
+    """A comment in an event stream is text; the id beside it stays."""
+    kept = Redactor().frame(Frame(S2C, fact=SseMeta(id="1", comment="token=abc"), exchange=7))
+
+    assert SseMeta(id="1", comment="token=mcpmock:secret:token:1") == kept.fact
+
+
+def test_redacting_a_head_twice_changes_nothing() -> None:
+    """What is redacted already stays as it is."""
+    fields = [
+        ("Authorization", "Bearer abc"),
+        ("Cookie", "a=b; c=d"),
+        ("Mcp-Session-Id", "abc-def"),
+        ("Location", "http://u:p@h/?code=1"),
+    ]
+    once = Redactor().head(HttpRequest("GET", "/?token=abc&sid=1", fields))
+
+    assert once is Redactor().head(once)
+
+
+@pytest.mark.parametrize(
+    "value", ["a=" * 10_000, "//a:" * 10_000, "?code=x&" * 3_000, 'nonce="' * 10_000, ";" * 50_000]
+)
+def test_rules_cost_linear_time(value: str) -> None:
+    """Adversarial fields of some 50 kB are looked through in far less than a second."""
+    began = process_time()
+    for name in ("Cookie", "Location", "WWW-Authenticate", "X"):
+        Redactor().head(HttpRequest("GET", value, [(name, value)]))
+    Redactor().body(value.encode())
+
+    assert process_time() - began < 0.5

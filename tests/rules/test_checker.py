@@ -1,0 +1,163 @@
+"""The protocol's rules over cassettes and on live traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from mcpmock.cassette.file import load
+from mcpmock.cassette.parser import read
+from mcpmock.pipeline.stage import PASS
+from mcpmock.protocol.methods import LATEST
+from mcpmock.rules.checker import Checker, Found, check
+from mcpmock.rules.conversation import ConversationChecker
+from mcpmock.rules.registry import RULES
+from mcpmock.rules.violation import Violation
+from tests.rules import (
+    test_calls,
+    test_capabilities,
+    test_http_heads,
+    test_http_modern,
+    test_http_sse,
+    test_http_streams,
+    test_input_requests,
+    test_jsonrpc,
+    test_lifecycle,
+    test_modern,
+    test_progress,
+    test_subscriptions,
+)
+from tests.rules.violations import Planted, ask, discovered, modern, opening, opening_http
+from tests.support import (
+    c2s,
+    cassette,
+    cassette_bytes,
+    in_session,
+    over_http,
+    request,
+    response,
+    s2c,
+)
+
+PLANTED: list[Planted] = [
+    *test_calls.PLANTED,
+    *test_capabilities.PLANTED,
+    *test_jsonrpc.PLANTED,
+    *test_http_heads.PLANTED,
+    *test_http_modern.PLANTED,
+    *test_http_sse.PLANTED,
+    *test_http_streams.PLANTED,
+    *test_lifecycle.PLANTED,
+    *test_modern.PLANTED,
+    *test_progress.PLANTED,
+    *test_input_requests.PLANTED,
+    *test_subscriptions.PLANTED,
+]
+CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
+ELSEWHERE = {"session-missing"}
+"""Found in what two sessions have in common."""
+
+
+def places(found: Iterable[Found]) -> list[tuple[int, int, str]]:
+    return [(one.take, one.event.n, one.violation.rule.name) for one in found]
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=str)
+def test_every_planted_violation_is_found(row: Planted) -> None:
+    """In a cassette as in a conversation."""
+    found = [one.violation.rule.name for one in check(row.cassette)]
+
+    assert sorted([row.rule, *row.also]) == sorted(found)
+
+
+def test_every_rule_is_planted() -> None:
+    """Each, and many in either era."""
+    found = {one.violation.rule for row in PLANTED for one in check(row.cassette)}
+    missed = {(rule.name, rule.since) for rule in RULES} - {(r.name, r.since) for r in found}
+
+    assert set() == {name for name, _ in missed} - ELSEWHERE
+    modern_rows = {rule.name for rule in found if rule.since == LATEST}
+    assert len(modern_rows) >= 40
+    assert len({rule.name for rule in found if rule.since != LATEST}) >= 40
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
+def test_recordings_of_the_official_sdks_break_no_rule_unnamed(path: Path) -> None:
+    """All that is found in them is known of the SDKs."""
+    assert [] == [one for one in check(load(path)) if one.violation.known is None]
+
+
+def test_what_is_known_is_found_there() -> None:
+    """The recordings do hold what SDKs are known for: each such rule is named, none is an error."""
+    found = {one.violation.rule.name for path in CASSETTES for one in check(load(path))}
+
+    assert {
+        "answer-after-cancel", "capability", "logging-undeclared", "method-revision",
+        "progress-after-cancel",
+    } == found  # fmt: skip
+
+
+def test_sessions_do_not_meet() -> None:
+    """An answer in one session is none in another, and takes have nothing in common."""
+    two = over_http(in_session(2, *opening_http()), in_session(3, *opening_http()))
+    takes = cassette(("c2s", ask(1, "server/discover")), ("take", None), ("s2c", discovered(id_=1)))
+
+    assert [] == list(check(two))
+    assert [(2, 1, "answers-nothing")] == places(check(takes))
+
+
+def test_a_violation_is_told_with_its_event() -> None:
+    """The take from 1, and the event as it is numbered there."""
+    lines = [(frame.direction.value, frame) for frame in opening()]
+    recorded = cassette(*lines, ("take", None), *lines, ("c2s", request(None, "ping")))
+
+    assert [(2, 4, "id-null")] == places(check(recorded))
+
+
+def test_what_was_not_recorded_is_held_against_nobody() -> None:
+    """After a gap, where only the head of a frame was kept, and in a damaged file."""
+    data = cassette_bytes(*((frame.direction.value, frame) for frame in opening()))
+    answer = b'{"n":9,"t":9,"d":"s2c","m":%b}\n' % response(5)
+    gap = b'{"n":5,"t":5,"gap":{"bytes":9,"events":1}}\n'
+    head = b'{"n":5,"t":5,"d":"c2s","text":"{","oversize":{"bytes":9,"sha256":"x"}}\n'
+
+    assert 1 == len(list(check(read("x", data + answer))))
+    for lost in (gap, head, b"oops\n"):
+        assert [] == list(check(read("x", data + lost + answer)))
+
+
+def test_a_stage_warns_and_lets_pass() -> None:
+    """Whatever it finds, the frames go on as they came."""
+    told: list[Violation] = []
+    checker = Checker(told.append)
+    frames = [*opening(), s2c(b"a banner"), c2s(request(None, "ping"))]
+
+    assert all(checker.feed([frame], 0) is PASS for frame in frames)
+    assert [(4, "not-a-message"), (5, "id-null")] == [(t.number, t.rule.name) for t in told]
+
+
+def test_a_bug_in_a_checker_is_not_the_sessions() -> None:
+    """What raises ends the check; the frames pass, then and later."""
+
+    def fails(_violation: Violation) -> None:
+        raise ZeroDivisionError
+
+    checker = Checker(fails)
+    banner = [s2c(b"a banner")]
+
+    assert checker.feed(banner, 0) is PASS
+    assert isinstance(checker.failure, ZeroDivisionError)
+    assert checker.feed(banner, 0) is PASS
+    assert 1 == checker.frames
+
+
+def test_a_stage_per_conversation() -> None:
+    """Over HTTP each has a conversation of its own kind."""
+    told: list[Violation] = []
+    checker = Checker(told.append, ConversationChecker.over("stdio"))
+    checker.feed(modern(), 0)
+    checker.feed([c2s(request(1, "tools/list"))], 0)
+
+    assert ["meta-required"] == [one.rule.name for one in told]

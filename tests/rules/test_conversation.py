@@ -1,0 +1,188 @@
+"""A conversation: what goes in, what comes out, and what it does not hold against anybody."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
+from mcpmock.rules import conversation as module
+from mcpmock.rules import memory
+from mcpmock.rules.conversation import ConversationChecker
+from tests.rules.violations import (
+    HTTP,
+    Step,
+    ask,
+    asked,
+    modern_http,
+    names,
+    opening,
+    opening_http,
+    violations,
+)
+from tests.support import (
+    answers,
+    batch,
+    c2s,
+    ends,
+    exits,
+    hangs_up,
+    logs,
+    opens,
+    post,
+    progress,
+    request,
+    response,
+    s2c,
+    says,
+)
+
+
+def pieces(raw: bytes, *, last: bool = True, exchange: int | None = None) -> list[Frame]:
+    """A message from the server in two pieces."""
+    halves = raw[: len(raw) // 2], raw[len(raw) // 2 :]
+    facts = Fragment(), Fragment(last=last)
+    return [Frame(S2C, h, fact=f, exchange=exchange) for h, f in zip(halves, facts, strict=True)]
+
+
+def test_a_violation_says_all() -> None:
+    """The frame, the rule with its sentence, where that stands, and what broke it."""
+    [told] = violations(*opening("2025-06-18"), c2s(request(None, "ping")))
+
+    assert (4, "id-null", "2025-06-18 basic/index") == (told.number, told.rule.name, told.cited)
+    assert "Unlike base JSON-RPC, the ID MUST NOT be null." == told.rule.sentence
+    assert ("ping with a null id", "error") == (told.text, told.level.value)
+
+
+def test_facts_are_no_messages() -> None:
+    """What happens to a transport breaks no rule of stdio."""
+    assert [] == names(*opening(), logs("up\n"), hangs_up(C2S), exits(0))
+
+
+def test_each_member_of_a_batch_is_heard() -> None:
+    """As if it had come alone."""
+    both = batch(response(1), response(1), b"7")
+
+    assert ["answered-twice", "not-a-message"] == names(
+        *opening("2025-03-26"), c2s(request(1, "ping")), s2c(both)
+    )
+
+
+def test_a_message_in_pieces_is_one() -> None:
+    """It is heard when its last piece is here."""
+    asks = [*opening(), c2s(request(1, "ping"))]
+
+    assert [] == names(*asks, pieces(response(1)))
+    assert ["answers-nothing"] == names(*asks, pieces(response(2)))
+
+
+def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on nothing is known to be missing, but what is wrong by itself is still found."""
+    monkeypatch.setattr(memory, "_LONGEST", 10)
+    asks: list[Step] = [*opening(), pieces(request(1, "roots/list")), c2s(response(1))]
+
+    assert ["id-null"] == names(*asks, s2c(progress(9)), c2s(request(None, "ping")))
+
+
+def test_what_was_missed_is_held_against_nobody() -> None:
+    """An answer to what was not seen, progress under its token, a cancel of it."""
+    conversation = ConversationChecker()
+    conversation.miss()
+    late: list[Frame] = [
+        *opening(),
+        s2c(response(5)),
+        s2c(progress(7)),
+        c2s(request(1, "tools/list")),
+    ]
+
+    assert [] == [told for frame in late for told in conversation.hear(frame, 1)]
+
+
+def test_long_requests_are_not_kept() -> None:
+    """What a request says beside what rules ask for is let go; ids and tokens are not that long."""
+    conversation = ConversationChecker()
+    big = {"name": "dig", "arguments": {"text": "x" * 100_000}}
+    for frame in (*opening(), c2s(request(1, "tools/call", big, token=7)), s2c(progress(7))):
+        assert [] == conversation.hear(frame, 1)
+    [call] = conversation._talk.calls.open_calls(C2S)
+
+    assert len(call.request.params or b"") < 100
+    assert not conversation.state.blind
+    assert [] == conversation.hear(c2s(request("x" * 2000, "ping")), 1)
+    assert conversation.state.blind
+
+
+def test_a_long_meta_is_not_kept_either() -> None:
+    """The token in it may be what is reported on: that is held against nobody."""
+    raw = request(1, "tools/call", {"name": "dig", "_meta": {"progressToken": 7, "x": "y" * 2000}})
+
+    assert [] == names(*opening(), c2s(raw), s2c(progress(7)))
+
+
+def test_exchanges_that_never_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers without a session come and go, and some are never answered."""
+    monkeypatch.setattr(module, "MOST", 10)
+    conversation = ConversationChecker.over(HTTP, alone=True)
+    for x in range(100):
+        for frame in asked(x, ask(1, "tools/list"), "tools/list"):
+            assert [] == conversation.hear(frame, 1)
+
+    assert len(conversation._talks) <= 11
+    assert len(conversation._asked) <= 11
+
+
+def test_an_error_without_an_id_answers_what_was_posted() -> None:
+    """A request that could not be read is answered all the same, and its stream may end."""
+    asks = post(3, request(1, "ping"), session="s-1", mcp_protocol_version="2025-06-18")
+    unread = b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"what?"}}'
+    stream: list[Step] = [asks, opens(3), says(3, unread), ends(3)]
+
+    assert [] == names(*opening_http("2025-06-18"), *stream, transport=HTTP)
+
+
+def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many paths that messages were posted to some are remembered."""
+    monkeypatch.setattr(module, "MOST", 3)
+    conversation = ConversationChecker.over(HTTP, alone=True)
+    for x in range(9):
+        for frame in post(x, request(1, "ping"), to=f"/{x}"):
+            conversation.hear(frame, 1)
+        conversation.hear(Frame(C2S, b"more", fact=HttpBody(), exchange=x), 1)
+
+    assert 3 == len(conversation.state.server.paths)
+
+
+def test_an_error_page_is_no_message() -> None:
+    """What a server says with an error status need not be JSON-RPC."""
+    pages = [b"<html>", b'{"error":"invalid_token"}', b'{"error":{"code":1}}']
+    for page in pages:
+        asks = [post(3, request(1, "ping"), session="s-1", mcp_protocol_version="2025-11-25")]
+        assert [] == names(*opening_http(), *asks, answers(3, page, 401), transport=HTTP)
+
+
+def test_garbage_never_raises() -> None:
+    """Frames of all kinds, in any order, with torn and odd messages in them, are heard."""
+    dice = random.Random(1)
+    raws = [request(1, "tools/call", {"_meta": []}), response(1), b"[", b"[]", b"[[1]]", b"\xff",
+            b'{"jsonrpc":2,"id":{},"method":"notifications/cancelled","params":[]}', b"{}",
+            b'{"id":1,"result":[],"error":7}', progress(7), ask(1, "subscriptions/listen"),
+            b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":[]}}',
+            b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":{},"capabilities":7}}',
+            b'{"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":[]}}}',
+            b'{"jsonrpc":"2.0","id":1,"error":{"code":[],"data":[]}}']  # fmt: skip
+    for _ in range(300):
+        transport = dice.choice(["stdio", HTTP, "sse"])
+        told = ConversationChecker.over(transport, alone=dice.random() < 0.5)
+        for _ in range(40):
+            raw, x = dice.choice(raws), dice.randrange(4)
+            made = dice.choice([post(x, raw), says(x, raw, id="1"), opens(x), [ends(x)],
+                                [c2s(raw)], [s2c(raw)], answers(x, raw), pieces(raw)])  # fmt: skip
+            for frame in made:
+                told.hear(frame, 1)
+
+
+def test_the_eras_do_not_mix() -> None:
+    """A server that shows itself as modern to one caller owes nothing of that to a session."""
+    assert [] == names(*modern_http(), transport=HTTP, alone=True)
+    assert [] == names(*opening_http(), transport=HTTP)

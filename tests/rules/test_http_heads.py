@@ -1,0 +1,189 @@
+"""Heads of Streamable HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.protocol.messages import S2C, Frame, HttpBody
+from mcpmock.protocol.methods import LATEST
+from mcpmock.rules.context import ServerState
+from tests.rules.violations import (
+    HINTS,
+    HTTP,
+    Planted,
+    Step,
+    ask,
+    asked,
+    discovered,
+    done,
+    got,
+    initialize,
+    modern_http,
+    names,
+    opening_http,
+    posted,
+    violations,
+    welcome,
+)
+from tests.support import (
+    accepts,
+    answers,
+    bodiless,
+    ends,
+    get,
+    notification,
+    opens,
+    post,
+    replies,
+    request,
+    response,
+)
+
+HEAD: Any = {"session": "s-1", "mcp_protocol_version": "2025-11-25"}
+ACCEPTED = Frame(S2C, b"Accepted", fact=HttpBody(), exchange=3)
+PING, PONG = request(1, "ping"), response(1)
+ROOTS = notification("notifications/roots/list_changed")
+
+
+def pinged(version: str | None = "2025-11-25", **fields: Any) -> list[Step]:
+    """A request in exchange 3 and its answer."""
+    return [posted(3, PING, version, **fields), answers(3, PONG)]
+
+
+def deleted(x: int, status: int = 200) -> list[Step]:
+    """The session is ended by its client."""
+    return [bodiless(x, "DELETE", **HEAD), accepts(x, status)]
+
+
+def opened(revision: str = "2025-11-25", *steps: Step, rule: str, of: int = 2) -> Planted:
+    return Planted(rule, [*opening_http(revision), *steps], HTTP, of)
+
+
+LISTING = [asked(2, ask(1, "tools/list"), "tools/list"), answers(2, done(1, HINTS))]
+TOLD = [asked(2, notification("vendor/note"), "vendor/note")]
+PAGE = Frame(S2C, b"Accepted", fact=HttpBody(), exchange=2)
+PLANTED = [
+    opened("2025-03-26", *pinged(None, accept="application/json"), rule="accept"),
+    opened("2025-11-25", *pinged(accept="text/event-stream"), rule="accept"),
+    Planted(
+        "accept",
+        [*modern_http(), asked(2, ask(1, "tools/list"), "tools/list", accept="text/html")],
+        HTTP,
+    ),
+    opened("2025-11-25", bodiless(3, "GET", **HEAD), opens(3), rule="accept-get"),
+    opened("2025-11-25", posted(3, ROOTS), accepts(3, 200), rule="accepted-status"),
+    opened("2025-11-25", posted(3, ROOTS), replies(3, 202), ACCEPTED, rule="accepted-body"),
+    opened("2025-06-18", *pinged("2025-06-18")[:1], accepts(3, 204), rule="answer-type"),
+    opened("2025-11-25", *pinged()[:1], accepts(3, 202), rule="answer-type"),
+    opened("2025-11-25", got(3), replies(3, 200, "application/json"), ends(3), rule="get-type"),
+    Planted(
+        "session-characters",
+        [post(1, initialize()), answers(1, welcome(), mcp_session_id="s 1")],
+        HTTP,
+        2,
+    ),
+    opened("2025-11-25", *deleted(3), posted(4, PING), accepts(4, 500), rule="session-ended"),
+    opened("2025-11-25", *pinged()[:1], accepts(3, 404), got(4), rule="session-lost"),
+    opened("2025-06-18", *pinged(None), rule="version-missing"),
+    opened("2025-11-25", got(3, None), accepts(3, 405), rule="version-missing"),
+    opened("2025-11-25", *pinged("2025-06-18"), rule="version-differs"),
+    Planted("version-invalid", pinged("latest"), HTTP, 2),
+    Planted("accepted-status", [*modern_http(), *TOLD[:1], accepts(2, 200)], HTTP),
+    Planted("accepted-body", [*modern_http(), *TOLD[:1], replies(2, 202), PAGE], HTTP),
+    Planted("answer-type", [*modern_http(), LISTING[0], accepts(2, 202)], HTTP),
+    Planted(
+        "session-minted",
+        [*modern_http(), LISTING[0], answers(2, done(1, HINTS), mcp_session_id="s-9")],
+        HTTP,
+    ),
+    Planted(
+        "get-modern",
+        [*modern_http(), get(2, mcp_protocol_version=LATEST), opens(2)],
+        HTTP,
+    ),
+]
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=str)
+def test_planted(row: Planted) -> None:
+    """Just what was planted is found."""
+    row.check()
+
+
+def test_a_request_without_the_session_id() -> None:
+    """A server that gives out session ids wants to see them; a modern request needs none."""
+    server = ServerState()
+    violations(*opening_http(), transport=HTTP, server=server)
+    stray = [post(9, PING, mcp_protocol_version="2025-11-25"), accepts(9, 400)]
+    [told] = violations(*stray, transport=HTTP, alone=True, server=server)
+    probe = asked(10, ask("opening", "server/discover"), "server/discover")
+
+    assert ("session-missing", "error") == (told.rule.name, told.level.value)
+    assert [] == violations(
+        probe, answers(10, discovered()), transport=HTTP, alone=True, server=server
+    )
+
+
+def test_a_session_from_end_to_end() -> None:
+    """Opened, used, listened to, deleted; what comes behind that gets a 404."""
+    used = [*pinged(), got(4), opens(4), posted(5, ROOTS), accepts(5), *deleted(6)]
+    late = [posted(7, request(2, "ping")), accepts(7, 404), *deleted(8, 404)]
+
+    assert [] == names(*opening_http(), *used, *late, transport=HTTP)
+
+
+def test_servers_may_refuse() -> None:
+    """405 to a GET and a DELETE, 4xx to what they do not like."""
+    refused = [got(3), accepts(3, 405), posted(4, ROOTS), accepts(4, 400), *deleted(5, 405)]
+
+    assert [] == names(*opening_http(), *refused, transport=HTTP)
+
+
+def test_a_400_for_a_session_that_is_over_is_known() -> None:
+    """It is a notice that says who does that."""
+    late = [*deleted(3), posted(4, PING), accepts(4, 400)]
+    [told] = violations(*opening_http(), *late, transport=HTTP)
+
+    assert ("session-ended", "notice") == (told.rule.name, told.level.value)
+
+
+def test_the_body_may_be_noted_behind_the_answer() -> None:
+    """What a POST asks may be known later than the head of its response."""
+    head, body = posted(3, ROOTS)
+    answer = accepts(3, 200)
+
+    assert ["accepted-status"] == names(
+        *opening_http(), head, answer[0], body, answer[1], transport=HTTP
+    )
+
+
+def test_browsers_ask_first() -> None:
+    """What comes ahead of a request has none of its fields."""
+    asks: list[Step] = [*opening_http(), bodiless(3, "OPTIONS"), accepts(3, 204)]
+
+    assert [] == names(*asks, transport=HTTP)
+
+
+def test_other_paths_have_other_rules() -> None:
+    """Metadata and tokens are none of the protocol's."""
+    other = [
+        bodiless(3, "GET", to="/.well-known/oauth-protected-resource"),
+        answers(3, b'{"issuer":"x"}'),
+        post(4, b"grant_type=code", to="/token", accept="*/*"),
+        answers(4, b'{"access_token":"x"}'),
+    ]
+
+    assert [] == names(*modern_http(), *other, transport=HTTP, alone=True)
+
+
+def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
+    """It told that it speaks legacy revisions too, so it serves their requests as they ask."""
+    both = discovered().replace(
+        b'["%b"]' % LATEST.encode(), b'["%b","2025-11-25"]' % LATEST.encode()
+    )
+    asks = [asked(1, ask("opening", "server/discover"), "server/discover"), answers(1, both)]
+    stream = [get(2, mcp_protocol_version=LATEST), opens(2)]
+
+    assert [] == names(*asks, *stream, transport=HTTP, alone=True)

@@ -1,0 +1,182 @@
+"""Which stream carries which message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.protocol.messages import C2S
+from tests.rules.violations import (
+    HINTS,
+    HTTP,
+    Planted,
+    Step,
+    ask,
+    asked,
+    done,
+    got,
+    modern_http,
+    names,
+    opening_http,
+    posted,
+    violations,
+)
+from tests.support import (
+    accepts,
+    cancelled,
+    ends,
+    notification,
+    opens,
+    progress,
+    request,
+    response,
+    says,
+)
+
+OLD = "2025-06-18"
+CALL = request(1, "tools/call", {"name": "dig"}, token=7)
+OTHER = request(2, "tools/call", {"name": "rest"})
+UP, DONE = progress(7), response(1)
+
+
+def streaming(x: int, raw: bytes, version: str | None = "2025-11-25") -> list[Step]:
+    """A request that is answered by a stream."""
+    return [posted(x, raw, version), opens(x)]
+
+
+def opened(*steps: Step, rule: str, revision: str = "2025-11-25", also: Any = ()) -> Planted:
+    return Planted(rule, [*opening_http(revision), *steps], HTTP, 2, also)
+
+
+def old(rule: str, revision: str, *steps: Step) -> Planted:
+    version = revision if revision >= OLD else None
+    call = streaming(3, request(1, "ping"), version)
+    return opened(*call, *steps, rule=rule, revision=revision)
+
+
+ROOTS = request(1, "roots/list")
+MODERN_CALL: list[Step] = [asked(2, ask(1, "prompts/list"), "prompts/list"), opens(2)]
+PLANTED = [
+    opened(posted(3, CALL), got(4), opens(4), says(4, DONE), rule="response-on-get"),
+    *(
+        opened(
+            posted(3, request(1, "ping"), version),
+            posted(4, request(2, "ping"), version),
+            opens(4),
+            says(4, DONE),
+            rule="response-stream",
+            revision=revision,
+        )
+        for revision, version in (("2025-03-26", None), (OLD, OLD), ("2025-11-25", "2025-11-25"))
+    ),
+    opened(*streaming(3, CALL), *streaming(4, OTHER), says(4, UP), rule="message-stream"),
+    opened(
+        got(3),
+        opens(3),
+        got(4),
+        opens(4),
+        says(3, ROOTS),
+        says(4, ROOTS),
+        rule="broadcast",
+        also=("id-reused",),
+    ),
+    opened(
+        *streaming(3, CALL),
+        says(3, UP, id="1"),
+        *streaming(4, OTHER),
+        says(4, progress(7, 2), id="1"),
+        rule="event-id-reused",
+    ),
+    opened(
+        *streaming(3, CALL),
+        says(3, UP, id="1"),
+        *streaming(4, OTHER),
+        says(4, response(2), id="2"),
+        ends(3, "closed", C2S),
+        got(5, last_event_id="1"),
+        opens(5),
+        says(5, response(2), id="2"),
+        rule="replays-other-stream",
+    ),
+    old("stream-cut", "2025-03-26", ends(3)),
+    old("stream-cut", OLD, ends(3)),
+    old("stream-cut", "2025-11-25", ends(3)),
+    old("stream-goes-on", "2025-03-26", says(3, DONE), says(3, ROOTS)),
+    old("stream-goes-on", OLD, says(3, DONE), says(3, ROOTS)),
+    old("stream-goes-on", "2025-11-25", says(3, DONE), says(3, ROOTS)),
+    Planted(
+        "stream-goes-on",
+        [
+            *modern_http(),
+            *MODERN_CALL,
+            says(2, done(1, HINTS)),
+            says(2, notification("vendor/note")),
+        ],
+        HTTP,
+    ),
+    Planted(
+        "stream-cut",
+        [*modern_http(), *MODERN_CALL, ends(2)],
+        HTTP,
+    ),
+]
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=str)
+def test_planted(row: Planted) -> None:
+    """Just what was planted is found."""
+    row.check()
+
+
+def test_a_stream_that_breaks_off_and_is_resumed() -> None:
+    """What was sent before comes again, and the response on the GET is where it belongs."""
+    broken = [*streaming(3, CALL), says(3, UP, id="1"), says(3, progress(7, 2), id="2")]
+    left = ends(3, "closed", C2S)
+    resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, progress(7, 2), id="2")]
+
+    assert [] == names(
+        *opening_http(), *broken, left, *resumed, says(4, DONE, id="3"), ends(4), transport=HTTP
+    )
+
+
+def test_a_server_may_close_what_can_be_resumed() -> None:
+    """In 2025-11-25 a stream whose events have ids may be closed and asked for again."""
+    polled: list[Step] = [*streaming(3, CALL), says(3, b"", id="1", retry=10), ends(3)]
+    resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, DONE, id="2"), ends(4)]
+
+    assert [] == names(*opening_http(), *polled, *resumed, transport=HTTP)
+
+
+def test_what_was_cancelled_needs_no_response() -> None:
+    """The server ends the stream of a call that was cancelled."""
+    cancel: list[Step] = [posted(4, cancelled(1)), accepts(4)]
+
+    steps: list[Step] = [*opening_http(), *streaming(3, CALL), *cancel, ends(3)]
+
+    assert [] == names(*steps, transport=HTTP)
+
+
+def test_a_stream_that_breaks_is_nobodys_fault() -> None:
+    """Connections are lost."""
+    steps: list[Step] = [*opening_http(OLD), *streaming(3, CALL, OLD)]
+
+    assert [] == names(*steps, ends(3, "reset"), transport=HTTP)
+    assert ["stream-cut"] == names(*steps, ends(3), transport=HTTP)
+
+
+def test_a_listen_may_end_without_a_word() -> None:
+    """The specification says it in three ways; all are fine."""
+    listen = asked(2, ask(1, "subscriptions/listen", {"notifications": {}}), "subscriptions/listen")
+
+    assert [] == names(*modern_http(), listen, opens(2), ends(2), transport=HTTP, alone=True)
+
+
+def test_the_events_of_other_streams_are_known() -> None:
+    """Servers whose store does not know of streams replay them all, which is named."""
+    two = [*streaming(3, CALL), says(3, UP, id="1"), *streaming(4, OTHER)]
+    asked_again = [says(4, response(2), id="2"), got(5, last_event_id="1"), opens(5)]
+    again = says(5, response(2), id="2")
+    [told] = violations(*opening_http(), *two, *asked_again, again, transport=HTTP)
+
+    assert ("replays-other-stream", "notice") == (told.rule.name, told.level.value)

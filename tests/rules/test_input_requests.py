@@ -1,0 +1,72 @@
+"""Multi round-trip requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.rules import input_requests as module
+from tests.rules.violations import Planted, ask, done, modern, names
+from tests.support import c2s, s2c
+
+CALL = c2s(ask(1, "tools/call", {"name": "dig"}))
+SAMPLE = {"method": "sampling/createMessage", "params": {}}
+
+
+def wants(id_: int = 1, **result: Any) -> Any:
+    """A result that asks for input."""
+    return s2c(done(id_, {"resultType": "input_required", **result}))
+
+
+def again(id_: int, **params: Any) -> Any:
+    return c2s(ask(id_, "tools/call", {"name": "dig", **params}))
+
+
+PLANTED = [
+    Planted(
+        "input-where",
+        [*modern(), c2s(ask(1, "tools/list")), wants(requestState="s")],
+    ),
+    Planted("input-empty", [*modern(), CALL, wants()]),
+    Planted("input-kind", [*modern(), CALL, wants(inputRequests={"a": {"method": "ping"}})]),
+    Planted(
+        "input-undeclared",
+        [*modern(), CALL, wants(inputRequests={"a": {"method": "elicitation/create"}})],
+    ),
+    Planted(
+        "request-state", [*modern(), CALL, wants(requestState="s"), again(2, requestState="t")]
+    ),
+    Planted("retry-id", [*modern(), CALL, wants(requestState="s"), again(1, requestState="s")]),
+]
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=str)
+def test_planted(row: Planted) -> None:
+    """Just what was planted is found."""
+    row.check()
+
+
+def test_rounds() -> None:
+    """Asked twice for what the client can give, it gives it, with the state as it came."""
+    rounds = [
+        wants(inputRequests={"a": SAMPLE}, requestState="s"),
+        again(2, inputResponses={"a": {}}, requestState="s"),
+        wants(2, inputRequests={"b": SAMPLE}, requestState="t"),
+        again(3, inputResponses={"b": {}}, requestState="t"),
+    ]
+
+    assert [] == names(*modern(), CALL, *rounds)
+
+
+def test_a_state_may_be_older_than_the_recording() -> None:
+    """As long as nobody gave one out, any may have been given before."""
+    assert [] == names(*modern(), again(1, requestState="s"))
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once states had to be forgotten, one that nobody knows may be one of them."""
+    monkeypatch.setattr(module, "MOST", 3)
+    rounds = [wants(1, requestState=str(number)) for number in range(9)]
+
+    assert ["answered-twice"] * 8 == names(*modern(), CALL, *rounds, again(2, requestState="0"))

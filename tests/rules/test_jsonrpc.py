@@ -1,0 +1,112 @@
+"""What a message must look like."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.rules.jsonrpc import is_name
+from tests.rules.violations import (
+    HTTP,
+    Planted,
+    ask,
+    asked,
+    initialize,
+    modern,
+    modern_http,
+    names,
+    opening,
+    opening_http,
+    posted,
+    welcome,
+)
+from tests.support import (
+    INITIALIZED,
+    accepts,
+    answers,
+    batch,
+    c2s,
+    error,
+    notification,
+    request,
+    response,
+    s2c,
+)
+
+PING = request(1, "ping")
+PLANTED = [
+    Planted("not-a-message", [*opening(), s2c(b"listening on port 80")]),
+    Planted("not-a-message", [*modern(), s2c(b"listening on port 80")]),
+    Planted("not-a-message", [*opening(), c2s(b'{"half":')]),
+    Planted("json-rpc", [*opening(), c2s(b'{"id":1,"method":"ping"}')]),
+    Planted("json-rpc", [*opening("2024-11-05"), c2s(b'{"id":1,"method":"ping"}')]),
+    Planted(
+        "json-rpc",
+        [*opening_http(), posted(3, PING), answers(3, b'"hello"')],
+        HTTP,
+        2,
+    ),
+    Planted("id-null", [*opening(), c2s(request(None, "ping"))]),
+    Planted("id-type", [*opening(), c2s(request(1.5, "ping"))]),
+    Planted("id-type", [*modern(), c2s(ask([1], "tools/list"))]),
+    Planted("notification-id", [*opening(), c2s(request(1, "notifications/initialized"))]),
+    Planted("request-id", [*opening(), c2s(notification("tools/list"))]),
+    Planted("result-id", [*opening("2025-06-18"), c2s(PING), s2c(response(None))]),
+    Planted("result-id", [*opening(), c2s(PING), s2c(response(None))]),
+    Planted(
+        "result-and-error",
+        [*opening("2025-03-26"), c2s(PING), s2c(response(1)[:-1] + b',"error":{}}')],
+    ),
+    Planted("result-and-error", [*opening(), c2s(PING), s2c(response(1)[:-1] + b',"error":{}}')]),
+    Planted("error-code", [*opening(), c2s(PING), s2c(error(1).replace(b"-32602", b'"-32602"'))]),
+    Planted(
+        "error-members",
+        [*opening("2025-03-26"), c2s(PING), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}')],
+    ),
+    Planted(
+        "error-members",
+        [*opening(), c2s(PING), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"message":"no"}}')],
+    ),
+    Planted("members-object", [*opening(), c2s(request(1, "ping", [1]))]),
+    Planted(
+        "members-object", [*opening(), c2s(PING), s2c(b'{"jsonrpc":"2.0","id":1,"result":null}')]
+    ),
+    Planted("batch", [*opening("2025-06-18"), c2s(batch(PING))]),
+    Planted(
+        "batch",
+        [*modern_http(), asked(2, batch(ask(1, "tools/list")), "tools/list"), accepts(2, 400)],
+        HTTP,
+    ),
+    Planted(
+        "initialize-in-batch",
+        [c2s(batch(initialize("2025-03-26"))), s2c(welcome("2025-03-26")), c2s(INITIALIZED)],
+    ),
+]
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=str)
+def test_planted(row: Planted) -> None:
+    """Just what was planted is found."""
+    row.check()
+
+
+def test_batches_were_once_allowed() -> None:
+    """In 2025-03-26 a batch is no violation, and what is in it is looked at like any other."""
+    asks = batch(request(1, "ping"), request(2, "tools/list"))
+
+    assert [] == names(*opening("2025-03-26"), c2s(asks), s2c(batch(response(1), response(2))))
+    assert ["id-type"] == names(*opening("2025-03-26"), c2s(batch(PING, request(1.5, "ping"))))
+
+
+def test_an_unreadable_request_is_answered_without_an_id() -> None:
+    """An error may have no id."""
+    assert [] == names(*opening(), s2c(b'{"jsonrpc":"2.0","error":{"code":1,"message":"what?"}}'))
+
+
+@pytest.mark.parametrize(
+    ("raw", "fits"),
+    [(b"1", True), (b'"1"', True), (b"1.0", True), (b"1.5", False), (b"null", False),
+     (b"true", False), (b"{}", False)],
+)  # fmt: skip
+def test_ids_and_tokens(raw: bytes, fits: bool) -> None:
+    """They are strings or whole numbers, however these are spelled."""
+    assert fits is is_name(raw)

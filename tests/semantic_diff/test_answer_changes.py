@@ -1,0 +1,118 @@
+"""Two answers to one request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.semantic_diff.answer_changes import answer_changes
+from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
+from mcpmock.semantic_diff.normalize import Namings
+from mcpmock.semantic_diff.severity import spelled
+from mcpmock.semantic_diff.value_changes import Measure
+
+
+def told(method: str, old: Any, new: Any) -> list[str]:
+    measure = Measure(Leeway(Rules(), method, (method, ""), old, new), Namings())
+    found = answer_changes(method, old, new, measure)
+    return [f"{change.rule} {spelled(change.path)}" for change in found]
+
+
+def result(value: Any = None, **more: Any) -> dict[str, Any]:
+    return {"result": more if value is None else value}
+
+
+def error(code: int = -32602, message: str = "no", **more: Any) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, **more}}
+
+
+def text(*texts: str, **more: Any) -> dict[str, Any]:
+    return result(content=[{"type": "text", "text": one} for one in texts], **more)
+
+
+TEXT = "result-text-changed $.result.content[0].text"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (text("a"), text("a"), []),
+        (text("a"), text("b"), [TEXT]),
+        (text("a"), text("b", isError=True), ["error-for-result $.result.isError"]),
+        (text("a"), error(), ["error-for-result $.error"]),
+        (text("a", isError=True), text("b"), ["result-for-error $.result.isError"]),
+        (error(), text("a"), ["result-for-error $.result"]),
+        (error(), text("no", isError=True), ["error-kind-changed $"]),
+        (text("a", isError=True), text("b", isError=True), [TEXT]),
+        (error(-1), error(-2), ["error-code-changed $.error.code"]),
+        (error(message="a"), error(message="b"), ["error-text-changed $.error.message"]),
+        (error(), error(data=1), ["error-data-changed $.error.data"]),
+        ({"error": "a"}, {"error": "b"}, ["error-data-changed $.error"]),
+        (text("a", "b"), text("a"), ["result-item-removed $.result.content[1]"]),
+        (text("a"), text("a", "b"), ["result-item-added $.result.content[1]"]),
+        (text("a", "b"), text("b", "a"), ["list-reordered $.result.content"]),
+        (result(a=1), result(), ["output-field-removed $.result.a"]),
+        (result(), result(a=1), ["output-field-added $.result.a"]),
+        (result(a=1), result(a="1"), ["output-type-changed $.result.a"]),
+        (result(a=1), result(a=2), ["result-value-changed $.result.a"]),
+        (result(1), result("1"), ["output-type-changed $.result"]),
+        (
+            result(resultType="complete"),
+            result(resultType="input_required"),
+            ["output-type-changed $.result.resultType"],
+        ),
+    ],
+)
+def test_answers(old: Any, new: Any, expected: list[str]) -> None:
+    """Each change is told once, by the rule that judges it."""
+    assert expected == told("tools/call", old, new)
+
+
+def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
+    """By the method that was asked."""
+    named = result(tools=[{"name": "a"}])
+
+    assert ["tool-removed $.result.tools[?@.name=='a']"] == told(
+        "tools/list", named, result(tools=[])
+    )
+    assert ["description-changed $.result.instructions"] == told(
+        "initialize", result(instructions="a"), result(instructions="b")
+    )
+    assert ["result-item-removed $.result.tools[0]"] == told("x", named, result(tools=[]))
+    assert ["output-type-changed $.result"] == told("tools/list", named, result("x"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            text('{"a": 1.0, "b": 2}', structuredContent={"a": 1, "b": 2}),
+            text('{"a": 3, "b": 2}', structuredContent={"a": 3, "b": 2}),
+            ["result-value-changed $.result.structuredContent.a"],
+        ),
+        (
+            text("a", structuredContent={"result": "a"}),
+            text("b", structuredContent={"result": "b"}),
+            [TEXT],
+        ),
+        (
+            text("1", structuredContent={"result": 1}),
+            text("2", structuredContent={"result": 2}),
+            ["result-value-changed $.result.structuredContent.result"],
+        ),
+        (
+            text('{"a":1}', structuredContent={"result": [{"a": 1}]}),
+            text('{"a":2}', structuredContent={"result": [{"a": 2}]}),
+            ["result-value-changed $.result.structuredContent.result[0].a"],
+        ),
+        (
+            text("a is 1", structuredContent={"a": 1}),
+            text("a is 2", structuredContent={"a": 2}),
+            [TEXT, "result-value-changed $.result.structuredContent.a"],
+        ),
+    ],
+)
+def test_what_is_said_twice_is_told_once(old: Any, new: Any, expected: list[str]) -> None:
+    """SDKs repeat the structure as text."""
+    assert expected == told("tools/call", old, new)

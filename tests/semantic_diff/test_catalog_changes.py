@@ -1,0 +1,142 @@
+"""What a server says of itself: lists whose members have names, and the handshake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.semantic_diff.catalog_changes import catalog_changes, handshake_changes
+from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
+from mcpmock.semantic_diff.normalize import Namings
+from mcpmock.semantic_diff.severity import Change, spelled
+from mcpmock.semantic_diff.value_changes import Measure
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+def measure(*unordered: str) -> Measure:
+    return Measure(Leeway(Rules.parse(unordered=unordered), "x", ("x", ""), {}, {}), Namings())
+
+
+def shown(changes: list[Change]) -> list[str]:
+    return [f"{change.rule} {spelled(change.path)}" for change in changes]
+
+
+def listed(method: str, old: list[Any], new: list[Any], member: str = "tools") -> list[str]:
+    return shown([*catalog_changes(method, {member: old}, {member: new}, (), measure())])
+
+
+def tools(*names: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "inputSchema": SCHEMA, **more} for name in names]
+
+
+def test_members_stand_for_each_other_by_name() -> None:
+    """One that is gone is that and nothing else, wherever it stood."""
+    assert ["tool-removed $.tools[?@.name=='a']"] == listed(
+        "tools/list", tools("a", "b", "c"), tools("b", "c")
+    )
+    assert ["tool-added $.tools[?@.name=='x']"] == listed("tools/list", tools("a"), tools("x", "a"))
+
+
+def test_another_order_breaks_nobody() -> None:
+    """It is told once, with the names."""
+    old, new = tools("a", "b"), tools("b", "a")
+    (change,) = catalog_changes("tools/list", {"tools": old}, {"tools": new}, (), measure())
+
+    assert ("list-reordered", ["a", "b"], ["b", "a"]) == (change.rule, change.old, change.new)
+    lists = ("tools/list", {"tools": [*old]}, {"tools": new})
+    leeway = Leeway(Rules.parse(unordered=["$.tools"]), "x", ("x", ""), lists[1], lists[2])
+    assert [] == [*catalog_changes(*lists, (), Measure(leeway, Namings()))]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"description": "a"}, {"description": "b"}, "description-changed .description"),
+        ({}, {"title": "b"}, "description-changed .title"),
+        ({"annotations": {"readOnlyHint": True}}, {"annotations": {"readOnlyHint": False}},
+         "metadata-changed .annotations.readOnlyHint"),
+        ({"inputSchema": {}}, {"inputSchema": {"type": "object"}},
+         "type-narrowed .inputSchema.type"),
+        ({"outputSchema": SCHEMA}, {"outputSchema": {"type": "object"}},
+         "output-field-removed .outputSchema.properties.a"),
+        ({"outputSchema": SCHEMA}, {}, "output-schema-removed .outputSchema"),
+        ({}, {"outputSchema": SCHEMA}, "output-schema-added .outputSchema"),
+    ],
+)  # fmt: skip
+def test_tools(old: Any, new: Any, expected: str) -> None:
+    """What is said of a tool, and what it takes and gives."""
+    found = listed("tools/list", [{"name": "t", **old}], [{"name": "t", **new}])
+
+    assert [expected.replace(" ", " $.tools[?@.name=='t']")] == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ([{"name": "a"}], [], "argument-removed"),
+        ([], [{"name": "a"}], "argument-added"),
+        ([], [{"name": "a", "required": True}], "argument-required"),
+        ([{"name": "a"}], [{"name": "a", "required": True}], "argument-required"),
+        ([{"name": "a", "required": True}], [{"name": "a"}], "argument-optional"),
+        ([{"name": "a"}], [{"name": "a", "description": "b"}], "description-changed"),
+        ([{"name": "a"}, 1], [{"name": "a"}, 2], "metadata-changed"),
+    ],
+)
+def test_prompts(old: list[Any], new: list[Any], expected: str) -> None:
+    """Their arguments have names too."""
+    old, new = ([{"name": "p", "arguments": arguments}] for arguments in (old, new))
+    found = listed("prompts/list", old, new, "prompts")
+
+    assert [expected] == [line.split()[0] for line in found]
+
+
+def test_resources() -> None:
+    """They are named by their URIs, templates by theirs."""
+    gone = listed("resources/list", [{"uri": "a"}], [], "resources")
+    come = listed("resources/templates/list", [], [{"uriTemplate": "b"}], "resourceTemplates")
+
+    assert ["resource-removed $.resources[?@.uri=='a']"] == gone
+    assert ["resource-added $.resourceTemplates[?@.uriTemplate=='b']"] == come
+
+
+def test_odd_members() -> None:
+    """The same name twice, no name, no object: each stands for the one at its turn."""
+    assert ["tool-removed $.tools[1]"] == listed("tools/list", tools("a", "a"), tools("a"))
+    assert ["metadata-changed $.tools[0]"] == listed("tools/list", [1], [2])
+    assert ["metadata-changed $.tools"] == shown(
+        [*catalog_changes("tools/list", {"tools": 1}, {"tools": 2}, (), measure())]
+    )
+    assert ["metadata-changed $.ttlMs"] == shown(
+        [*catalog_changes("tools/list", {"tools": []}, {"tools": [], "ttlMs": 1}, (), measure())]
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"capabilities": {"tools": {}}}, {"capabilities": {}},
+         ["capability-removed $.capabilities.tools"]),
+        ({"capabilities": {}}, {"capabilities": {"tools": {"listChanged": True}}},
+         ["capability-added $.capabilities.tools"]),
+        ({"capabilities": {"a": {"b": True}}}, {"capabilities": {"a": {"b": False}}},
+         ["capability-removed $.capabilities.a.b"]),
+        ({"capabilities": {"a": 1}}, {"capabilities": {"a": 2}},
+         ["metadata-changed $.capabilities.a"]),
+        ({}, {"capabilities": {"a": {}}}, ["capability-added $.capabilities.a"]),
+        ({"protocolVersion": "1"}, {"protocolVersion": "2"},
+         ["protocol-version-changed $.protocolVersion"]),
+        ({"supportedVersions": ["1", "2"]}, {"supportedVersions": ["2", "3"]},
+         ["protocol-version-removed $.supportedVersions[0]",
+          "protocol-version-added $.supportedVersions[1]"]),
+        ({"serverInfo": {"version": "1"}}, {"serverInfo": {"version": "2"}},
+         ["server-info-changed $.serverInfo.version"]),
+        ({"_meta": {"x": {"version": "1"}}}, {}, ["server-info-changed $._meta.x"]),
+        ({"instructions": "a"}, {"instructions": "b"}, ["description-changed $.instructions"]),
+        ({"ttlMs": 1}, {"ttlMs": 2}, ["metadata-changed $.ttlMs"]),
+    ],
+)  # fmt: skip
+def test_handshakes(old: Any, new: Any, expected: list[str]) -> None:
+    """Capabilities, revisions, who it is, what it says to models."""
+    assert expected == shown([*handshake_changes(old, new, (), measure())])

@@ -1,0 +1,384 @@
+"""Two recordings compared: nothing where nothing changed, and else exactly the change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.protocol.messages import C2S
+from mcpmock.semantic_diff.compare import Comparison, Verdict, compare
+from mcpmock.semantic_diff.ignore_rules import Rules
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    WELCOME,
+    Line,
+    accepts,
+    answers,
+    bodiless,
+    c,
+    call,
+    cancelled,
+    cassette,
+    ends,
+    error,
+    get,
+    in_session,
+    notification,
+    opens,
+    over_http,
+    post,
+    progress,
+    request,
+    response,
+    s,
+    says,
+)
+
+TOOLS = [
+    {"name": "add", "description": "adds", "inputSchema": {
+        "type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "required": ["a"],
+    }},
+    {"name": "count", "inputSchema": {"type": "object"}},
+]  # fmt: skip
+COUNT = {"content": [{"type": "text", "text": "counted"}]}
+SUM = {"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}}
+
+
+class Server:
+    """A deterministic server, and what a client's visit to it looks like on stdio."""
+
+    def __init__(self) -> None:
+        self.tools: list[Any] = json.loads(json.dumps(TOOLS))
+        self.sum: bytes = response(0, SUM)
+        self.counted: list[bytes] = [response(0, COUNT)]
+        self.steps = 3
+        self.unknown = error(0, -32602, "unknown tool")
+        self.more: list[bytes] = []
+
+    def visit(self, first: int = 1) -> list[Line]:
+        """`first` is the first id: all others follow from it."""
+        listed = response(first, {"tools": self.tools})
+        steps = [s(progress(f"t{first}", n)) for n in range(self.steps)]
+        counting = request(first + 2, "tools/call", {"name": "count"}, token=f"t{first}")
+        return [
+            c(INITIALIZE), s(WELCOME), c(INITIALIZED),
+            c(request(first, "tools/list")), s(listed),
+            c(call(first + 1, "add", a=1, b=2)), s(_with_id(self.sum, first + 1)),
+            c(counting), *steps, *[s(_with_id(raw, first + 2)) for raw in self.counted],
+            c(call(first + 3, "nope")), s(_with_id(self.unknown, first + 3)),
+            *map(s, self.more),
+        ]  # fmt: skip
+
+
+def _with_id(raw: bytes, id_: int) -> bytes:
+    return raw.replace(b'"id":0', b'"id":%d' % id_)
+
+
+def changed(change: Callable[[Server], object]) -> Comparison:
+    """A visit to the server, and one to a changed one, with other ids."""
+    server = Server()
+    change(server)
+    return compare(cassette(*Server().visit()), cassette(*server.visit(50)))
+
+
+def told(comparison: Comparison) -> list[str]:
+    return [
+        " ".join(filter(None, (d.verdict.word, d.rule.name, d.call, d.path)))
+        for d in comparison.differences
+    ]
+
+
+def setting(name: str, value: Any) -> Callable[[Server], object]:
+    return lambda server: setattr(server, name, value)
+
+
+def schema(server: Server) -> Any:
+    return server.tools[0]["inputSchema"]
+
+
+ADD = "$.result.tools[?@.name=='add']"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda server: server.tools.pop(),
+         "breaking tool-removed tools/list $.result.tools[?@.name=='count']"),
+        (lambda server: server.tools.insert(0, {"name": "new"}),
+         "compatible tool-added tools/list $.result.tools[?@.name=='new']"),
+        (lambda server: server.tools.reverse(),
+         "compatible list-reordered tools/list $.result.tools"),
+        (lambda server: schema(server).update(required=["a", "b"]),
+         f"breaking argument-required tools/list {ADD}.inputSchema.properties.b"),
+        (lambda server: schema(server)["properties"].pop("b"),
+         f"breaking argument-removed tools/list {ADD}.inputSchema.properties.b"),
+        (lambda server: schema(server)["properties"].update(c={}),
+         f"compatible argument-added tools/list {ADD}.inputSchema.properties.c"),
+        (lambda server: schema(server)["properties"]["a"].update(type="integer"),
+         f"breaking type-narrowed tools/list {ADD}.inputSchema.properties.a.type"),
+        (lambda server: server.tools[0].update(description="sums"),
+         f"risky description-changed tools/list {ADD}.description"),
+        (setting("counted", [response(0, COUNT).replace(b"counted", b"done")]),
+         "risky result-text-changed tools/call count $.result.content[0].text"),
+        (setting("counted", [response(0, {**COUNT, "isError": True})]),
+         "breaking error-for-result tools/call count $.result.isError"),
+        (setting("counted", [error(0)]), "breaking error-for-result tools/call count $.error"),
+        (setting("counted", []), "breaking answer-missing tools/call count $"),
+        (setting("counted", [response(0, COUNT)] * 2), "risky answer-added tools/call count $"),
+        (setting("sum", response(0, {**SUM, "structuredContent": {}})),
+         "breaking output-field-removed tools/call add $.result.structuredContent.sum"),
+        (setting("steps", 0), "risky notification-missing tools/call count $"),
+        (setting("steps", 4), "compatible notification-added tools/call count $"),
+        (setting("unknown", error(0, -32601, "unknown tool")),
+         "breaking error-code-changed tools/call nope $.error.code"),
+        (setting("unknown", error(0, -32602, "which?")),
+         "risky error-text-changed tools/call nope $.error.message"),
+        (setting("unknown", response(0, COUNT)),
+         "risky result-for-error tools/call nope $.result"),
+        (setting("more", [LOG]), "compatible notification-added $"),
+        (setting("more", [request(1, "roots/list")]), "risky question-added $"),
+        (setting("more", [b"oops"]), "risky noise-added $"),
+    ],
+)  # fmt: skip
+def test_a_changed_server(change: Callable[[Server], object], expected: str) -> None:
+    """The change is named, placed and judged; nothing else is reported."""
+    assert [expected] == told(changed(change))
+
+
+def test_the_same_server() -> None:
+    """Whatever the ids and tokens: nothing differs."""
+    comparison = changed(lambda server: None)
+
+    assert (None, (), {}) == (comparison.worst, comparison.differences, comparison.counts)
+    assert 1 == comparison.calls["tools/call", "add"]
+    assert 5 == sum(comparison.calls.values())
+
+
+def test_the_worst_verdict_counts() -> None:
+    """Of all differences."""
+    assert Verdict.RISKY is changed(setting("steps", 1)).worst
+    assert {Verdict.RISKY: 1} == changed(setting("steps", 1)).counts
+
+
+def test_where_to_look() -> None:
+    """A difference knows the events of both recordings, and how often there is the same."""
+    (found,) = changed(setting("steps", 1)).differences
+
+    assert 2 == found.times
+    assert (10, None) == (found.old_event and found.old_event.n, found.new_event)
+    assert ('{"progress":1}', None) == (found.old, found.new)
+
+
+def test_what_the_client_did_otherwise() -> None:
+    """That is no fault of the server's."""
+    visit = Server().visit()
+    old, without = cassette(*visit), cassette(*visit[:5], *visit[7:])
+    other = cassette(*visit[:5], c(call(2, "add", a=1, b=9)), *visit[6:])
+
+    assert ["risky request-missing tools/call add $"] == told(compare(old, without))
+    assert ["compatible request-added tools/call add $"] == told(compare(without, old))
+    assert ["risky request-changed tools/call add $.params.arguments.b"] == told(
+        compare(old, other)
+    )
+
+
+def test_rules_of_the_user() -> None:
+    """What is ignored is no difference, and is counted."""
+    server = Server()
+    server.counted = [response(0, COUNT).replace(b"counted", b"done")]
+    server.sum = response(0, {"content": [], "structuredContent": {"sum": 3.004}})
+    recordings = cassette(*Server().visit()), cassette(*server.visit())
+    rules = Rules.parse(["tools/call count $.result.content"], tolerance="0.01")
+
+    comparison = compare(*recordings, rules)
+    assert ["risky result-item-removed tools/call add $.result.content[0]"] == told(comparison)
+    assert 1 == comparison.ignored
+    assert 3 == len(compare(*recordings).differences)
+
+
+def test_secrets_have_other_numbers_in_another_recording() -> None:
+    """The same one must be the same one, in questions and answers."""
+    one, two = (f"mcpmock:secret:token:{n}" for n in (1, 2))
+
+    def visit(asked: str, answered: str) -> Cassette:
+        return cassette(
+            c(call(1, "a", token=asked)), s(response(1, {"token": asked})),
+            c(call(2, "b")), s(response(2, {"token": answered})),
+        )  # fmt: skip
+
+    assert [] == told(compare(visit(one, one), visit(two, two)))
+    assert [] == told(compare(visit(one, two), visit(two, one)))
+    assert ["risky result-text-changed tools/call b $.result.token"] == told(
+        compare(visit(one, one), visit(one, two))
+    )
+
+
+def test_a_server_that_fails() -> None:
+    """That it ended by itself is told, with the events."""
+    visit = Server().visit()
+    dies = ("end", {"exit": 3})
+    fine, dead = cassette(*visit), cassette(*visit, dies)
+    left = cassette(*visit, ("end", {"d": "c2s"}), dies)
+
+    assert ["breaking server-failed $"] == told(compare(fine, dead))
+    assert ["risky server-survived $"] == told(compare(dead, fine))
+    assert [] == told(compare(fine, left))
+
+
+# HTTP: the same visit, exchange for exchange.
+
+
+def streamable(server: Server, *more: Any, session: int = 2, x: int = 0) -> Cassette:
+    """The visit over Streamable HTTP, answered in streams."""
+    steps: list[Any] = []
+    posted = x
+    for line in server.visit(70):
+        what, raw = line
+        if what == "c2s":
+            if steps and posted > x:
+                steps.append(ends(posted))
+            posted += 1
+            steps += [post(posted, raw, session="id"), opens(posted)]
+        else:
+            steps.append(says(posted, raw, id=f"e{posted}"))
+    return over_http(in_session(session, *steps, ends(posted), *more))
+
+
+def sse(server: Server) -> Cassette:
+    """The visit over HTTP+SSE."""
+    steps: list[Any] = [get(1, to="/sse"), opens(1), says(1, b"/messages", event="endpoint")]
+    for number, (what, raw) in enumerate(server.visit(90), 2):
+        if what == "c2s":
+            steps += [post(number, raw, to="/messages"), accepts(number)]
+        else:
+            steps.append(says(1, raw, event="message"))
+    return over_http(in_session(2, *steps))
+
+
+def test_the_transport_does_not_count() -> None:
+    """Three recordings of one server over three transports are the same."""
+    recordings = [cassette(*Server().visit()), streamable(Server()), sse(Server())]
+
+    for old in recordings:
+        for new in recordings:
+            assert [] == told(compare(old, new))
+
+
+def test_a_change_is_told_over_any_transport() -> None:
+    """As if both had come over the same."""
+    server = Server()
+    server.steps, server.tools = 0, server.tools[:1]
+    expected = [
+        "breaking tool-removed tools/list $.result.tools[?@.name=='count']",
+        "risky notification-missing tools/call count $",
+    ]
+
+    for new in (cassette(*server.visit()), streamable(server), sse(server)):
+        for old in (cassette(*Server().visit()), streamable(Server()), sse(Server())):
+            assert expected == told(compare(old, new))
+
+
+def test_what_a_transport_cannot_say_is_not_missed() -> None:
+    """Streamable HTTP loses what nobody asked for while no stream is open."""
+    server = Server()
+    server.more = [notification("notifications/tools/list_changed")]
+    told_more, silent = cassette(*server.visit()), streamable(Server())
+
+    assert [] == told(compare(told_more, silent))
+    assert [] == told(compare(silent, told_more))
+    assert ["risky notification-missing $"] == told(compare(sse(server), sse(Server())))
+
+
+def test_leaving_is_cancelling() -> None:
+    """Over HTTP a client of 2026 just leaves."""
+    asked = request(1, "tools/call", {"name": "a"})
+    gone = over_http(in_session(1, post(1, asked), opens(1), ends(1, direction=C2S)))
+
+    assert [] == told(compare(cassette(c(asked), c(cancelled(1))), gone))
+
+
+def test_statuses_count_by_their_class() -> None:
+    """And only where the answer is the same."""
+    fine = over_http(in_session(1, post(1, call(1, "a")), answers(1, response(1))))
+    also = over_http(in_session(1, post(1, call(1, "a")), answers(1, response(1), status=201)))
+    bad = over_http(in_session(1, post(1, call(1, "a")), answers(1, response(1), status=500)))
+    refused = over_http(in_session(1, post(1, call(1, "a")), accepts(1, 500)))
+
+    assert [] == told(compare(fine, also))
+    assert ["breaking status-error tools/call a $"] == told(compare(fine, bad))
+    assert ["risky status-changed tools/call a $"] == told(compare(bad, fine))
+    assert ["breaking error-for-result tools/call a $.error"] == told(compare(fine, refused))
+
+
+def test_statuses_of_what_asks_nothing() -> None:
+    """A stream that can no longer be opened, a session that cannot be ended."""
+
+    def visit(of_get: int, of_delete: int) -> Cassette:
+        more = bodiless(81, "DELETE", session="id"), accepts(81, of_delete)
+        opened = get(80, session="id"), accepts(80, of_get)
+        return streamable(Server(), *opened, *more)
+
+    found = compare(visit(200, 200), visit(405, 202)).differences
+    assert [("status-error", "HTTP GET", "200", "405")] == [
+        (one.rule.name, one.method, one.old, one.new) for one in found
+    ]
+
+
+def test_sessions_are_found_by_what_they_ask() -> None:
+    """In whatever order they came."""
+
+    def visit(*tools: str) -> Cassette:
+        lines: list[Line] = []
+        for tool in tools:
+            lines += [c(call(1, tool)), s(response(1, {"a": tool})), ("take", None)]
+        return cassette(*lines[:-1])
+
+    assert [] == told(compare(visit("a", "b", "c"), visit("c", "a", "b")))
+    assert ["risky request-missing tools/call b $"] == told(compare(visit("a", "b"), visit("a")))
+
+
+def test_a_call_may_be_made_in_another_session() -> None:
+    """Some clients start a server for one question, and again for the rest."""
+    probe = c(request("p", "server/discover")), s(error("p", -32601))
+    apart = cassette(*probe, ("take", None), *Server().visit())
+    together = cassette(*probe, *Server().visit())
+
+    assert [] == told(compare(apart, together))
+    assert [] == told(compare(together, apart))
+
+
+def test_how_far_we_are() -> None:
+    """It begins early, never goes back, and ends with all of it."""
+    heard: list[tuple[int, int]] = []
+    visit = cassette(*Server().visit())
+    compare(visit, visit, progress=lambda done, total: heard.append((done, total)))
+
+    assert heard == sorted(heard)
+    assert {4 * len(visit.takes[0].events)} == {total for _, total in heard}
+    assert heard[-1][0] == heard[-1][1]
+
+
+def test_empty_recordings() -> None:
+    """There is nothing to tell."""
+    assert None is compare(cassette(), cassette()).worst
+    assert ["compatible request-added ping $"] == told(
+        compare(cassette(), cassette(c(request(1, "ping"))))
+    )
+
+
+def test_nothing_stops_a_diff() -> None:
+    """Deep, torn and odd payloads are compared like any other."""
+    deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 50_000 + b"1" + b"]" * 50_000 + b"}"
+    odd = [deep, response(1, {"a": float("nan")}), error(1).replace(b"-32602", b"9" * 5000)]
+    visits = [cassette(c(call(1, "a")), s(raw)) for raw in odd]
+
+    for old in visits:
+        for new in visits:
+            assert (old is new) is (compare(old, new).worst is None)

@@ -1,0 +1,193 @@
+"""A cassette as conversations: what belongs to what, over any transport."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.protocol.messages import C2S
+from mcpmock.semantic_diff.conversations import RecordedConversation, conversations
+from tests.support import (
+    LOG,
+    OPENING,
+    accepts,
+    answers,
+    batch,
+    c,
+    call,
+    cancelled,
+    cassette,
+    ends,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    progress,
+    replies,
+    request,
+    response,
+    s,
+    says,
+)
+
+
+def read(recorded: Cassette, *, one_session: bool = False) -> list[RecordedConversation]:
+    return conversations(recorded, one_session=one_session)
+
+
+def told(conversation: RecordedConversation) -> list[tuple[str, int, list[str]]]:
+    """Of each call its label, the number of its answers, and what came within."""
+    return [
+        (" ".join(one.label).strip(), len(one.answers), [w.method for w in one.within])
+        for one in conversation.calls
+    ]
+
+
+def test_what_belongs_to_a_call() -> None:
+    """Progress by its token, cancels by the id, what else came while it was the only one open."""
+    (one,) = read(
+        cassette(
+            *OPENING,
+            s(LOG),
+            c(request(1, "tools/call", {"name": "a"}, token="t")),
+            s(LOG),
+            c(request(2, "tools/call", {"name": "b"})),
+            s(LOG),
+            s(progress("t")),
+            s(request(1, "roots/list")),
+            c(response(1, {"roots": []})),
+            c(cancelled(2)),
+            s(response(1)),
+        )
+    )
+
+    log = "notifications/message"
+    assert [
+        ("initialize", 1, []),
+        ("tools/call a", 1, [log, "notifications/progress"]),
+        ("tools/call b", 0, ["notifications/cancelled"]),
+    ] == told(one)
+    assert ["notifications/initialized", log, log, "roots/list"] == [x.method for x in one.loose]
+    assert 1 == len(one.loose[3].answers)
+    assert [False, True] == [within.sure for within in one.calls[1].within]
+    assert [False, False, True] == [made.given_up for made in one.calls]
+
+
+def test_a_batch_is_its_messages() -> None:
+    """How they were packed does not count."""
+    (one,) = read(
+        cassette(c(batch(call(1, "a"), call(2, "b"))), s(batch(response(2), response(1))))
+    )
+
+    assert [("tools/call a", 1, []), ("tools/call b", 1, [])] == told(one)
+
+
+def test_noise_and_answers_to_nothing() -> None:
+    """What is no message stands apart."""
+    (one,) = read(cassette(s(b"a banner"), s(response(9)), s(b'["x"]')))
+
+    assert [{"text": "a banner"}, {"text": '["x"]'}] == [x.document for x in one.noise]
+    assert [""] == [x.method for x in one.loose]
+
+
+@pytest.mark.parametrize(
+    ("ends_", "failure"),
+    [
+        ([("end", {"exit": 3})], "exit 3"),
+        ([("end", {"signal": 11})], "signal 11"),
+        ([("end", {"exit": 0})], None),
+        ([("end", {"signal": 15})], None),
+        ([("end", {"exit": 143})], None),
+        ([("end", {"d": "c2s"}), ("end", {"exit": 3})], None),
+    ],
+)
+def test_a_server_that_ends_by_itself(ends_: list[tuple[str, object]], failure: str) -> None:
+    """With an error, and before its client: else it was sent away."""
+    (one,) = read(cassette(*OPENING, *ends_))
+
+    assert failure == one.failure
+    assert (one.failed_at is None) is (failure is None)
+
+
+def test_each_take_and_each_session_is_one() -> None:
+    """In the order they began."""
+    over = over_http(
+        in_session(1, post(1, call(1, "a")), answers(1, response(1))),
+        in_session(2, post(2, call(1, "b"), session="s"), answers(2, response(1))),
+    )
+
+    twice = cassette(*OPENING, ("take", None), c(call(1, "a")))
+    assert [1, 2] == [one.number for one in read(twice)]
+    assert ["a", "b"] == [one.calls[0].label[1] for one in read(over)]
+    (joined,) = read(over, one_session=True)
+    assert ["a", "b"] == [one.label[1] for one in joined.calls]
+
+
+def test_over_http_a_stream_tells_what_belongs_to_a_call() -> None:
+    """Calls of callers without a session keep apart, though their ids are the same; statuses are
+    kept, and who left.
+    """
+    (one,) = read(
+        over_http(
+            in_session(
+                1,
+                post(1, call(1, "a")),
+                post(2, call(1, "b")),
+                opens(2),
+                says(2, LOG),
+                says(2, response(1)),
+                ends(2),
+                answers(1, response(1), status=400),
+                post(3, call(1, "c")),
+                opens(3),
+                ends(3, direction=C2S),
+                get(4),
+                replies(4, 405),
+                ends(4),
+            )
+        )
+    )
+
+    assert [
+        ("tools/call a", 1, []),
+        ("tools/call b", 1, ["notifications/message"]),
+        ("tools/call c", 0, []),
+    ] == told(one)
+    assert one.calls[1].within[0].sure
+    assert [False, False, True] == [made.given_up for made in one.calls]
+    assert {1: ("POST", 400), 2: ("POST", 200), 3: ("POST", 200), 4: ("GET", 405)} == one.statuses
+
+
+def test_what_came_on_another_stream_belongs_to_no_call() -> None:
+    """A stream of its own is for what nobody asked."""
+    (one,) = read(
+        over_http(
+            in_session(
+                2,
+                get(1, session="s"),
+                opens(1),
+                post(2, call(1, "a"), session="s"),
+                says(1, LOG),
+                answers(2, response(1)),
+                post(3, LOG, session="s"),
+                accepts(3),
+            )
+        )
+    )
+
+    assert [("tools/call a", 1, [])] == told(one)
+    assert 2 == len(one.loose)
+
+
+def test_what_holds_no_message_is_no_conversation() -> None:
+    """A session of which there are heads only."""
+    assert [] == read(over_http(in_session(2, get(1), replies(1, 405), ends(1))))
+
+
+def test_how_far_we_are() -> None:
+    """Every thousand events it is told how many come."""
+    counts: list[int] = []
+    conversations(cassette(*[s(LOG)] * 2500), one_session=False, count=counts.append)
+
+    assert [1000, 1000, 500] == counts

@@ -1,0 +1,90 @@
+"""What a user lets pass: places, lists without an order, a tolerance."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.semantic_diff.ignore_rules import Leeway, Rules, Scoped, Tolerance
+from mcpmock.semantic_diff.severity import Item
+
+CALL = ("tools/call", "now")
+DOCUMENT = {"result": {"content": [{"text": "a"}, {"text": "b"}], "_meta": {"x": 1}}}
+
+
+def leeway(*ignore: str, unordered: tuple[str, ...] = (), method: str = "tools/call") -> Leeway:
+    return Leeway(Rules.parse(ignore, unordered), method, CALL, DOCUMENT, {"result": {}})
+
+
+@pytest.mark.parametrize(
+    ("rule", "ignored"),
+    [
+        ("$.result.content[*].text", True),
+        ("$.result", True),
+        ("$..text", True),
+        ("$", True),
+        ("$.result.content[1]", False),
+        ("tools/call $.result", True),
+        ("tools/* now $.result", True),
+        ("tools/call then $.result", False),
+        ("prompts/get $.result", False),
+    ],
+)
+def test_a_rule_covers_a_place_and_what_is_in_it(rule: str, ignored: bool) -> None:
+    """For the messages of its method and name, the place itself and all below it."""
+    path = ("result", "content", Item(0, None), "text")
+
+    assert ignored is leeway(rule).ignores(path)
+
+
+def test_what_is_around_a_place_is_not_covered() -> None:
+    """A rule for a member says nothing of the whole."""
+    assert not leeway("$.result._meta").ignores(("result",))
+    assert not leeway().ignores(("result",))
+
+
+def test_a_scope_names_the_message_or_its_call() -> None:
+    """Progress of a tool is found by its own method and by that of the call."""
+    for rule in ("notifications/progress now $", "tools/call now $"):
+        assert leeway(rule, method="notifications/progress").ignores(())
+
+
+def test_lists_without_an_order() -> None:
+    """Only the list at the place itself."""
+    found = leeway(unordered=("$.result.content",))
+
+    assert found.is_unordered(("result", "content"))
+    assert not found.is_unordered(("result",))
+    assert not leeway().is_unordered(("result", "content"))
+
+
+def test_what_is_nested_too_deeply_is_led_nowhere() -> None:
+    """A hostile document stops nobody."""
+    deep: object = 1
+    for _ in range(900):
+        deep = {"a": deep}
+
+    assert set() == Scoped.parse("$..b").places(deep)
+
+
+@pytest.mark.parametrize("text", ["", "result", "a b c $.x", "tools/call", "$.a["])
+def test_what_is_no_rule(text: str) -> None:
+    """It is refused in one line."""
+    with pytest.raises(ValueError, match="is no") as refused:
+        Rules.parse([text])
+    assert "\n" not in str(refused.value)
+
+
+def test_tolerance() -> None:
+    """In all, or in relation to the larger number; integers that no float holds are exact."""
+    assert Tolerance.parse("0.5").same(1, 1.5)
+    assert not Tolerance.parse("0.5").same(1, 1.6)
+    assert Tolerance.parse("1%").same(1000, 1010)
+    assert not Tolerance.parse("1%").same(1000, 1011)
+    assert not Tolerance().same(10**400, 1.5)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "%"])
+def test_what_is_no_tolerance(text: str) -> None:
+    """It is refused, with what there is."""
+    with pytest.raises(ValueError, match=r"0\.5 and 1% are"):
+        Tolerance.parse(text)

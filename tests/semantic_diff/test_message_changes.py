@@ -1,0 +1,123 @@
+"""The messages around the calls: notifications, progress, questions, noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.semantic_diff.compare import compare
+from mcpmock.semantic_diff.ignore_rules import Rules
+from tests.support import (
+    LOG,
+    Line,
+    c,
+    call,
+    cancelled,
+    cassette,
+    error,
+    notification,
+    progress,
+    request,
+    response,
+    s,
+)
+
+ASK, ANSWER = c(request(1, "tools/call", {"name": "a"}, token=1)), s(response(1))
+OTHER_LOG = LOG.replace(b"info", b"error")
+QUESTION = request("q", "roots/list")
+ROOTS, OTHER_ROOTS = response("q", {"roots": []}), response("q", {"roots": [1]})
+LATER = c(call(2, "b")), s(response(2))
+
+
+def told(old: tuple[Line, ...], new: tuple[Line, ...], *ignore: str) -> list[str]:
+    found = compare(cassette(*old), cassette(*new), Rules.parse(ignore)).differences
+    return [
+        " ".join(filter(None, (one.rule.name, one.method, one.path, "x2" * (one.times == 2))))
+        for one in found
+    ]
+
+
+def within(*inside: Line) -> tuple[Line, ...]:
+    return (ASK, *inside, ANSWER)
+
+
+STEPS = tuple(s(progress(1, amount)) for amount in (1, 2, 3))
+NOTE = "notifications/message $"
+STEP = "notifications/progress $"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (within(*STEPS), within(*STEPS), []),
+        (within(*STEPS), within(STEPS[1]), [f"notification-missing {STEP} x2"]),
+        (within(), within(*STEPS[:2]), [f"notification-added {STEP} x2"]),
+        (within(STEPS[0]), within(STEPS[1]), [f"notification-changed {STEP}.params.progress"]),
+        (within(*STEPS), within(STEPS[1], STEPS[0], STEPS[2]), ["messages-reordered tools/call $"]),
+        (within(STEPS[0]), (ASK, ANSWER, STEPS[0]), ["messages-reordered tools/call $"]),
+        (within(s(LOG), STEPS[0]), within(STEPS[0], s(LOG)), []),
+        (within(s(LOG), s(OTHER_LOG)), within(s(OTHER_LOG), s(LOG)),
+         ["messages-reordered tools/call $"]),
+        (within(s(LOG)), within(s(OTHER_LOG)), [f"notification-changed {NOTE}.params.level"]),
+        (within(s(LOG)), (*within(), s(LOG)), []),
+        (within(s(LOG)), within(), [f"notification-missing {NOTE}"]),
+        ((*within(), s(LOG)), (*within(), s(LOG), s(LOG)), [f"notification-added {NOTE}"]),
+        (within(s(QUESTION), c(ROOTS)), (*within(), s(QUESTION), c(ROOTS)), []),
+        (within(s(QUESTION), c(ROOTS)), within(s(QUESTION), c(OTHER_ROOTS)),
+         ["said-changed roots/list $.result.roots[0]"]),
+        (within(s(QUESTION), c(ROOTS)), within(s(QUESTION), c(error("q"))),
+         ["said-changed roots/list $"]),
+        (within(s(QUESTION), c(ROOTS)), within(s(QUESTION)), ["said-missing roots/list $"]),
+        (within(s(QUESTION)), within(s(QUESTION), c(ROOTS)), ["said-added roots/list $"]),
+        (within(), within(s(QUESTION)), ["question-added roots/list $"]),
+        ((ASK, s(LOG), STEPS[0]), (ASK, STEPS[1], s(LOG)),
+         [f"notification-changed {STEP}.params.progress"]),
+        (within(s(QUESTION)), within(), ["question-missing roots/list $"]),
+        (within(s(QUESTION)), within(s(request(1, "roots/list", {"a": 1}))),
+         ["question-changed roots/list $.params.a"]),
+        (within(), (c(notification("x")), *within()), ["said-added x $"]),
+        ((c(notification("x")), *within()), within(), ["said-missing x $"]),
+        ((s(b"one"), *within()), (s(b"two"), *within()), ["noise-changed $.text"]),
+        (within(), (s(b"two"), *within()), ["noise-added $"]),
+        ((s(b"two"), *within()), within(), ["noise-missing $"]),
+        (within(), (*within(), s(response(77))), ["noise-added $"]),
+    ],
+)  # fmt: skip
+def test_what_came_otherwise(
+    old: tuple[Line, ...], new: tuple[Line, ...], expected: list[str]
+) -> None:
+    """Only what is found nowhere, and the order of what surely belongs to one call."""
+    assert expected == told(old, new)
+
+
+def test_what_comes_of_a_call_that_was_given_up_is_chance() -> None:
+    """How far it got, and whether an answer crossed the cancel."""
+    cancel = c(cancelled(1))
+
+    assert [] == told((ASK, *STEPS, cancel), (ASK, STEPS[0], cancel, STEPS[2], ANSWER))
+    changed = told((ASK, cancel, s(QUESTION)), (ASK, cancel))
+    assert ["question-missing roots/list $"] == changed
+
+
+def test_unrelated_calls_may_come_in_any_order() -> None:
+    """Each with what belongs to it."""
+    assert [] == told(
+        (ASK, *STEPS, ANSWER, *LATER), (LATER[0], ASK, STEPS[0], LATER[1], *STEPS[1:], ANSWER)
+    )
+
+
+def test_secrets_in_messages_have_other_numbers() -> None:
+    """The same notification about the same secret."""
+    one, two = (s(notification("x", {"a": f"mcpmock:secret:token:{n}"})) for n in (1, 2))
+
+    assert [] == told(within(one), within(two))
+    assert ["notification-changed x $.params.a"] == told(within(one, two), within(one, one))
+
+
+def test_messages_can_be_ignored() -> None:
+    """By their method, by that of their call, in part or as a whole."""
+    old, new = within(s(LOG)), within(s(OTHER_LOG), STEPS[0])
+
+    rule = f"notification-added {STEP}"
+    assert [rule] == told(old, new, "notifications/message $.params.level")
+    assert [] == told(old, new, "tools/call a $")
+    assert [] == told(old, new, "notifications/* $")

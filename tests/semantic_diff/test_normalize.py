@@ -1,0 +1,128 @@
+"""What counts of a message, and who is who."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.protocol.messages import Notification, Opaque, Request, Response, parse
+from mcpmock.semantic_diff.normalize import Document, Namings, document_of, key_of, text_of
+from tests.support import cancelled, dump, error, notification, progress, request, response
+
+TASK = "io.modelcontextprotocol/related-task"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+SERVER = "io.modelcontextprotocol/serverInfo"
+SECRET = "mcpmock:secret:"
+
+
+def document(raw: bytes, method: str = "x") -> Document:
+    message = parse(raw)
+    assert isinstance(message, Request | Notification | Response | Opaque)
+    return document_of(message, method)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "method"),
+    [
+        (request(1, "x", {"a": 1.0}, token=5), request("b", "x", {"a": 1}, token="c"), "x"),
+        (progress(1), progress("a"), "notifications/progress"),
+        (cancelled(1), cancelled(2), "notifications/cancelled"),
+        (request(1, "x", {"_meta": {"traceparent": "00"}}), request(2, "x"), "x"),
+        (
+            request(1, "initialize", {"clientInfo": {"name": "a"}}),
+            request(1, "initialize", {"clientInfo": {"name": "b"}}),
+            "initialize",
+        ),
+        (response(1, {"a": 1, "b": 2}), response(2, {"b": 2, "a": 1}), "x"),
+        (response(1, {"_meta": {SUBSCRIPTION: 1}}), response(1), "subscriptions/listen"),
+        (response(1, {"_meta": {SERVER: {"version": "1"}}}), response(1), "tools/call"),
+        (
+            response(1, {"task": {"taskId": "a", "createdAt": "now", "status": "working"}}),
+            response(1, {"task": {"taskId": "b", "createdAt": "then", "status": "working"}}),
+            "tools/call",
+        ),
+        (
+            response(1, {"_meta": {TASK: {"taskId": "a"}}, "nextCursor": "a"}),
+            response(1, {"_meta": {TASK: {"taskId": "b"}}, "nextCursor": "b"}),
+            "tools/call",
+        ),
+        (
+            error(1).replace(b'"no"', b'"no","data":{"elicitations":[{"elicitationId":"a"}]}'),
+            error(1).replace(b'"no"', b'"no","data":{"elicitations":[{"elicitationId":"b"}]}'),
+            "tools/call",
+        ),
+    ],
+)
+def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
+    """Ids, tokens, trace context, order, the spelling of numbers, what a server mints."""
+    assert key_of(document(one, method)) == key_of(document(other, method))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (request(1, "x", {"a": 1}), request(1, "x", {"a": True})),
+        (request(1, "x", {"a": 1}), request(1, "x", {"a": "1"})),
+        (request(1, "x", [1]), request(1, "x", [2])),
+        (response(1, {"tasks": [{"taskId": "a", "ttl": 1}]}), response(1, {"tasks": []})),
+        (response(1, {"content": {"taskId": "a"}}), response(1, {"content": {"taskId": "b"}})),
+        (response(1), error(1)),
+    ],
+)
+def test_what_counts(one: bytes, other: bytes) -> None:
+    """Everything else: also what only has the name of something minted."""
+    assert key_of(document(one)) != key_of(document(other))
+
+
+def test_discovery_tells_the_server() -> None:
+    """Where it is told once, it counts."""
+    told = response(1, {"_meta": {SERVER: {"version": "1"}}})
+
+    assert {"result": {"_meta": {SERVER: {"version": "1"}}}} == document(told, "server/discover")
+
+
+def test_what_no_decoder_takes_is_text() -> None:
+    """It can be compared all the same; so can what is long."""
+    deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    long = "x" * 20_000
+
+    assert {"result": "[" * 100_000 + "]" * 100_000} == document(deep)
+    assert {"params": {"a": long}} == document(notification("x", {"a": long}))
+    assert {} == document(b"a banner")
+
+
+def test_placeholders_are_the_same_but_for_their_numbers() -> None:
+    """Their kinds are not."""
+    one, two, other = ({"a": f"{SECRET}{kind}"} for kind in ("token:1", "token:2", "sk:1"))
+
+    assert key_of(one) == key_of(two)
+    assert key_of(one) != key_of(other)
+
+
+def test_who_is_who() -> None:
+    """The first pair settles it, in both directions, and a text that does not fit settles
+    nothing.
+    """
+    one, two, three = (f"{SECRET}token:{n}" for n in (1, 2, 3))
+    namings = Namings()
+
+    assert namings.same(f"a {one} b {two}", f"a {two} b {one}")
+    assert namings.same(one, two)
+    assert not namings.same(one, one)
+    assert not namings.same(three, two)
+    assert not namings.same(f"{three} {one}", f"{three} {one}")
+    assert namings.same(three, three)
+    assert not namings.same(one, f"{one}.")
+    assert not Namings().same(f"{one} {one}", f"{one} {two}")
+    assert not namings.same(one, f"{SECRET}sk:2")
+    assert namings.same("a", "a")
+    assert not namings.same(one, "live")
+
+
+@pytest.mark.parametrize("value", [None, {"a": [1, "é"]}, "\ud800", 10**30])
+def test_values_as_text(value: Any) -> None:
+    """JSON, also of what msgspec does not write."""
+    expected = '"\\ud800"' if value == "\ud800" else dump(value).decode()
+
+    assert expected == text_of(value)

@@ -1,0 +1,161 @@
+"""Two schemas: who breaks if one takes the place of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
+from mcpmock.semantic_diff.severity import spelled
+
+
+def told(old: Any, new: Any, use: Use = INPUT) -> list[str]:
+    """Each change as its rule and its path."""
+    found = schema_changes(old, new, ("s",), use)
+    return [f"{change.rule} {spelled(change.path)[3:]}".rstrip() for change in found]
+
+
+def of(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+    more = {} if required is None else {"required": required}
+    return {"type": "object", "properties": properties, **more}
+
+
+STRING, NUMBER = {"type": "string"}, {"type": "number"}
+NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v": STRING}}
+OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v": NUMBER}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "taken", "given"),
+    [
+        (of(a=STRING), of(a=STRING), [], []),
+        (of(a=STRING), of(), ["argument-removed .properties.a"],
+         ["output-field-removed .properties.a"]),
+        (of(), of(a=STRING), ["argument-added .properties.a"],
+         ["output-field-added .properties.a"]),
+        (of(), of(["a"], a=STRING), ["argument-required .properties.a"],
+         ["output-field-added .properties.a"]),
+        (of(a=STRING), of(["a"], a=STRING), ["argument-required .properties.a"],
+         ["output-field-required .properties.a"]),
+        (of(["a"], a=STRING), of(a=STRING), ["argument-optional .properties.a"],
+         ["output-field-optional .properties.a"]),
+        (of(), of(["a"]), ["argument-required .required"], ["output-field-required .required"]),
+        (of(["a"]), of(), ["argument-optional .required"], ["output-field-optional .required"]),
+        (STRING, NUMBER, ["type-changed .type"], ["output-type-changed .type"]),
+        (NUMBER, {"type": "integer"}, ["type-narrowed .type"], ["output-type-narrowed .type"]),
+        ({"type": "integer"}, NUMBER, ["type-widened .type"], ["output-type-widened .type"]),
+        ({"type": ["string", "null"]}, STRING, ["type-narrowed .type"],
+         ["output-type-narrowed .type"]),
+        (STRING, {"anyOf": [STRING, {"type": "null"}]}, ["type-widened .type"],
+         ["output-type-widened .type"]),
+        ({"anyOf": [STRING, {"type": "null"}]}, {"anyOf": [NUMBER, {"type": "null"}]},
+         ["type-changed"], ["output-type-changed"]),
+        ({"anyOf": [STRING, {"type": "null"}]}, {"anyOf": [{"type": "null"}]},
+         ["type-narrowed"], ["output-type-narrowed"]),
+        ({}, STRING, ["type-narrowed .type"], ["output-type-narrowed .type"]),
+        (STRING, {}, ["type-widened .type"], ["output-type-widened .type"]),
+        ({"enum": ["a", "b"]}, {"enum": ["a"]}, ["enum-narrowed .enum"],
+         ["output-enum-narrowed .enum"]),
+        ({"enum": ["a"]}, {"enum": ["a", "b"]}, ["enum-widened .enum"],
+         ["output-enum-widened .enum"]),
+        ({"enum": ["a", "b"]}, {"enum": ["b", "c"]}, ["enum-narrowed .enum"],
+         ["output-enum-widened .enum"]),
+        ({"enum": ["a", "b"]}, {"enum": ["b", "a"]}, ["list-reordered .enum"],
+         ["list-reordered .enum"]),
+        ({}, {"const": 1}, ["enum-narrowed .const"], ["output-enum-narrowed .const"]),
+        ({"const": 1}, {}, ["enum-widened .const"], ["output-enum-widened .const"]),
+        ({"const": 1}, {"enum": [1]}, [], []),
+        ({"minimum": 1}, {"minimum": 2}, ["constraint-tightened .minimum"],
+         ["output-constraint-tightened .minimum"]),
+        ({"maxLength": 1}, {"maxLength": 2}, ["constraint-loosened .maxLength"],
+         ["output-constraint-loosened .maxLength"]),
+        ({}, {"pattern": "a"}, ["constraint-tightened .pattern"],
+         ["output-constraint-tightened .pattern"]),
+        ({"pattern": "a"}, {"pattern": "b"}, ["constraint-changed .pattern"],
+         ["constraint-changed .pattern"]),
+        ({"format": "uri"}, {}, ["constraint-loosened .format"],
+         ["output-constraint-loosened .format"]),
+        ({"uniqueItems": True}, {"uniqueItems": False}, ["constraint-loosened .uniqueItems"],
+         ["output-constraint-loosened .uniqueItems"]),
+        ({}, {"additionalProperties": False}, ["constraint-tightened .additionalProperties"],
+         ["output-constraint-tightened .additionalProperties"]),
+        ({"additionalProperties": False}, {"additionalProperties": STRING},
+         ["constraint-loosened .additionalProperties"],
+         ["output-constraint-loosened .additionalProperties"]),
+        ({"items": STRING}, {"items": NUMBER}, ["type-changed .items.type"],
+         ["output-type-changed .items.type"]),
+        ({}, {"items": STRING}, ["constraint-tightened .items"],
+         ["output-constraint-tightened .items"]),
+        ({"items": [STRING]}, {"items": [NUMBER]}, ["schema-changed .items"],
+         ["schema-changed .items"]),
+        ({"not": STRING}, {"not": NUMBER}, ["schema-changed .not"], ["schema-changed .not"]),
+        ({"allOf": [of(a=STRING)]}, {"allOf": [of(a=NUMBER)]},
+         ["type-changed .allOf[0].properties.a.type"],
+         ["output-type-changed .allOf[0].properties.a.type"]),
+        ({"allOf": []}, {"allOf": [STRING]}, ["constraint-tightened .allOf[0]"],
+         ["output-constraint-tightened .allOf[0]"]),
+        ({"oneOf": [{"$ref": "#/$defs/a"}]}, {"oneOf": []}, ["type-narrowed .oneOf[0]"],
+         ["output-type-narrowed .oneOf[0]"]),
+        ({"oneOf": []}, {"oneOf": [{"$ref": "#/$defs/a"}]}, ["type-widened .oneOf[0]"],
+         ["output-type-widened .oneOf[0]"]),
+        ({"oneOf": [STRING, {"type": "object"}]}, {"oneOf": [STRING, of(a=STRING)]},
+         ["argument-added .oneOf[1].properties.a"],
+         ["output-field-added .oneOf[1].properties.a"]),
+        ({"default": 1}, {"default": 2}, ["default-changed .default"],
+         ["default-changed .default"]),
+        ({"title": "a"}, {"description": "b"},
+         ["description-changed .title", "description-changed .description"],
+         ["description-changed .title", "description-changed .description"]),
+        ({"$schema": "a"}, {"$schema": "b"}, ["schema-note-changed .$schema"],
+         ["schema-note-changed .$schema"]),
+        ({"title": "a"}, {"title": "a", "x-header": {}}, ["schema-changed .x-header"],
+         ["schema-changed .x-header"]),
+        ({"anyOf": [{**STRING, "title": "a"}, {"type": "null"}]},
+         {"anyOf": [{**STRING, "title": "b"}, {"type": "null"}]},
+         ["description-changed .anyOf[0].title"], ["description-changed .anyOf[0].title"]),
+        ({"items": [STRING]}, {"items": [STRING], "additionalProperties": True}, [], []),
+        ({"not": STRING}, {"not": STRING, "$comment": ""}, ["schema-note-changed .$comment"],
+         ["schema-note-changed .$comment"]),
+        ({"x-header": 1}, {}, ["schema-changed .x-header"], ["schema-changed .x-header"]),
+        (True, False, ["constraint-tightened"], ["output-constraint-tightened"]),
+        (False, True, ["constraint-loosened"], ["output-constraint-loosened"]),
+        ("no", "schema", ["schema-changed"], ["schema-changed"]),
+    ],
+)  # fmt: skip
+def test_changes(old: Any, new: Any, taken: list[str], given: list[str]) -> None:
+    """What is taken and what is given are judged the opposite way."""
+    unquoted = [[line.replace("['", ".").replace("']", "") for line in told(old, new, use)]
+                for use in (INPUT, OUTPUT)]  # fmt: skip
+
+    assert [taken, given] == unquoted
+
+
+def test_references_are_followed() -> None:
+    """Whether something stands in place or elsewhere does not matter, and circles end."""
+    there = {**of(a={"$ref": "#/$defs/A"}), "$defs": {"A": STRING}}
+    here = of(a=STRING)
+    old = {"$ref": "#/$defs/N", "$defs": {"N": NODE}}
+    new = {"$ref": "#/$defs/N", "$defs": {"N": OTHER_NODE}}
+
+    assert [] == told(there, here)
+    assert ["type-changed .properties.v.type"] == told(old, new)
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/none", "other.json", "#", 7])
+def test_references_that_lead_nowhere(reference: object) -> None:
+    """They are a part of a schema like any other."""
+    found = told({"items": {"$ref": reference}}, {"items": STRING})
+
+    assert found
+    assert told({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, {}) == []
+
+
+def test_deep_schemas_end() -> None:
+    """At some depth they are the same or not."""
+    old: Any = STRING
+    new: Any = NUMBER
+    for _ in range(100):
+        old, new = {"items": old}, {"items": new}
+
+    assert ["schema-changed " + ".items" * 60] == told(old, new)

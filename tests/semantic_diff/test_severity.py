@@ -1,0 +1,53 @@
+"""The table of rules, and paths."""
+
+from __future__ import annotations
+
+import jsonpath
+import pytest
+
+from mcpmock.semantic_diff.severity import RULES, Item, Verdict, place_of, spelled
+
+TOOL = Item(0, 2, ("name", "it's \\ \n"))
+
+
+def test_verdicts_have_an_order() -> None:
+    """The worse, the higher; each has a word."""
+    assert Verdict.COMPATIBLE < Verdict.RISKY < Verdict.BREAKING
+    assert ["compatible", "risky", "breaking"] == [verdict.word for verdict in Verdict]
+
+
+def test_every_rule_is_whole() -> None:
+    """A rule is found by its name, is of a known kind and says something."""
+    for name, rule in RULES.items():
+        assert name == rule.name
+        assert rule.kind in {"added", "removed", "changed", "reordered"}
+        assert rule.words
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), "$"),
+        (("result", "a-b", "_meta"), "$.result['a-b']._meta"),
+        (("content", Item(1, 3), "text"), "$.content[1].text"),
+        (("content", Item(None, 3)), "$.content[3]"),
+        (("tools", Item(1, 3, ("name", "add"))), "$.tools[?@.name=='add']"),
+    ],
+)
+def test_paths_are_jsonpaths(path: tuple[str | Item, ...], text: str) -> None:
+    """Plain names stand behind a dot, others in quotes; what has a name is found by it."""
+    assert text == spelled(path)
+
+
+def test_hostile_names_stay_names() -> None:
+    """A path leads to the value, whatever the names in it are."""
+    document = {"tools": [{"name": TOOL.name[1] if TOOL.name else "", "'": 1}]}
+
+    assert [1] == jsonpath.findall(spelled(("tools", TOOL, "'")), document)
+
+
+def test_a_path_leads_into_both_documents() -> None:
+    """As far as there is something."""
+    assert ("tools", 0, "x") == place_of(("tools", TOOL, "x"), new=False)
+    assert ("tools", 2, "x") == place_of(("tools", TOOL, "x"), new=True)
+    assert ("tools",) == place_of(("tools", Item(None, 2), "x"), new=False)

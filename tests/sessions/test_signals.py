@@ -1,0 +1,48 @@
+"""The signals that tell us to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import trio
+
+from mcpmock.sessions.signals import embedded, listener_status_of, status_of, taking_signals
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_signals_are_taken(signum: int) -> None:
+    """Each of them arrives and ends nothing by itself."""
+    with taking_signals() as signals:
+        os.kill(os.getpid(), signum)
+        with trio.fail_after(5):
+            async for came in signals:
+                assert signum == came
+                break
+
+
+async def test_they_stay_taken() -> None:
+    """Behind the session a late signal changes nothing."""
+    with taking_signals():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("signum", "session", "listener"),
+    [(0, 0, 0), (signal.SIGTERM, 143, 0), (signal.SIGINT, 130, 130), (signal.SIGHUP, 129, 129)],
+)
+def test_statuses(signum: int, session: int, listener: int) -> None:
+    """As a shell counts; a listener that is stopped by SIGTERM has done what it should."""
+    assert (session, listener) == (status_of(signum), listener_status_of(signum))
+
+
+async def test_inside_another_program() -> None:
+    """Its signals are left alone, and an event stands for them."""
+    before = signal.getsignal(signal.SIGTERM)
+    stop = trio.Event()
+    with embedded(stop), taking_signals() as signals:
+        assert before is signal.getsignal(signal.SIGTERM)
+        stop.set()
+        assert [signal.SIGTERM] == [signum async for signum in signals]
