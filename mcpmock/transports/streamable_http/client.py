@@ -17,7 +17,7 @@ import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Stage, Wake
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.http_reply import EVENT_STREAM, BodyPieces, ReplyFlattener
+from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener
 from mcpmock.protocol.messages import (
     C2S,
     ExchangeEnd,
@@ -35,6 +35,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
 from mcpmock.protocol.transport_facts import Fact, Headers
 
@@ -88,7 +89,7 @@ class StreamableHttpClient(Stage):
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._newest = 0
-        self._pieces = BodyPieces()
+        self._reassembly = Reassembly()
         self._leaving: Frame | None = None
         self._goodbye: int | None = None
         self._deadline = inf
@@ -139,9 +140,9 @@ class StreamableHttpClient(Stage):
             case None:
                 self._hold(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._hold(whole)
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._hold(whole.frame.raw)
             case StreamEnd():
                 self._leaving, self._deadline = frame, now + LINGER
             case _:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
-from mcpmock.protocol.http_reply import EVENT_STREAM, FAILED, Held, error_response, flatten
+from mcpmock.protocol.http_reply import EVENT_STREAM, FAILED, HeldMessages, error_response, flatten
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
@@ -69,7 +69,7 @@ class OpenResponses:
     in_flight: InFlightCalls = attrs.field(factory=InFlightCalls)
     _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
     _streams: list[_Exchange] = attrs.field(factory=list)
-    _held: Held = attrs.field(factory=Held)
+    _held: HeldMessages = attrs.field(factory=HeldMessages)
     _out: list[Frame] = attrs.field(factory=list)
 
     def take(self) -> list[Frame]:

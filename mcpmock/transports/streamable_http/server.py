@@ -16,7 +16,6 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.http_reply import (
     EVENT_STREAM,
     FAILED,
-    BodyPieces,
     cancel,
     error_response,
     flatten,
@@ -41,6 +40,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern
 
 from .common import (
@@ -78,8 +78,8 @@ class StreamableHttpServer(Stage):
         self._handlers: dict[str, Handler] = {"POST": self._post}
         if not stateless:
             self._handlers |= {"GET": self._get, "DELETE": self._delete}
-        self._arriving: dict[int, tuple[HttpRequest, BodyPieces]] = {}
-        self._pieces = BodyPieces()
+        self._arriving: dict[int, HttpRequest] = {}
+        self._reassembly = Reassembly()
         self._ended = self._left = False
         self._on: list[Frame] = []
 
@@ -102,9 +102,9 @@ class StreamableHttpServer(Stage):
             case None:
                 self._responses.route(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._responses.route(whole)
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._responses.route(whole.frame.raw)
             case StreamEnd() | ProcessExit():
                 self._ended = True
                 self._responses.end()
@@ -118,17 +118,16 @@ class StreamableHttpServer(Stage):
             return
         match frame.fact:
             case HttpRequest() as head if head.has_body:
-                self._arriving[x] = (head, BodyPieces())
+                self._arriving[x] = head
             case HttpRequest() as head:
                 self._serve(x, head, b"")
             case ExchangeEnd():
                 self._disconnect(x)
             case None | Fragment() | HttpBody() if x in self._arriving:
-                head, pieces = self._arriving[x]
-                body = pieces.add(frame)
-                if body is not None:
-                    del self._arriving[x]
-                    self._serve(x, head, body, too_long=pieces.too_long)
+                whole = self._reassembly.add(frame)
+                if whole is not None:
+                    head = self._arriving.pop(x)
+                    self._serve(x, head, whole.frame.raw, too_long=whole.too_long)
             case _:
                 pass
 
@@ -222,6 +221,7 @@ class StreamableHttpServer(Stage):
         the older ones it says nothing.
         """
         self._arriving.pop(x, None)
+        self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
         if self._stateless:
             self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
