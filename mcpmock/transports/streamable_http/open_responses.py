@@ -32,9 +32,9 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import elements, splice
-from mcpmock.protocol.transport_facts import Fact, Headers
+from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
 
-from .common import HEADER_MISMATCH, JSON, LISTEN, SESSION
+from .common import HEADER_MISMATCH, JSON, LISTEN
 from .id_rewriting import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")
@@ -257,7 +257,7 @@ class OpenResponses:
         self._say(exchange.number, ExchangeEnd())
 
     def _headers(self) -> Headers:
-        return [] if self.session is None else [(SESSION, self.session)]
+        return [] if self.session is None else [(SESSION_HEADER, self.session)]
 
     def _say(self, x: int, fact: Fact) -> None:
         self._out.append(Frame(S2C, fact=fact, exchange=x))

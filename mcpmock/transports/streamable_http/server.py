@@ -42,16 +42,15 @@ from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern
+from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
 
 from .common import (
     BATCHES,
     HEADER_MISMATCH,
     INVALID_REQUEST,
     PRIMING,
-    SESSION,
     SESSION_ENDED,
     SESSION_MISSING,
-    VERSION,
     RequestRefusal,
     bad_request,
     mismatch,
@@ -227,7 +226,7 @@ class StreamableHttpServer(Stage):
             self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
 
     def _check_session(self, head: HttpRequest) -> RequestRefusal | None:
-        session = head.header(SESSION)
+        session = head.header(SESSION_HEADER)
         if session is None or self._responses.session is None:
             return SESSION_MISSING
         return None if session == self._responses.session else SESSION_ENDED
@@ -236,11 +235,11 @@ class StreamableHttpServer(Stage):
         self, head: HttpRequest, message: Message, items: Sequence[Message]
     ) -> RequestRefusal | None:
         opening = _opening(items) is not None
-        if not opening or head.header(SESSION) is not None:
+        if not opening or head.header(SESSION_HEADER) is not None:
             refusal = self._check_session(head)
             if refusal is not None:
                 return refusal
-        version = head.header(VERSION)
+        version = head.header(PROTOCOL_VERSION_HEADER)
         if not opening and version is not None and version not in REVISIONS:
             known = ", ".join(REVISIONS)
             return bad_request(FAILED, f"Unsupported protocol version: {version} (known: {known})")
@@ -251,8 +250,10 @@ class StreamableHttpServer(Stage):
     def _check_modern(
         self, head: HttpRequest, message: Message, items: Sequence[Message]
     ) -> RequestRefusal | None:
-        if not is_modern(head.header(VERSION)) and not any(map(speaks_modern, items)):
-            return SESSION_MISSING if head.header(SESSION) is None else SESSION_ENDED
+        if not is_modern(head.header(PROTOCOL_VERSION_HEADER)) and not any(
+            map(speaks_modern, items)
+        ):
+            return SESSION_MISSING if head.header(SESSION_HEADER) is None else SESSION_ENDED
         if not isinstance(message, Request | Notification):
             return bad_request(INVALID_REQUEST, "only one request or notification is accepted")
         why = mismatch(head, message) if isinstance(message, Request) else None
