@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpmock.playback.header_profile import VERSION as VERSION_FIELD
 from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Request, decode, member
-from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.methods import LATEST, NAMES
 from mcpmock.protocol.revisions import VERSION_PATH
+from mcpmock.protocol.transport_facts import METHOD_HEADER, NAME_HEADER, PROTOCOL_VERSION_HEADER
 from mcpmock.redaction.headers import unwrapped
 
 from .context import CheckedMessage, State, as_object, short
@@ -19,7 +19,6 @@ from .modern import VERSION
 from .rule import Breach, Rule, must
 
 _PAGE = "basic/transports/streamable-http"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLACEHOLDER = "mcpmock:secret:"
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 _REQUIRED = "These headers are REQUIRED for compliance."
@@ -78,12 +77,12 @@ def asked(exchange: CheckedExchange) -> Iterator[Breach]:
         return
     [request] = exchange.requests
     meta = as_object(decode(member(request.params, "_meta") or b"{}"))
-    yield from _mirrored(exchange, "header-version", VERSION_FIELD, meta.get(VERSION))
-    yield from _mirrored(exchange, "header-method", "mcp-method", request.method)
-    source = _NAMED.get(request.method)
+    yield from _mirrored(exchange, "header-version", PROTOCOL_VERSION_HEADER, meta.get(VERSION))
+    yield from _mirrored(exchange, "header-method", METHOD_HEADER, request.method)
+    source = NAMES.get(request.method)
     if source is not None:
         value = decode(member(request.params, source) or b"null")
-        yield from _mirrored(exchange, "header-name", "mcp-name", value)
+        yield from _mirrored(exchange, "header-name", NAME_HEADER, value)
 
 
 def _mirrored(exchange: CheckedExchange, rule: str, field: str, value: object) -> Iterator[Breach]:
