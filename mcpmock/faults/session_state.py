@@ -57,7 +57,7 @@ class SessionState:
         if exchange is not None and exchange != self.stream:
             self.exchanges.muted.add(exchange)
 
-    def keep_open(self, exchange: int | None) -> None:
+    def unmute(self, exchange: int | None) -> None:
         """The head of this exchange's response was held, not lost: what follows is sent."""
         self.exchanges.muted.discard(-1 if exchange is None else exchange)
 

@@ -153,7 +153,7 @@ class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("stre
             answer = Frame(S2C, seen.frame.raw, exchange=number)
             yield Send([seen.memory.pop(number), answer])
         else:
-            yield Effect(lambda session, _: session.keep_open(number))
+            yield Effect(lambda session, _: session.unmute(number))
 
 
 @attrs.frozen(kw_only=True)

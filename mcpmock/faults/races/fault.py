@@ -177,7 +177,7 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             again = race.again(seen.unit)
             sent = [*self._come(race, seen, dice)] if again is None else _sends(again)
             # What waits is not lost: the exchange that it came on stays open.
-            yield from sent or [Effect(lambda session, _: session.keep_open(seen.exchange))]
+            yield from sent or [Effect(lambda session, _: session.unmute(seen.exchange))]
 
     def _come(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
