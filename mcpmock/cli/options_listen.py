@@ -11,7 +11,7 @@ import click
 from .output import Announcer
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
     from mcpmock.transports.session_routing import TransportKind
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -52,7 +52,7 @@ def listening_options(command: _Command) -> _Command:
 
 def listening_of(
     options: dict[str, Any], announcer: Announcer, *, default: str | None = None
-) -> Listening | None:
+) -> HttpFront | None:
     """From the options above; None where there is nothing to listen on. Raises a usage error for
     what makes no sense.
     """
@@ -69,7 +69,7 @@ def listening_of(
         parse_listen,
     )
     from mcpmock.errors import McpMockError
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
 
     try:
         host, port = parse_listen(address)
@@ -80,7 +80,7 @@ def listening_of(
         raise click.BadParameter(
             f"others can reach {host}: say --dangerously-bind if they may", param_hint="--listen"
         )
-    return Listening(
+    return HttpFront(
         host=host,
         port=port,
         kind=kind_of(options["transport"]),
