@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.run import Front
     from mcpmock.sessions.servers import Server
 
-_UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
+_UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -24,16 +24,16 @@ _UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
     "--output",
     required=True,
     metavar="FILE",
-    help="The cassette; DIR/ gives each run its own.",
+    help="Write the cassette to FILE; DIR/ gives each run a file of its own.",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Start the file anew (the old one is kept until the clean end).",
+    help="Replace an existing FILE, once the session has ended cleanly.",
 )
-@click.option("--new", is_flag=True, help="Refuse a file that exists.")
-@click.option("--strict", is_flag=True, help="End the session rather than let it go on unrecorded.")
-@click.option("--no-redact", is_flag=True, help="Keep secrets in the cassette.")
+@click.option("--new", is_flag=True, help="Fail if FILE exists.")
+@click.option("--strict", is_flag=True, help="End the session if it can no longer be recorded.")
+@click.option("--no-redact", is_flag=True, help="Write secrets to the cassette unredacted.")
 @click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
 @fault_options
 @listening_options
@@ -47,12 +47,12 @@ def record(
     command: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Record the server COMMAND, or the one at --url, while clients use it.
+    """Record the traffic between a client and the server COMMAND or --url.
 
-    Sits in for the server: give `mcpmock record -o FILE -- COMMAND` to any client as the server's
-    command. Every byte goes through unchanged, and the exit status is the server's. With --url
-    clients reach the server by the URL that is printed (a reverse proxy, for Streamable HTTP and
-    HTTP+SSE). A file that exists gets one more take.
+    Stdio: give `mcpmock record -o FILE -- COMMAND` to a client as the server's command. Every byte
+    passes unchanged, and the exit status is that of the server. HTTP: with --url, mcpmock is a
+    reverse proxy for Streamable HTTP and HTTP+SSE; give the URL that it prints to the client. If
+    FILE exists, the recording is added to it as one more take.
     """
     import trio
 
@@ -60,11 +60,13 @@ def record(
     from mcpmock.sessions.take import Recording
 
     if (url is None) is not bool(command):
-        raise click.UsageError("say either -- COMMAND or --url URL, to name the server")
+        raise click.UsageError("name the server: either -- COMMAND or --url URL")
     if url is None and (given := listening_given(options)):
-        raise click.UsageError(f"{given}: only with --url; `mcpmock proxy` translates")
+        raise click.UsageError(
+            f"{given} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`"
+        )
     if overwrite and new:
-        raise click.UsageError("--overwrite and --new exclude each other")
+        raise click.UsageError("--overwrite and --new are mutually exclusive")
     faults = faults_of(options)
     recording = Recording.to(
         output,

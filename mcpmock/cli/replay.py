@@ -1,5 +1,5 @@
-"""`mcpmock replay`: a recording in the place of its server or in front of it; and the words for
-what it missed.
+"""`mcpmock replay`: a cassette in place of its server, over stdio or HTTP, with or without a real
+server for what was not recorded; and how misses are reported.
 """
 
 from __future__ import annotations
@@ -31,28 +31,29 @@ if TYPE_CHECKING:
     type=click.Choice(["causal", "strict", "any"]),
     default="causal",
     show_default=True,
-    help="What a server message waits for: its causes, all that was recorded before it, nothing.",
+    help="What each server message waits for: its causes (causal), everything recorded before it "
+    "(strict) or only its own request (any).",
 )
 @click.option(
     "--timing",
     default="none",
     show_default=True,
     metavar="HOW",
-    help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
+    help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
 @click.option(
     "--repeats",
     type=click.Choice(["error", "last", "cycle"]),
     default="error",
     show_default=True,
-    help="What a call gets that was recorded fewer times.",
+    help="How to answer calls repeated more often than recorded.",
 )
 @click.option(
     "--sessions",
     type=click.Choice(["reuse", "once"]),
     default="reuse",
     show_default=True,
-    help="Whether a recorded session is played more than once.",
+    help="Whether a recorded session may be replayed more than once.",
 )
 @click.option(
     "--overlap-grace",
@@ -60,24 +61,24 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="MS",
-    help="How quiet it must be before an answer stops waiting for an overlapping request.",
+    help="How long an answer waits, while the client is silent, for a request that overlapped it.",
 )
 @click.option(
     "--match",
     type=click.Choice(["relaxed", "exact"]),
     default="relaxed",
     show_default=True,
-    help="Whether another client of the same server is answered too.",
+    help="Whether to answer a client with another name, version or capabilities.",
 )
 @click.option(
     "--on-miss",
     type=click.Choice(["error", "hang", "close", "live"]),
     default="error",
     show_default=True,
-    help="What a request gets that nothing recorded fits; live: the answer of COMMAND or --url.",
+    help="What to do with a request that matches nothing recorded; live: ask COMMAND or --url.",
 )
 @click.option(
-    "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
+    "--record", metavar="OUT", help="Record the replayed session; DIR/ gives each run its own file."
 )
 @server_options
 @fault_options
@@ -86,13 +87,13 @@ if TYPE_CHECKING:
 def replay(
     file: Path, record: str | None, quiet: bool, verbose: bool, json: bool, **how: Any
 ) -> int:
-    """Stand in for the recorded server of a cassette.
+    """Act as the server recorded in the cassette FILE.
 
-    Give `mcpmock replay FILE` to any client as the server's command, or, with --listen, the URL
-    that is printed; the transport need not be the recorded one. With --on-miss live the server at
-    --url or COMMAND is asked what was not recorded, and started only then. Exit status: that of the
-    recorded server where it ended before its client, else 0, and 1 if a request was not in the
-    recording.
+    Give `mcpmock replay FILE` to a client as the server's command or, with --listen, the URL that
+    it prints; the transport may differ from the recorded one. With --on-miss live, requests that
+    were not recorded go to the server COMMAND or --url, which is started with the first of them.
+    Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
+    ended before its client.
     """
     from mcpmock.sessions.take import Recording
 
@@ -151,15 +152,16 @@ def play(
 
 
 def _behind(how: dict[str, Any], record: str | None) -> Server | None:
-    """The server that is asked what was not recorded."""
+    """The server that answers what was not recorded."""
     if how["on_miss"] == "live":
         if record is not None:
             raise click.UsageError(
-                "--record: not with --on-miss live; `mcpmock proxy --mode new_episodes` records"
+                "--record and --on-miss live are mutually exclusive; use `mcpmock proxy --cassette "
+                "FILE --mode new_episodes`"
             )
         return server_of(how)
     if how["command"] or how["url"] is not None or how["url_transport"] or how["header"]:
-        raise click.UsageError("a server is only asked with --on-miss live")
+        raise click.UsageError("a server (COMMAND or --url) needs --on-miss live")
     return None
 
 

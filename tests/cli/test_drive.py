@@ -49,7 +49,7 @@ def test_a_command(run: Run, given: Given) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["a.jsonl"], "say either --url URL or -- COMMAND"),
+        (["a.jsonl"], "name the server: either --url URL or -- COMMAND"),
         (["a.jsonl", "--timing", "slow", "--", "server"], "Invalid value for --timing"),
         ([], "Missing argument"),
     ],

@@ -146,7 +146,7 @@ def test_options_without_listening(
     run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
 ) -> None:
     """Where stdio is in front they mean nothing, and that is said."""
-    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
 
 
 @pytest.mark.parametrize("option", [("--allow-host", "a"), ("--allow-origin", "http://a")])
@@ -155,7 +155,7 @@ def test_guests_without_listening(
     run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
 ) -> None:
     """Nobody can be let in where nobody comes."""
-    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_listening_for_a_command(run: Run, tmp_path: Path, option: str) -> None:
     """What is recorded over stdio has no listener, and the way to one is said."""
     line = said_of(run("record", "-o", tmp_path / "b.jsonl", option, "sse", "--", "server"))
 
-    assert f"{option}: only with --url; `mcpmock proxy`" in line
+    assert f"{option} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`" in line
     assert not (tmp_path / "b.jsonl").exists()
 
 
@@ -288,4 +288,4 @@ def test_a_recording_with_secrets(
 
     first, second = capsysbinary.readouterr().err.splitlines()
     assert b"listening on http://x" == first
-    assert second.startswith(b"mcpmock: --no-redact: secrets will be in the cassette")
+    assert second.startswith(b"mcpmock: --no-redact: the cassette will contain secrets")

@@ -90,19 +90,19 @@ def test_transports(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say either --url URL or -- COMMAND"),
-        (["--listen", "127.0.0.1:0"], "say either --url URL or -- COMMAND"),
-        (["--url", URL, "--", "server"], "say either --url URL or -- COMMAND"),
+        ([], "name the server: either --url URL or -- COMMAND"),
+        (["--listen", "127.0.0.1:0"], "name the server: either --url URL or -- COMMAND"),
+        (["--url", URL, "--", "server"], "name the server: either --url URL or -- COMMAND"),
         (["--url", URL, "--url-transport", "stdio"], "Invalid value for '--url-transport'"),
         (["--url", URL, "--header", "no colon"], "NAME: VALUE"),
         (["--url", URL, "--header", ": no name"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: 1\r\nX-B: 2"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: \x1b[2J"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: \u2028"], "NAME: VALUE"),
-        (["--url", URL, "--header", "content-length: 7"], "content-length is counted"),
-        (["--url", URL, "--header", "Transfer-Encoding: chunked"], "is counted"),
-        (["--header", "X-A: 1", "--", "server"], "only with --url"),
-        (["--url-transport", "sse", "--", "server"], "only with --url"),
+        (["--url", URL, "--header", "content-length: 7"], "content-length is set by mcpmock"),
+        (["--url", URL, "--header", "Transfer-Encoding: chunked"], "is set by mcpmock"),
+        (["--header", "X-A: 1", "--", "server"], "need --url"),
+        (["--url-transport", "sse", "--", "server"], "need --url"),
         (["--what", "server"], "No such option"),
         (["--\x1b[2J\n\u202e", "server"], "No such option"),
     ],
@@ -132,7 +132,7 @@ def test_a_header_for_clients_that_send_their_own(
     listen = ["--listen", "127.0.0.1:0", *front]
     line = said_of(run("proxy", "--url", url, *listen, "--header", "X-Key: x"))
 
-    assert "--header is not for clients of the server's own transport" in line
+    assert "--header has no effect" in line
     assert [] == given
     assert 7 == run("proxy", "--url", URL, *listen[:2], "--transport", "sse", "--header", "X: y")[0]
 
@@ -225,10 +225,10 @@ def test_on_miss_live(recording: Recording) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("proxy", "--mode", "once", "--", "x"), "--mode: only with --cassette"),
+        (("proxy", "--mode", "once", "--", "x"), "--mode needs --cassette"),
         (("proxy", "--mode", "twice", "--", "x"), "is not one of"),
-        (("replay", "F", "--", "x"), "a server is only asked with --on-miss live"),
-        (("replay", "F", "--on-miss", "live"), "say either --url URL or -- COMMAND"),
+        (("replay", "F", "--", "x"), "a server (COMMAND or --url) needs --on-miss live"),
+        (("replay", "F", "--on-miss", "live"), "name the server: either --url URL or -- COMMAND"),
         (("replay", "F", "--on-miss", "live", "--record", "x", "--", "x"), "--mode new_episodes"),
     ],
 )

@@ -67,10 +67,10 @@ def test_the_servers_options_are_its_own(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "a"], "say either -- COMMAND or --url URL"),
+        (["-o", "a"], "name the server: either -- COMMAND or --url URL"),
         (["server"], "Missing option '-o' / '--output'"),
         (["-o", "a", "--what", "server"], "No such option"),
-        (["-o", "a", "--new", "--overwrite", "server"], "exclude each other"),
+        (["-o", "a", "--new", "--overwrite", "server"], "mutually exclusive"),
         (["-o", "a", "--color", "sometimes", "server"], "Invalid value for '--color'"),
     ],
 )
@@ -120,7 +120,7 @@ def test_secrets_are_kept_only_when_asked_to(run: Run, tmp_path: Path, commands:
     assert (7, "", "") == run("record", "-o", tmp_path / "a", "server", KEY)
     _, _, err = run("record", "--no-redact", "-o", tmp_path / "b", "server", KEY)
 
-    assert "mcpmock: --no-redact: secrets will be in the cassette as they are\n" == err
+    assert "mcpmock: --no-redact: the cassette will contain secrets in plain text\n" == err
     assert b"hunter2" not in (tmp_path / "a").read_bytes()
     assert b"hunter2" in (tmp_path / "b").read_bytes()
 

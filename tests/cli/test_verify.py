@@ -81,7 +81,7 @@ def test_updating(run: Run, lives: Lives, tmp_path: Path, result: str, replaced:
     status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
 
     assert 0 == status
-    assert replaced is ("a.jsonl: replaced by what was recorded now" in err)
+    assert replaced is ("a.jsonl: replaced with the new recording" in err)
     assert session(result) == (tmp_path / "a.jsonl").read_bytes()
     assert [tmp_path / "a.jsonl"] == list(tmp_path.iterdir())
 
@@ -159,5 +159,5 @@ def test_secrets_are_kept_where_they_were(
 
 
 def test_wrong_usage(run: Run, lives: Lives) -> None:
-    assert "say either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
+    assert "name the server: either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
     assert "no JSONPath" in said_of(run("verify", "a.jsonl", "--ignore", "$[", "--", "server"))

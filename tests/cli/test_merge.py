@@ -64,7 +64,7 @@ def test_merge_says_what_was_never_finished(run: Run, files: list[Path], out: Pa
 
     assert [
         f"mcpmock: {files[0]}:4: left out: torn",
-        f"mcpmock: {out}: 2 takes, 4 events of 2 cassettes; 1 take had no footer and got none",
+        f"mcpmock: {out}: 2 takes, 4 events of 2 cassettes; 1 take without a footer",
     ] == [line for line in err.splitlines() if "incomplete" not in line]
 
 
@@ -134,7 +134,7 @@ def test_more_than_a_cassette_may_hold_is_refused(
     status, _, err = run("merge", *files, "-o", out)
 
     assert 3 == status
-    assert f"{files[1]}: makes it more than 0 MiB" in err
+    assert f"{files[1]}: makes the result larger than 0 MiB" in err
 
 
 def test_a_cassette_becomes_har(run: Run, files: list[Path], tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_cassette_becomes_har(run: Run, files: list[Path], tmp_path: Path) -> 
     assert (0, "") == (status, said)
     assert [
         f"mcpmock: {out}: 1 entry in HAR 1.2",
-        f"mcpmock: {out}: 1 entry for calls over stdio, with URLs made up:"
+        f"mcpmock: {out}: 1 entry for calls over stdio, with invented URLs:"
         " http://server.invalid/...",
         f"mcpmock: {out}: left out 1 event outside of any exchange",
     ] == err.splitlines()
@@ -201,7 +201,7 @@ def test_what_other_tools_lost_is_said(run: Run, tmp_path: Path, out: Path) -> N
     file.write_bytes(lines(snoop(1, "c2s", raw=secret), snoop(4, "s2c", **http)))
     _, _, err = run("convert", file, "-o", out)
 
-    assert "2 events that mcpsnoop says it lost are gaps" in err
+    assert "2 events that mcpsnoop reports as lost are gaps" in err
     assert "left out 1 line without a message" in err
     assert b"hunter2" not in out.read_bytes()
     out.unlink()
@@ -217,7 +217,7 @@ def test_empty_recordings_of_other_tools_are_refused(run: Run, tmp_path: Path, o
     status, _, err = run("convert", file, "-o", out)
 
     assert (3, False) == (status, out.exists())
-    assert "is a recording of mcpsnoop that holds nothing" in err
+    assert "is an empty recording of mcpsnoop" in err
 
 
 def test_damage_is_told_by_its_line(run: Run, tmp_path: Path, out: Path) -> None:

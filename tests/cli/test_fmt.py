@@ -85,7 +85,7 @@ def test_what_can_be_saved_is_saved_to_a_new_file(run: Run, file: Path, tmp_path
     status, said, err = run("recover", file, "-o", out)
 
     assert (0, "") == (status, said)
-    words = "1 header lost and replaced; 1 footer left out that no longer fit"
+    words = "1 header lost and replaced; 1 footer left out (checksum no longer fits)"
     assert [
         f"mcpmock: {file}:1: lost: not an event: not JSON",
         f"mcpmock: {file}:6: lost: not an event: not JSON",
@@ -101,7 +101,7 @@ def test_events_numbered_anew_are_said(run: Run, file: Path, tmp_path: Path) -> 
     file.write_bytes(HEADER + TWO + ONE)
     _, said, err = run("recover", "--json", file, "-o", tmp_path / "out.jsonl")
 
-    assert "saved 2 events in 1 take; 1 take numbered anew" in err
+    assert "saved 2 events in 1 take; 1 take renumbered" in err
     counts = {"takes": 1, "events": 2, "lost": 0, "headers": 0, "footers": 0, "renumbered": 1}
     assert {"type": "recovered", "file": str(file), **counts} == json.loads(said)
 
@@ -126,7 +126,7 @@ def test_where_nothing_can_be_saved_nothing_is_written(
     status, _, err = run("recover", file, "-o", tmp_path / "out.jsonl")
 
     assert 3 == status
-    assert "holds nothing that could be saved" in err
+    assert "contains nothing that can be recovered" in err
     assert not (tmp_path / "out.jsonl").exists()
 
 
