@@ -17,9 +17,9 @@ from mcpmock.cassette.file import TakeFile, load, open_take
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S
-from mcpmock.sessions import stdio
-from mcpmock.sessions.take_recording import LOCK_WAIT, Recording, open_taking
-from tests.sessions.test_stdio import COMMAND, Stage, cassette_file, files_in, stage
+from mcpmock.sessions import servers
+from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
+from tests.sessions.test_stdio import Stage, cassette_file, files_in, recorded, stage
 from tests.support import INITIALIZE, WELCOME, c2s, hangs_up
 
 __all__ = ["stage"]
@@ -29,7 +29,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 async def test_a_file_that_stays_locked(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path
 ) -> None:
-    """After LOCK_WAIT the session is recorded to a sibling, and that is said."""
+    """After LOCK_TIMEOUT_S the session is recorded to a sibling, and that is said."""
     file, sibling = tmp_path / "a.jsonl", tmp_path / f"a.{os.getpid()}.jsonl"
     holder = open_take(file)
     assert holder is not None
@@ -37,21 +37,21 @@ async def test_a_file_that_stays_locked(
     holder.close()
 
     assert [f"{file}: another mcpmock is recording to it; recording to {sibling}"] == stage.said
-    assert trio.current_time() >= LOCK_WAIT
+    assert trio.current_time() >= LOCK_TIMEOUT_S
     assert load(sibling).takes[0].sealed
 
 
 async def test_a_file_that_is_let_go_in_time(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path
 ) -> None:
-    """A lock that is gone within LOCK_WAIT is waited for, without a word."""
+    """A lock that is gone within LOCK_TIMEOUT_S is waited for, without a word."""
     file = tmp_path / "a.jsonl"
     file.write_bytes(cassette_file())
     holder = open_take(file)
     assert holder is not None
 
     async def let_go() -> None:
-        await trio.sleep(LOCK_WAIT / 2)
+        await trio.sleep(LOCK_TIMEOUT_S / 2)
         holder.close()
 
     async with trio.open_nursery() as nursery:
@@ -71,7 +71,7 @@ async def test_no_file_and_no_sibling_to_record_to(
     holder = open_take(file)
     assert holder is not None
     with pytest.raises(CassetteError, match="exists"):
-        await stdio.record(COMMAND, Recording(output=file), stage.said.append)
+        await recorded(Recording(output=file), stage.said.append)
     holder.close()
 
 
@@ -105,9 +105,9 @@ async def test_a_server_that_cannot_start(
     async def start(_command: Sequence[str]) -> MemoryChannel:
         raise CannotStart("server", "no such file", found=False)
 
-    monkeypatch.setattr(stdio, "start_process", start)
+    monkeypatch.setattr(servers, "start_process", start)
     with pytest.raises(CannotStart):
-        await stdio.record(COMMAND, Recording(output=file, overwrite=overwrite), print)
+        await recorded(Recording(output=file, overwrite=overwrite), print)
 
     assert ([] if before is None else [file]) == files_in(tmp_path)
     assert before is None or before == file.read_bytes()
@@ -140,9 +140,9 @@ async def test_a_disk_that_is_full(
     assert f"{file}: recording incomplete: {why}" == str(told.value.exceptions[0])
 
 
-async def test_a_conversation_that_a_mistake_ends(tmp_path: Path) -> None:
+async def test_a_conversation_that_an_internal_error_ends(tmp_path: Path) -> None:
     """It counts as a gap: the recording is not whole, and says so."""
-    taking = await open_taking(Recording.to(str(tmp_path / "a.jsonl")), lambda _line: None)
+    taking = await open_take_recording(Recording.to(str(tmp_path / "a.jsonl")), lambda _line: None)
     mistake = ValueError("ours")
 
     async def converse() -> None:
@@ -190,9 +190,7 @@ async def test_syncing_fails_once(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
             nursery.start_soon(stage.answer)
-            await stdio.record(
-                COMMAND, Recording(output=tmp_path / "a.jsonl"), lambda _line: told.set()
-            )
+            await recorded(Recording(output=tmp_path / "a.jsonl"), lambda _line: told.set())
 
     assert [1, 1] == tried  # and once at the close
 
@@ -216,7 +214,7 @@ async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> No
     recording = Recording(output=tmp_path / "a.jsonl.gz", new=True)
 
     with pytest.raises(CassetteError, match=r"a\.jsonl\.gz: exists; leave out --new"):
-        await stdio.record(COMMAND, recording, stage.said.append)
+        await recorded(recording, stage.said.append)
 
 
 async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:

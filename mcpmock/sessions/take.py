@@ -1,9 +1,8 @@
-"""`TakeRecording`: a take that is being recorded: the file it goes to, its header and footer, and
-what is
-done when something cannot be recorded.
+"""`TakeRecording`: a take while it is recorded: its file, header and footer, and what happens when
+something cannot be recorded.
 
-How many conversations there are, and between which ends, is the business of the modes that stand
-above: each conversation gets a `recorder` of its own, and all write one take.
+`run` decides how many conversations there are: each gets a recorder of its own, and all write one
+take. What a recorder notes is the affair of `recording`.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
 
-LOCK_WAIT = 2.0
-"""Seconds that a recorder waits for another one to be done with its file."""
-_LOCK_POLL = 0.01
-_SYNC_EVERY = 1.0
+LOCK_TIMEOUT_S = 2.0
+"""How long a recorder waits for another one to release its file."""
+_LOCK_POLL_S = 0.01
+_SYNC_INTERVAL_S = 1.0
 
 Say = Callable[[str], None]
-"""Tells the user one line, on standard error."""
+"""Shows the user one line, on standard error."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,21 +55,21 @@ class Recording:
 
 @attrs.define
 class TakeRecording:
-    """A take being recorded: the ledger, the file it goes to, and what is done when it cannot."""
+    """A take while it is recorded. Made by `open_take_recording`."""
 
     file: TakeFile
     ledger: Ledger
     recording: Recording
     say: Say
     packed: Path | None = None
-    """Where the plain file is packed to at the clean close."""
+    """The `.gz` that the plain file is packed into at the clean close."""
     incomplete: str | None = None
-    _said: bool = False
+    _gap_reported: bool = False
 
     @asynccontextmanager
     async def recorded(self, transport: str, target: Sequence[str] | str) -> AsyncIterator[None]:
-        """Header, the session inside, footer. Raises RecordingIncomplete at the end if something is
-        missing.
+        """Writes the header, at the end of the block the footer. Raises RecordingIncomplete then if
+        anything is missing.
         """
         self._begin(transport, target)
         async with trio.open_nursery() as nursery:
@@ -85,18 +84,20 @@ class TakeRecording:
 
     def on_gap(self, reason: str) -> None:
         self.incomplete = self.incomplete or reason
-        if not self._said:
-            self._said = True
+        if not self._gap_reported:
+            self._gap_reported = True
             goes_on = "the session ends here" if self.recording.strict else "the session goes on"
             self.say(f"{self.file.path}: cannot record: {reason}; {goes_on}")
 
     def recorder(self, session: int = 1) -> Recorder:
-        """A stage that notes one conversation."""
+        """A stage that records one conversation."""
         return Recorder(self.ledger, session)
 
     @contextmanager
     def conversation(self, session: int) -> Iterator[Recorder]:
-        """Its recorder. One that a mistake of ours ended was not recorded whole."""
+        """Its recorder. A conversation that an internal error ends is not recorded whole: the take
+        counts a gap.
+        """
         try:
             yield self.recorder(session)
         except* Exception as group:
@@ -110,7 +111,7 @@ class TakeRecording:
             recorded_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             tool=f"mcpmock {VERSION}",
             transport=transport,
-            target=_shown(target, redactor),
+            target=_redacted_target(target, redactor),
             redaction={"rules": RULES} if redactor else "off",
             test=self.recording.test,
         )
@@ -120,16 +121,20 @@ class TakeRecording:
             self.on_gap(os.strerror(error.errno or 0))
 
     async def _keep_synced(self) -> None:
-        """Group commit: kill -9 loses nothing as it is, and a power loss no more than a second."""
+        """Group commit: after kill -9 the kernel still has every event, so fsync only matters for a
+        power loss, and that costs at most a second.
+        """
         synced = 0
         while True:
-            await trio.sleep(_SYNC_EVERY)
+            await trio.sleep(_SYNC_INTERVAL_S)
             if self.ledger.events == synced:
                 continue
             synced = self.ledger.events
             try:
                 await trio.to_thread.run_sync(self.file.sync, abandon_on_cancel=True)
-            except OSError as error:  # never tried again: the kernel may have dropped the pages
+            except OSError as error:
+                # Never tried again: the kernel may have dropped the dirty pages, and a second fsync
+                # would succeed without them.
                 self.on_gap(f"cannot sync: {os.strerror(error.errno or 0)}")
                 return
 
@@ -147,18 +152,19 @@ class TakeRecording:
             self.on_gap(os.strerror(error.errno or 0))
 
 
-async def open_taking(recording: Recording, say: Say) -> TakeRecording:
-    """Opens the file to record to; one that another recorder holds for long is left to it, and a
-    sibling taken.
+async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
+    """Opens the file to record to. Where another recorder keeps the file locked, a sibling is
+    recorded to instead.
     """
     path, packed = _paths(recording, recording.output)
-    whole = packed is None  # a `.gz` is made at the end, and then overwritten or added to
-    give_up = trio.current_time() + LOCK_WAIT
+    # A `.gz` is made at the end, and only then overwritten or added to.
+    whole = packed is None
+    give_up = trio.current_time() + LOCK_TIMEOUT_S
     while True:
         file = open_take(path, overwrite=whole and recording.overwrite, new=whole and recording.new)
         if file is not None or trio.current_time() >= give_up:
             break
-        await trio.sleep(_LOCK_POLL)
+        await trio.sleep(_LOCK_POLL_S)
     if file is None:
         sibling = _sibling(packed or path)
         say(f"{packed or path}: another mcpmock is recording to it; recording to {sibling}")
@@ -168,9 +174,9 @@ async def open_taking(recording: Recording, say: Say) -> TakeRecording:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
     ledger = Ledger(file.append, redactor, strict=recording.strict)
-    taking = TakeRecording(file, ledger, recording, say, packed)
-    ledger.on_gap = taking.on_gap
-    return taking
+    take = TakeRecording(file, ledger, recording, say, packed)
+    ledger.on_gap = take.on_gap
+    return take
 
 
 def _paths(recording: Recording, output: Path) -> tuple[Path, Path | None]:
@@ -190,7 +196,7 @@ def _sibling(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix(suffix)}.{os.getpid()}{suffix}")
 
 
-def _shown(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
+def _redacted_target(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
     """A command line or a URL for a header, without its secrets."""
     if isinstance(target, str):
         return redactor.text(target.encode()).decode() if redactor else target
