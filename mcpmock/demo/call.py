@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import attrs
 
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 from mcpmock.protocol.messages import Request, decode
 
-INVALID_PARAMS = -32602
-MISSING_CAPABILITY = -32021
 META = "io.modelcontextprotocol/"
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _UPDATED = "notifications/resources/updated"
@@ -131,7 +130,9 @@ class DemoCall:
             return (yield Question(method, params))
         if feature not in self.meta[META + "clientCapabilities"]:
             required: JsonObject = {"requiredCapabilities": {feature: {}}}
-            raise DemoError(MISSING_CAPABILITY, f"This needs a client with {feature}", required)
+            raise DemoError(
+                MISSING_CLIENT_CAPABILITY, f"This needs a client with {feature}", required
+            )
         answers = as_object(self.params.get("inputResponses"))
         if feature not in answers:
             raise InputRequired({feature: {"method": method, "params": params}})

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcpmock.protocol.error_codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from mcpmock.protocol.messages import encode
 
-from .call import INVALID_PARAMS, DemoCall, DemoError, JsonObject, as_object
+from .call import DemoCall, DemoError, JsonObject, as_object
 
 WEATHER = {
     "Bergen": {"city": "Bergen", "celsius": 9, "sky": "rain"},
@@ -20,8 +21,6 @@ WEATHER = {
     "Tromsø": {"city": "Tromsø", "celsius": -7, "sky": "northern lights"},
 }
 
-RESOURCE_NOT_FOUND = -32002
-"""Up to 2025-11-25; later it is INVALID_PARAMS."""
 COUNTER = "demo://counter"
 _CITY = "demo://weather/"
 _TEXTS = {"demo://greeting": "Hello from the demo server, with a snowman: \u2603\n"}

@@ -24,9 +24,13 @@ import trio
 
 from mcpmock.channels.stdio import take_stdio
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.reassembly import Assembler
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
@@ -43,13 +47,12 @@ from mcpmock.protocol.messages import (
     member,
     parse_items,
 )
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
-from mcpmock.protocol.revisions import CACHEABLE
+from mcpmock.protocol.methods import CACHEABLE, LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.runner import LiveSession, run
 
 from . import catalog, tools
 from .call import (
-    INVALID_PARAMS,
     LOG_LEVELS,
     META,
     DemoCall,
@@ -64,8 +67,6 @@ from .call import (
     subscription_meta,
 )
 
-METHOD_NOT_FOUND = -32601
-UNSUPPORTED_VERSION = -32022
 SERVER_INFO = {"name": "mcpmock-demo", "title": "mcpmock's demo server", "version": "1.0.0"}
 CAPABILITIES = {
     "tools": {},
@@ -82,7 +83,7 @@ class DemoServer(Stage):
 
     def __init__(self) -> None:
         self.session = DemoSession()
-        self._long_lines = Assembler()
+        self._reassembly = Reassembly()
         self._running: dict[bytes, DemoCall] = {}
         self._questions: dict[bytes, DemoCall] = {}
         self._due: list[tuple[float, int, DemoCall]] = []
@@ -116,7 +117,7 @@ class DemoServer(Stage):
 
     def _messages_in(self, frame: Frame) -> Iterator[Message]:
         if isinstance(frame.fact, Fragment):
-            whole = self._long_lines.add(frame)
+            whole = self._reassembly.add(frame)
             if whole is None:
                 return
             frame = whole.frame
@@ -226,7 +227,7 @@ def _check_meta(call: DemoCall) -> None:
         raise DemoError(INVALID_PARAMS, f"params._meta must carry {wanted}")
     if version != LATEST:
         known = {"supported": [LATEST], "requested": version}
-        raise DemoError(UNSUPPORTED_VERSION, "Unsupported protocol version", known)
+        raise DemoError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", known)
 
 
 def _initialize(call: DemoCall) -> JsonObject:

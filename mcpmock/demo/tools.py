@@ -12,9 +12,10 @@ import attrs
 import msgspec
 from msgspec import Meta
 
+from mcpmock.protocol.error_codes import INVALID_PARAMS
+
 from . import catalog
 from .call import (
-    INVALID_PARAMS,
     DemoCall,
     DemoError,
     JsonObject,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import attrs
 
-from mcpmock.pipeline.reassembly import Pieces
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Fragment, Frame, HttpBody, HttpRequest
+from mcpmock.protocol.reassembly import Reassembly
 
 
 @attrs.define
@@ -39,7 +39,7 @@ class Hearing:
     """Where messages were posted."""
     _heads: dict[int, Frame] = attrs.field(factory=dict)
     """The heads whose bodies are still to come."""
-    _pieces: Pieces = attrs.field(factory=Pieces)
+    _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _on_http: bool = False
 
     def add(self, frame: Frame) -> ClientMessage | None:
@@ -48,11 +48,11 @@ class Hearing:
         """
         exchange, fact = frame.exchange, frame.fact
         if isinstance(fact, Fragment):
-            whole = self._pieces.add((1, C2S, exchange), frame)
+            whole = self._reassembly.add(frame)
             if whole is None:
                 return None
             head = self._head_of(exchange)
-            return ClientMessage(whole.frame, head, 0 if whole.digest is None else whole.size)
+            return ClientMessage(whole.frame, head, whole.size if whole.too_long else 0)
         if exchange is None:
             return ClientMessage(frame)
         if isinstance(fact, HttpRequest):
@@ -91,7 +91,7 @@ class Hearing:
     def _forget(self, exchange: int) -> None:
         self.open.discard(exchange)
         self._heads.pop(exchange, None)
-        self._pieces.cut((1, C2S, exchange))
+        self._reassembly.cut(C2S, exchange)
 
     def _may_leave(self, frame: Frame) -> bool:
         if frame.exchange not in self.open:
