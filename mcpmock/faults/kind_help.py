@@ -117,15 +117,16 @@ def _knobs_of(example: str) -> dict[str, Any]:
     (assignment,) = ast.parse(example.strip()).body
     assert isinstance(assignment, ast.Assign)
     assert isinstance(assignment.value, ast.Call)
-    return {str(word.arg): ast.literal_eval(word.value) for word in assignment.value.keywords}
+    words = assignment.value.keywords
+    values = map(ast.literal_eval, [word.value for word in words])
+    return {str(word.arg): value for word, value in zip(words, values, strict=True)}
 
 
 def _acts_on(cls: type[Fault]) -> str:
-    acts_on = cls.acts_on
-    methods = f" of {', '.join(cls.about)}" if cls.about else ""
-    if acts_on is On.MESSAGE:
-        return "every message"
-    return ", ".join(words for on, words in _ACTS_ON.items() if on in acts_on) + methods
+    words = ", ".join(words for on, words in _ACTS_ON.items() if on in cls.acts_on)
+    if cls.acts_on == On.MESSAGE:
+        words = "every message"
+    return f"{words} of {', '.join(cls.about)}" if cls.about else words
 
 
 def _takes(type_: Any) -> str:
