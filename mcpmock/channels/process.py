@@ -19,8 +19,8 @@ from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
-from .channel import ROOM, MessageChannel, Receive
-from .fd import Descriptor, Outlet, own
+from .channel import MAX_HELD_BYTES, MessageChannel, Receive
+from .fd import Descriptor, DescriptorQueue, own
 from .process_watchdog import ProcessWatchdog
 
 PATIENCE = 2.0
@@ -40,20 +40,24 @@ class ProcessChannel(MessageChannel):
         self, process: trio.Process, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor
     ) -> None:
         self._process = process
-        self._stdin = Outlet(stdin)
+        self._stdin = DescriptorQueue(stdin)
         self._stdout, self._stderr = stdout, stderr
         self._splitter = LineSplitter(S2C)
         self._open_pipes = {stdout, stderr}
         self._pipes_ended = trio.Event()
+        # Apart from each other: a server that floods stderr must not hold up its answers.
+        self._sources: list[Receive] = [self.receive, self.receive_stderr, self.receive_exit]
         self._exited = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, signal.SIGKILL]
         self._interrupted = False
         self._guard = ProcessWatchdog(process.pid)
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return (self.receive, self.receive_stderr, self.receive_exit)
+    async def accept(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if not self._sources:
+            raise trio.EndOfChannel
+        return self._sources.pop(0)
 
     async def receive(self) -> list[Frame]:
         """Standard output; its end is a StreamEnd of its own, after whatever line was left
@@ -107,7 +111,7 @@ class ProcessChannel(MessageChannel):
         return self._stdin.held
 
     async def room(self, like: Frame) -> None:  # noqa: ARG002 (all goes to stdin)
-        await self._stdin.below(ROOM)
+        await self._stdin.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await self._stdin.below(1)

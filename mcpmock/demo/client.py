@@ -146,8 +146,8 @@ async def visit(command: Sequence[str], plan: Plan | None = None) -> DemoVisit:
         nursery.start_soon(channel.run)
         with trio.move_on_after(LIMIT):
             async with trio.open_nursery() as ears:
-                _stdout, *others = channel.receivers  # stdout is the peer's
-                for receive in others:
+                await channel.accept()  # stdout is the peer's
+                for receive in (await channel.accept(), await channel.accept()):
                     ears.start_soon(_attend, receive, seen)
                 ears.start_soon(client.listen)
                 await _make(client, plan or tour)

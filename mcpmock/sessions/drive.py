@@ -20,7 +20,7 @@ import trio
 from mcpmock.cassette.file import read_bytes
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
-from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.pipeline.pipeline import Pipeline
@@ -67,7 +67,7 @@ async def drive(cassette: Cassette, driving: DriveOptions, say: Say) -> int:
     driving.server.check()
     reach = Reach(say)
     with taking_signals() as signals:
-        stderr = Outlet(borrow(2, os.O_WRONLY))
+        stderr = log_queue(borrow(2, os.O_WRONLY))
         playing = _Drive(driving, reach, stderr)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stderr.run)
@@ -119,7 +119,7 @@ def parts_of(cassette: Cassette) -> list[ClientScript]:
 class _Drive:
     driving: DriveOptions
     reach: Reach
-    stderr: Outlet
+    stderr: DescriptorQueue
     _numbers: Iterator[int] = attrs.field(factory=numbers)
     _sessions: Iterator[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
     stopped_by: int = 0

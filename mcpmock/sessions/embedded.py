@@ -15,7 +15,7 @@ import attrs
 import trio
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd, MessageChannel
 from mcpmock.channels.http.server import HttpServerChannel
 from mcpmock.channels.unix_listener import PassedClient, UnixListener, open_unix_listener
 from mcpmock.pipeline.pipeline import Pipeline
@@ -189,7 +189,7 @@ class _Many:
 async def run_visit(
     visit: PassedClient,
     stages: list[Stage],
-    server: MessageChannel | None,
+    server: ConversationEnd | None,
     player: Player | None = None,
 ) -> None:
     """A session over the visitor's stdio. The exit status is the server's, or 1 for a miss."""

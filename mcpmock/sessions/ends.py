@@ -21,8 +21,8 @@ from uuid import UUID
 import attrs
 import trio
 
-from mcpmock.channels.channel import MessageChannel
-from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.channel import ConversationEnd
+from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.channels.http.addresses import Connect, connector, is_loopback, listen
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
@@ -101,7 +101,7 @@ class Listening:
         reception = SessionRouter(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
         announce = partial(self.announce, f"http://{host}:{port}{target}", token)
-        stderr = Outlet(borrow(2, os.O_WRONLY))
+        stderr = log_queue(borrow(2, os.O_WRONLY))
         async with HttpListener(
             reception, doorkeeper, sockets, body_limit=body_limit, stderr=stderr
         ) as listener:
@@ -163,7 +163,7 @@ class Command:
         self,
         reach: Reach,  # noqa: ARG002
         front: HttpListener | None = None,  # noqa: ARG002
-    ) -> MessageChannel:
+    ) -> ConversationEnd:
         return await start_process(self.command)
 
     def rules(self, numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
@@ -197,7 +197,7 @@ class Url:
     def check(self) -> None:
         """A server that is not there may come yet."""
 
-    async def open(self, reach: Reach, front: HttpListener | None = None) -> MessageChannel:
+    async def open(self, reach: Reach, front: HttpListener | None = None) -> ConversationEnd:
         """`front` is where the exchanges come from that are passed on; None where all of them are
         made up.
         """

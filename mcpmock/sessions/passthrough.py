@@ -17,7 +17,7 @@ import attrs
 import trio
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.deferred import DeferredChannel
 from mcpmock.channels.http.server import HttpServerChannel
 from mcpmock.errors import CannotReach, McpMockError
@@ -80,7 +80,7 @@ class StandBy:
         """No session begins any more: the take is closed."""
         self._over.set()
 
-    async def _open(self, late: DeferredRecorder, session: int) -> MessageChannel:
+    async def _open(self, late: DeferredRecorder, session: int) -> ConversationEnd:
         """The server first: one that cannot be had is no reason for a take."""
         channel = await self.server.open(self.reach)
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.process import start_process
 from mcpmock.channels.stdio import take_stdio
 from mcpmock.pipeline.pipeline import Pipeline
@@ -86,7 +86,7 @@ async def run_stdio(
     pipeline: Pipeline,
     signals: AsyncIterator[int],
     *,
-    server: MessageChannel | None = None,
+    server: ConversationEnd | None = None,
 ) -> int:
     """Runs one session with the client on our stdio, until it is over or we are told to stop, and
     gives the exit status.

@@ -14,7 +14,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from mcpmock.channels import process
-from mcpmock.channels.channel import ROOM, Receive
+from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
@@ -61,8 +61,11 @@ async def everything(channel: ProcessChannel) -> list[Frame]:
                 return
 
     async with trio.open_nursery() as nursery:
-        for receive in channel.receivers:
-            nursery.start_soon(listen, receive)
+        while True:
+            try:
+                nursery.start_soon(listen, await channel.accept())
+            except trio.EndOfChannel:
+                break
     return found
 
 
@@ -104,7 +107,7 @@ async def test_the_end_of_input_ends_it() -> None:
 async def test_a_child_that_does_not_read() -> None:
     """What it does not take is held, and whoever asks for room waits until it is gone."""
     async with started(shell("head -c 1 >/dev/null; exit 1")) as channel:
-        channel.send_nowait([c2s(b"x" * 2 * ROOM)])
+        channel.send_nowait([c2s(b"x" * 2 * MAX_HELD_BYTES)])
 
         with pytest.raises(trio.BrokenResourceError):
             await channel.room(c2s(b""))

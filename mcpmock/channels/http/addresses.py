@@ -19,7 +19,7 @@ from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.transports import headers
 from mcpmock.transports.headers import Upstream
 
-from .flow import Wire
+from .wire import Wire
 
 CONNECT_PATIENCE = 10.0
 """Seconds that a server has to take a connection, with the TLS handshake."""

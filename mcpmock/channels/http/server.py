@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from mcpmock.channels.channel import DRAIN, ROOM, MessageChannel, Receive
-from mcpmock.channels.fd import Outlet
+from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES, ConversationEnd, Receive
+from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.protocol.transport_facts import NO_SESSION
@@ -45,7 +45,7 @@ def _tell(error: BaseException) -> None:
     sys.stderr.write(f"mcpmock: {text}\n")
 
 
-class HttpServerChannel(MessageChannel):
+class HttpServerChannel(ConversationEnd):
     """One conversation: exchanges, each read and written on its own."""
 
     def __init__(
@@ -53,7 +53,7 @@ class HttpServerChannel(MessageChannel):
         conversation: int,
         reception: SessionRouter,
         closing: Callable[[int], object],
-        stderr: Outlet | None = None,
+        stderr: DescriptorQueue | None = None,
     ) -> None:
         self.conversation = conversation
         self._stderr = stderr
@@ -64,22 +64,13 @@ class HttpServerChannel(MessageChannel):
         self._opened: deque[Receive] = deque()
         self._changed = trio.lowlevel.ParkingLot()
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return ()
-
-    async def another_receiver(self) -> Receive:
+    async def accept(self) -> Receive:
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._opened:
             if self._closed:
                 raise trio.EndOfChannel
             await self._changed.park()
         return self._opened.popleft()
-
-    async def receive(self) -> list[Frame]:
-        """Never anything: all there is comes with an exchange."""
-        await trio.lowlevel.checkpoint()
-        raise trio.EndOfChannel
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
@@ -94,21 +85,21 @@ class HttpServerChannel(MessageChannel):
                 exchange.send(batch)
             elif number is None and self._stderr is not None:
                 logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
-                self._stderr.log(b"".join(logged))
+                self._stderr.put(b"".join(logged))
 
     def held(self, like: Frame) -> int:
         exchange = self._of(like.exchange)
-        return 0 if exchange is None else exchange.held
+        return 0 if exchange is None else exchange.out.held
 
     async def room(self, like: Frame) -> None:
         await trio.lowlevel.checkpoint()
         if exchange := self._of(like.exchange):
-            await exchange.below(ROOM)
+            await exchange.out.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await trio.lowlevel.checkpoint()
         for exchange in list(self._exchanges.values()):
-            await exchange.below(1)
+            await exchange.out.below(1)
 
     async def drained(self) -> None:
         """Over HTTP+SSE all of a session comes on one stream, and what a client has read it handles
@@ -116,9 +107,9 @@ class HttpServerChannel(MessageChannel):
         clients must not wait for each other.
         """
         if self._reception.kind is TransportKind.SSE:
-            with trio.move_on_after(DRAIN):
-                # Nobody tells when: the kernel has to be asked again.
-                while any(exchange.unread for exchange in self._exchanges.values()):  # noqa: ASYNC110
+            with trio.move_on_after(DRAIN_TIMEOUT_S):
+                # No event tells a writer that its bytes were read: the kernel is asked again.
+                while any(exchange.is_unread() for exchange in self._exchanges.values()):  # noqa: ASYNC110
                     await trio.sleep(_ASK_AGAIN)
             await trio.sleep(_HANDLING)
 
@@ -133,15 +124,15 @@ class HttpServerChannel(MessageChannel):
 
     def open(self, exchange: ServerExchange) -> None:
         """Takes up an exchange: what is whole is delivered, another is the next that
-        `another_receiver` gives.
+        `accept` gives.
         """
         self._exchanges[exchange.number] = exchange
-        exchange.leave = self._leave
-        if exchange.whole and self.deliver is not None and not self._opened:
-            exchange.inbox.deliver = self.deliver
-            return
-        self._opened.append(exchange.inbox.receive)
-        self._changed.unpark()
+        # Not while an earlier one waits to be accepted: exchanges are heard in order.
+        deliver = self.deliver if exchange.whole and not self._opened else None
+        exchange.open(self._leave, deliver)
+        if deliver is None:
+            self._opened.append(exchange.inbox.receive)
+            self._changed.unpark()
 
     def _leave(self, number: int) -> None:
         self._exchanges.pop(number, None)
@@ -163,7 +154,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         *,
         body_limit: int | None = None,
         tell: Callable[[BaseException], None] = _tell,
-        stderr: Outlet | None = None,
+        stderr: DescriptorQueue | None = None,
     ) -> None:
         self._desk = ListenerContext(reception, doorkeeper, self._admit, tell, body_limit)
         self._listeners = listeners

@@ -188,7 +188,7 @@ async def front(
 
 async def first(channel: HttpServerChannel) -> tuple[Receive, list[Frame]]:
     """The next exchange of a conversation, and its first batch."""
-    receive = await channel.another_receiver()
+    receive = await channel.accept()
     return receive, await receive()
 
 
@@ -226,7 +226,7 @@ class Back:
     async def send(self, *frames: Frame) -> Receive:
         """Begins an exchange."""
         self.channel.send_nowait(frames)
-        return await self.channel.another_receiver()
+        return await self.channel.accept()
 
 
 @asynccontextmanager

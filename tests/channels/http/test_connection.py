@@ -11,7 +11,7 @@ from trio.testing import (
     wait_all_tasks_blocked,
 )
 
-from mcpmock.channels.channel import ROOM
+from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.channels.http import connection
 from mcpmock.channels.http.connection import BODY_PATIENCE, HEAD_PATIENCE, IDLE_PATIENCE, LINGER
 from mcpmock.channels.http.http1 import HEAD_LIMIT
@@ -314,7 +314,7 @@ async def test_expect_continue(autojump_clock: MockClock) -> None:
 
 async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
     """A body of 3 MiB comes as it arrives, behind its head, and no faster than it is taken."""
-    body = b"x" * 3 * ROOM
+    body = b"x" * 3 * MAX_HELD_BYTES
     async with front() as door:
         client = door.connect()
         door.nursery.start_soon(client.send, post(body))
@@ -324,7 +324,7 @@ async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
         while frames[-1].fact != Fragment(last=True):
             await wait_all_tasks_blocked()
             more = await receive()
-            assert 2 * ROOM > sum(frame.size for frame in more)
+            assert 2 * MAX_HELD_BYTES > sum(frame.size for frame in more)
             frames += more
 
         assert body == b"".join(frame.raw for frame in frames)
@@ -335,12 +335,12 @@ async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
 
 async def test_with_a_limit_a_body_comes_whole(autojump_clock: MockClock) -> None:
     """Where bodies are limited, nothing of one is handed over that may turn out too long."""
-    async with front(body_limit=2 * ROOM) as door:
+    async with front(body_limit=2 * MAX_HELD_BYTES) as door:
         client = door.connect()
-        await client.send(chunked(b"x" * ROOM, b"x" * ROOM))
+        await client.send(chunked(b"x" * MAX_HELD_BYTES, b"x" * MAX_HELD_BYTES))
         _, frames = await first(await door.conversation())
 
-        assert 2 * ROOM == sum(len(frame.raw) for frame in frames)
+        assert 2 * MAX_HELD_BYTES == sum(len(frame.raw) for frame in frames)
         assert frames[-1].fact == Fragment(last=True)
 
 
@@ -360,24 +360,24 @@ async def test_long_other_bodies_come_in_pieces(autojump_clock: MockClock) -> No
     sent = 0
     async with front() as door:
         client = door.connect(lockstep_stream_pair)
-        whole = post(b"x" * (8 * ROOM), target=b"/upload")
+        whole = post(b"x" * (8 * MAX_HELD_BYTES), target=b"/upload")
 
         async def push() -> None:
             nonlocal sent
-            for at in range(0, len(whole), ROOM):
-                await client.send(whole[at : at + ROOM])
+            for at in range(0, len(whole), MAX_HELD_BYTES):
+                await client.send(whole[at : at + MAX_HELD_BYTES])
                 sent += 1
 
         door.nursery.start_soon(push)
         channel = await door.conversation()
-        receive = await channel.another_receiver()
+        receive = await channel.accept()
         await wait_all_tasks_blocked()
         assert sent <= 2
         frames = await receive()
         while frames[-1].fact != HttpBody(unkept=True):
             frames += await receive()
 
-        assert 8 * ROOM == sum(len(frame.raw) for frame in frames)
+        assert 8 * MAX_HELD_BYTES == sum(len(frame.raw) for frame in frames)
         assert {HttpBody(unkept=True, more=True)} == {frame.fact for frame in frames[1:-1]}
 
 
@@ -385,7 +385,7 @@ async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock
     """A client that is answered early is read for a moment more, so that it gets to hear it."""
     async with front() as door:
         client = door.connect()
-        begin = post(b"x" * 3 * ROOM)[: 2 * ROOM]
+        begin = post(b"x" * 3 * MAX_HELD_BYTES)[: 2 * MAX_HELD_BYTES]
         door.nursery.start_soon(client.send, begin)
         channel = await door.conversation()
         receive, _ = await first(channel)
@@ -424,7 +424,7 @@ async def test_a_client_that_leaves_is_noticed(autojump_clock: MockClock, begun:
         assert [] == door.told
 
 
-@pytest.mark.parametrize("size", [5, 2 * ROOM], ids=["a short one", "a long one"])
+@pytest.mark.parametrize("size", [5, 2 * MAX_HELD_BYTES], ids=["a short one", "a long one"])
 async def test_a_client_that_leaves_in_its_request(autojump_clock: MockClock, size: int) -> None:
     """Half a request is none; of a long one, what came, and that no more comes."""
     async with front() as door:
