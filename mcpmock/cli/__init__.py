@@ -28,6 +28,7 @@ _COMMANDS = {
     "diff": "diff",
     "drive": "drive",
     "fmt": "fmt",
+    "help": "help",
     "merge": "merge",
     "proxy": "proxy",
     "record": "record",
@@ -63,7 +64,7 @@ def cli() -> None:
     """Record, inspect, replay and break the traffic between MCP clients and servers.
 
     Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
-    replay FILE` to a client in place of the server.
+    replay FILE` to a client in place of the server. `mcpmock help` lists the topics of the manual.
     """
 
 
