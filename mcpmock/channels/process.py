@@ -23,11 +23,11 @@ from .channel import MAX_HELD_BYTES, MessageChannel, Receive
 from .fd import Descriptor, DescriptorQueue, own
 from .process_watchdog import ProcessWatchdog
 
-PATIENCE = 2.0
+STEP_TIMEOUT_S = 2.0
 """Seconds that a child is given at each step: to end after its input did, after SIGTERM, and to let
 go of its pipes.
 """
-SIGNALLED_PATIENCE = 1.5
+SIGNALLED_STEP_TIMEOUT_S = 1.5
 """Less when we were signalled ourselves: the SDK clients send SIGKILL 2 s after their SIGTERM."""
 
 
@@ -81,18 +81,18 @@ class ProcessChannel(MessageChannel):
         return [Frame(S2C, data, b"", Stderr())]
 
     async def receive_exit(self) -> list[Frame]:
-        """The exit, once: after all output, which is waited for as long as PATIENCE after the
+        """The exit, once: after all output, which is waited for as long as STEP_TIMEOUT_S after the
         process is gone.
         """
         if self._exited:
             raise trio.EndOfChannel
         await self._wait_exit()
-        with trio.move_on_after(PATIENCE) as waited:
+        with trio.move_on_after(STEP_TIMEOUT_S) as waited:
             await self._pipes_ended.wait()
         if waited.cancelled_caught:
             # A grandchild sits on our pipes. One that let go of them is a daemon and left alone.
             self._kill_group(signal.SIGKILL)
-            with trio.move_on_after(PATIENCE / 4):
+            with trio.move_on_after(STEP_TIMEOUT_S / 4):
                 await self._pipes_ended.wait()
         self._exited = True
         code = self._process.returncode or 0
@@ -105,7 +105,7 @@ class ProcessChannel(MessageChannel):
             self._stdin.put(data)
         if type(frames[-1].fact) is StreamEnd:  # nothing comes behind it
             self._stdin.end()
-            self._give(PATIENCE)
+            self._give(STEP_TIMEOUT_S)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (all goes to stdin)
         return self._stdin.held
@@ -129,7 +129,7 @@ class ProcessChannel(MessageChannel):
         self._interrupted = True
         self._next_signals = [signal.SIGKILL]
         self._kill_group(signum)
-        self._give(SIGNALLED_PATIENCE)
+        self._give(SIGNALLED_STEP_TIMEOUT_S)
 
     async def aclose(self) -> None:
         """Ends what still lives, at once, and leaves no descriptor, zombie or guard."""
@@ -166,7 +166,7 @@ class ProcessChannel(MessageChannel):
             if self._process.returncode is None:
                 self._kill_group(self._next_signals[0])
                 del self._next_signals[:-1]
-                self._patience = trio.CancelScope(deadline=trio.current_time() + PATIENCE)
+                self._patience = trio.CancelScope(deadline=trio.current_time() + STEP_TIMEOUT_S)
 
     def _give(self, seconds: float) -> None:
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + seconds)

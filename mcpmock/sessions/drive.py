@@ -31,7 +31,7 @@ from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LAST_WORDS, LiveSession, run
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .ends import Command, Reach, Server, numbers
 from .fault_stages import faults_for

@@ -24,7 +24,7 @@ from mcpmock.playback.player import Player, ReplayOptions, Report
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LiveSession, run
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .ends import PATHS, Command, Listening, Reach, Url, mint, serve, server_rules
 from .fault_stages import with_faults

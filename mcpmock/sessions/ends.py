@@ -33,7 +33,7 @@ from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.http_sse import SseClient, SseServer
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
@@ -97,13 +97,13 @@ class Listening:
             token = secrets.token_urlsafe(24)
         sockets = await listen(self.host, self.port)
         port = sockets[0].socket.getsockname()[1]
-        doorkeeper = AccessPolicy(port, self.hosts, self.origins, token)
-        reception = SessionRouter(kind, target.partition("?")[0], posts=posts)
+        access = AccessPolicy(port, self.hosts, self.origins, token)
+        router = SessionRouter(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
         announce = partial(self.announce, f"http://{host}:{port}{target}", token)
         stderr = log_queue(borrow(2, os.O_WRONLY))
         async with HttpListener(
-            reception, doorkeeper, sockets, body_limit=body_limit, stderr=stderr
+            router, access, sockets, body_limit=body_limit, stderr=stderr
         ) as listener:
             yield Front(listener, announce)
 
@@ -205,7 +205,7 @@ class Url:
         if front is None:
             return HttpClientChannel(connect, self.upstream)
         return HttpClientChannel(
-            connect, self.upstream, own=front.authorities, is_mcp=front.reception.is_mcp
+            connect, self.upstream, own=front.authorities, is_mcp=front.router.is_mcp
         )
 
     def rules(self, numbers: Iterator[int]) -> list[Stage]:

@@ -20,7 +20,7 @@ from mcpmock.playback.player import Player, ReplayOptions, Report
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LiveSession, run
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.resumption import Resumption
 
 from .ends import BODY_LIMIT, PATHS, Listening, Reach, Url, mint, serve, server_rules

@@ -30,7 +30,7 @@ from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.deferred import DeferredRecorder
 from mcpmock.runner import LiveSession, run
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .ends import (
     BODY_LIMIT,

@@ -18,7 +18,7 @@ from mcpmock.playback.player import Player, Report
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LiveSession
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .embedded import Ready, ServerPlace, bare_casting, on_offer, run_visit
 from .ends import PATHS, Listening, Server, Url, mint, serve, server_rules

@@ -15,7 +15,7 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LiveSession, run
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .ends import PATHS, Listening, Reach, Server, Url, numbers, serve, server_rules
 from .fault_stages import with_faults

@@ -156,7 +156,7 @@ async def test_the_ladder(
     monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], signum: int
 ) -> None:
     """A child that stays after the end of its input gets SIGTERM, and after that SIGKILL."""
-    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
     async with started(scripted(*options, "idle")) as channel:
         await pids_of(channel)
         channel.send_nowait([hangs_up(C2S)])
@@ -175,7 +175,7 @@ async def test_a_signal_is_handed_on() -> None:
 
 async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that does not obey a signal is killed next: SIGTERM is skipped."""
-    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", 0.05)
+    monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", 0.05)
     async with started(scripted("--ignore", "INT", "--deaf", "idle")) as channel:
         await pids_of(channel)
         channel.interrupt(signal.SIGINT)
@@ -185,7 +185,7 @@ async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is told twice is in a hurry: the child is killed at once."""
-    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", float("inf"))
+    monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", float("inf"))
     async with started(STUBBORN) as channel:
         await pids_of(channel)
         channel.interrupt(signal.SIGTERM)
@@ -196,7 +196,7 @@ async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given some time, then killed, and the exit is the child's."""
-    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
     async with started(CHILDREN["forks"]) as channel:
         pids = await pids_of(channel)
         channel.send_nowait([hangs_up(C2S)])

@@ -14,7 +14,7 @@ import pytest
 from mcpmock.sessions import http
 from mcpmock.sessions import proxy as proxy_mode
 from mcpmock.sessions.ends import Listening
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import CONTROLS, Run
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
 

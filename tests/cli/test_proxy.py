@@ -12,7 +12,7 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.sessions import proxy as proxy_mode
 from mcpmock.sessions.ends import Command, Listening, Server, Url
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import HEADER, INITIALIZE, request

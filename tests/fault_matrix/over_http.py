@@ -25,7 +25,7 @@ from mcpmock.sessions.http import record_url, replay_listening
 from mcpmock.sessions.proxy import proxy
 from mcpmock.sessions.take_recording import Recording
 from mcpmock.transports.headers import Upstream
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.raw_http import request_bytes
 from tests.laws.test_round_trip import RECORDED
 from tests.sessions.test_http import Door
@@ -95,7 +95,7 @@ class _Net:
         with pytest.MonkeyPatch.context() as patch:
             for module in (ends, http):
                 patch.setattr(module, "mint", lambda: f"minted-{next(minted)}")
-            patch.setattr(server, "_HANDLING", 0.0)  # what a client needs real time for
+            patch.setattr(server, "_HANDLING_S", 0.0)  # what a client needs real time for
             patch.setattr(ends, "listen", self._listen)
             patch.setattr(ends, "connector", self._connector)
             trio.run(main, clock=MockClock(autojump_threshold=0))

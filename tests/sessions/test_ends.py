@@ -18,7 +18,7 @@ from mcpmock.sessions import ends
 from mcpmock.sessions.ends import Command, Listening, Reach, Url, mint, numbers, serve, server_rules
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.http_sse import SseClient, SseServer
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer

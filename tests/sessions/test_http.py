@@ -26,7 +26,7 @@ from mcpmock.sessions.ends import Listening, Url
 from mcpmock.sessions.http import record_url, replay_listening
 from mcpmock.sessions.take_recording import Recording
 from mcpmock.transports.headers import Upstream
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.http_caller import Answer, Caller
 from tests.e2e.http_upstream import Upstream as Served
 from tests.e2e.http_upstream import answers_all

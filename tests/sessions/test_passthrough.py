@@ -21,7 +21,7 @@ from mcpmock.sessions import ends, stdio
 from mcpmock.sessions.ends import Command, Server, Url
 from mcpmock.sessions.passthrough import live_listening, live_on_stdio
 from mcpmock.sessions.take_recording import Recording
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
 from tests.sessions.test_http import URL, Web, running, web

@@ -14,7 +14,7 @@ from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.sessions import ends, stdio
 from mcpmock.sessions.ends import Command, Listening, Server, Url
 from mcpmock.sessions.proxy import proxy
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.http_caller import Caller
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served

@@ -38,7 +38,7 @@ from .addresses import ConnectionPool, reason_of
 from .http1 import RequestWriter, ResponseReader
 from .wire import Wire
 
-PATIENCE = 2.0
+END_TIMEOUT_S = 2.0
 """Seconds that exchanges have to end once there will be no new ones."""
 
 
@@ -263,7 +263,7 @@ class HttpClientChannel(ConversationEnd):
             if type(fact) is HttpRequest and number is not None:
                 self._open(number, fact)
             elif type(fact) is StreamEnd:
-                self._until = trio.current_time() + PATIENCE
+                self._until = trio.current_time() + END_TIMEOUT_S
                 self._changed.unpark_all()
             elif exchange := self._of(number):
                 self._pass_on(exchange, frame)

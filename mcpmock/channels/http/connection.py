@@ -23,19 +23,19 @@ from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import MAX_FIELDS, lint
-from mcpmock.transports.session_routing import SessionRouter
+from mcpmock.transports.session_router import SessionRouter
 
 from .error_responses import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
-from .http1 import HEAD_LIMIT, RequestBody, RequestHead, ResponseWriter
+from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter
 from .wire import READ_SIZE, Wire
 
-HEAD_PATIENCE = 30.0
+HEAD_TIMEOUT_S = 30.0
 """Seconds that a client has for the head of a request, from its connecting or its first byte."""
-IDLE_PATIENCE = 75.0
+IDLE_TIMEOUT_S = 75.0
 """Seconds that a connection is kept for another request."""
-BODY_PATIENCE = 60.0
+BODY_TIMEOUT_S = 60.0
 """Seconds without a byte of a body that is not whole."""
-LINGER = 1.0
+CLOSE_TIMEOUT_S = 1.0
 """Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
 reset may take the last word with it.
 """
@@ -82,8 +82,10 @@ class ServerExchange:
 
     def send(self, frames: Sequence[Frame]) -> None:
         """Frames of the answer; what comes behind its end goes nowhere."""
-        if self.answer.ended:
-            return
+        if not self.answer.ended:
+            self._write(frames)
+
+    def _write(self, frames: Sequence[Frame]) -> None:
         try:
             data = self.answer.write(frames)
         except ValueError as error:  # only a recording that was edited by hand has such answers
@@ -123,8 +125,8 @@ class ListenerContext:
     and the first of its body), or says why it cannot.
     """
 
-    reception: SessionRouter
-    doorkeeper: AccessPolicy
+    router: SessionRouter
+    access: AccessPolicy
     admit: Callable[[ServerExchange, bytes], HttpRefusal | None]
     tell: Callable[[BaseException], None]
     body_limit: int | None = None
@@ -200,7 +202,7 @@ class Connection:
         elif answer.closing or not exchange.whole or self._input:
             self.wire.interrupt()
         else:
-            self._until = trio.current_time() + IDLE_PATIENCE
+            self._until = trio.current_time() + IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
         """The client is gone: its exchange is told, and nothing more is sent to it."""
@@ -230,11 +232,11 @@ class Connection:
             self._until = _NEVER
 
     async def _watch(self) -> None:
-        """Ends reads whose deadline has come. None is set that is nearer than HEAD_PATIENCE, so who
-        looks that often is in time, and nobody has to say when one is set.
+        """Ends reads whose deadline has come. It looks every HEAD_TIMEOUT_S: no deadline that is
+        set meanwhile comes sooner, so none has to be announced.
         """
         while True:
-            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_PATIENCE))
+            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_TIMEOUT_S))
             if self._until <= trio.current_time():
                 self.wire.interrupt()
 
@@ -249,7 +251,7 @@ class Connection:
 
     async def _refuse(self, refusal: HttpRefusal) -> None:
         answer = ResponseWriter(self._method, closing=True)
-        with trio.move_on_after(LINGER):
+        with trio.move_on_after(CLOSE_TIMEOUT_S):
             try:
                 await self._stream.send_all(answer.write(frames_of(refusal)))
             except trio.BrokenResourceError:
@@ -257,7 +259,7 @@ class Connection:
         await self._linger()
 
     async def _linger(self) -> None:
-        with trio.move_on_after(LINGER):
+        with trio.move_on_after(CLOSE_TIMEOUT_S):
             try:
                 if isinstance(self._stream, trio.abc.HalfCloseableStream):
                     await self._stream.send_eof()
@@ -270,7 +272,7 @@ class Connection:
         """Reads up to the end of the next request's head, and gives its length; 0 if there is
         none.
         """
-        patience = IDLE_PATIENCE if self._used and not self._input else HEAD_PATIENCE
+        patience = IDLE_TIMEOUT_S if self._used and not self._input else HEAD_TIMEOUT_S
         deadline = trio.current_time() + patience
         searched = 0
         while True:
@@ -286,11 +288,11 @@ class Connection:
                 raise _Refused(LATE)
             if not data:
                 return 0
-            deadline = min(deadline, trio.current_time() + HEAD_PATIENCE)
+            deadline = min(deadline, trio.current_time() + HEAD_TIMEOUT_S)
             self._input += data
 
     def _fitting(self, length: int) -> int:
-        if length > HEAD_LIMIT or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
+        if length > MAX_HEAD_BYTES or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
             raise _Refused(LONG_HEAD)
         return length
 
@@ -303,9 +305,9 @@ class Connection:
         asked = RequestHead(head)
         request = asked.request
         self._method = request.method
-        mcp = self.context.reception.is_mcp(request)
-        self._stop(self.context.doorkeeper.refusal(request, mcp=mcp))
-        asked.request = self.context.doorkeeper.admitted(request)
+        mcp = self.context.router.is_mcp(request)
+        self._stop(self.context.access.refusal(request, mcp=mcp))
+        asked.request = self.context.access.admitted(request)
         self._stop(self.context.too_long(asked.length))
         exchange = ServerExchange(next(self.context.numbers), asked, self)
         source = RequestBody(asked, self._input)
@@ -346,7 +348,7 @@ class Connection:
             await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
         data = None
         if not exchange.answer.ended:
-            data = await self._read(trio.current_time() + BODY_PATIENCE)
+            data = await self._read(trio.current_time() + BODY_TIMEOUT_S)
         if data is None and not exchange.answer.ended:
             raise _Refused(LATE)
         self._input += data or b""

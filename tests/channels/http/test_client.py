@@ -7,8 +7,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels.channel import MAX_HELD_BYTES
-from mcpmock.channels.http.addresses import IDLE
-from mcpmock.channels.http.client import PATIENCE
+from mcpmock.channels.http.addresses import MAX_IDLE_S
+from mcpmock.channels.http.client import END_TIMEOUT_S
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
     C2S,
@@ -127,9 +127,9 @@ async def test_events_come_one_by_one(autojump_clock: MockClock) -> None:
         assert [[200], [b"1"], [("SseMeta", b""), b"2"], ["eof"]] == got
 
 
-@pytest.mark.parametrize("gap", [0.0, IDLE - 0.1, IDLE, 5.0])
+@pytest.mark.parametrize("gap", [0.0, MAX_IDLE_S - 0.1, MAX_IDLE_S, 5.0])
 async def test_connections_are_used_again(autojump_clock: MockClock, gap: float) -> None:
-    """What has been idle for less than IDLE is used again; what has not is closed."""
+    """What has been idle for less than MAX_IDLE_S is used again; what has not is closed."""
     async with back() as there:
         receive = await there.send(*posted(1))
         there.nursery.start_soon(receive)
@@ -142,8 +142,8 @@ async def test_connections_are_used_again(autojump_clock: MockClock, gap: float)
         there.nursery.start_soon(receive)
         await wait_all_tasks_blocked()
 
-        assert (1 if gap < IDLE else 2) == there.connected
-        assert (SENT if gap < IDLE else b"") == await server.stream.receive_some()
+        assert (1 if gap < MAX_IDLE_S else 2) == there.connected
+        assert (SENT if gap < MAX_IDLE_S else b"") == await server.stream.receive_some()
 
 
 NOT_AGAIN = {
@@ -578,7 +578,7 @@ async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
 
 
 async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
-    """When no more come, what is open may end for PATIENCE seconds, and is ended then."""
+    """When no more come, what is open may end for END_TIMEOUT_S seconds, and is ended then."""
     async with back() as there:
         quick, slow = await there.send(*posted(1)), await there.send(*said(2, request("GET")))
 
@@ -601,7 +601,7 @@ async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
             await there.channel.accept()
         await wait_all_tasks_blocked()
 
-        assert PATIENCE == trio.current_time()
+        assert END_TIMEOUT_S == trio.current_time()
         assert [[200, b"[]", "eof"], []] == got
 
 

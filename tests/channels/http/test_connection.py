@@ -13,8 +13,13 @@ from trio.testing import (
 
 from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.channels.http import connection
-from mcpmock.channels.http.connection import BODY_PATIENCE, HEAD_PATIENCE, IDLE_PATIENCE, LINGER
-from mcpmock.channels.http.http1 import HEAD_LIMIT
+from mcpmock.channels.http.connection import (
+    BODY_TIMEOUT_S,
+    CLOSE_TIMEOUT_S,
+    HEAD_TIMEOUT_S,
+    IDLE_TIMEOUT_S,
+)
+from mcpmock.channels.http.http1 import MAX_HEAD_BYTES
 from mcpmock.protocol.messages import (
     ExchangeEnd,
     Fragment,
@@ -95,7 +100,7 @@ async def test_keep_alive(autojump_clock: MockClock, last: bool) -> None:
             assert [POSTED, b"%d" % number] == shown(frames)
             channel.send_nowait(ok(number, b"[%d]" % number))
             assert (200, b"[%d]" % number) == await client.response()
-            await trio.sleep(IDLE_PATIENCE - 1)
+            await trio.sleep(IDLE_TIMEOUT_S - 1)
 
         before = trio.current_time()
         if last:
@@ -198,8 +203,8 @@ BAD = {
     "an authority": (GET.replace(b"GET /mcp", b"CONNECT evil:80"), 400),
     "another version": (GET.replace(b"1.1", b"2.0"), 400),
     "a signed length": (post(b"{}").replace(b"Length: 2", b"Length: +2"), 400),
-    "a long field": (LINE + HOST + b"A: " + b"x" * HEAD_LIMIT + b"\r\n\r\n", 431),
-    "an endless line": (b"GET /" + b"x" * 2 * HEAD_LIMIT, 431),
+    "a long field": (LINE + HOST + b"A: " + b"x" * MAX_HEAD_BYTES + b"\r\n\r\n", 431),
+    "an endless line": (b"GET /" + b"x" * 2 * MAX_HEAD_BYTES, 431),
     "many fields": (LINE + HOST + b"A: b\r\n" * 100 + b"\r\n", 431),
     "no Host": (LINE + b"\r\n", 421),
     "a foreign Host": (LINE + b"Host: evil.example\r\n\r\n", 421),
@@ -253,7 +258,7 @@ async def test_a_late_head(autojump_clock: MockClock, sent: bytes) -> None:
             await trio.sleep(1)
         answer = await client.rest()
 
-        assert HEAD_PATIENCE == trio.current_time()
+        assert HEAD_TIMEOUT_S == trio.current_time()
         assert (b"HTTP/1.1 408 Request Timeout" if sent else b"") == answer[:28]
 
 
@@ -270,7 +275,7 @@ async def test_a_late_second_head(autojump_clock: MockClock) -> None:
         await client.send(b"P")
 
         assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
-        assert 40 + HEAD_PATIENCE == trio.current_time()
+        assert 40 + HEAD_TIMEOUT_S == trio.current_time()
 
 
 async def test_a_late_body(autojump_clock: MockClock) -> None:
@@ -280,11 +285,11 @@ async def test_a_late_body(autojump_clock: MockClock) -> None:
         client = door.connect()
         await client.send(whole[:-5])
         for byte in b"123":
-            await trio.sleep(BODY_PATIENCE - 1)
+            await trio.sleep(BODY_TIMEOUT_S - 1)
             await client.send(bytes([byte]))
 
         assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
-        assert 3 * (BODY_PATIENCE - 1) + BODY_PATIENCE == trio.current_time()
+        assert 3 * (BODY_TIMEOUT_S - 1) + BODY_TIMEOUT_S == trio.current_time()
 
 
 async def test_expect_continue(autojump_clock: MockClock) -> None:
@@ -395,7 +400,7 @@ async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock
         assert (200, b"no") == await client.response()
         await client.send(b"x" * 1000)
         assert b"" == await client.rest()
-        await trio.sleep(LINGER)
+        await trio.sleep(CLOSE_TIMEOUT_S)
         await wait_all_tasks_blocked()
         assert set() == door.open
         await everything(receive)
@@ -627,10 +632,10 @@ async def test_cancelling_leaves_nothing_open(autojump_clock: MockClock, moment:
             await theirs.send_all(b"x")
 
 
-def test_patience() -> None:
+def test_timeouts() -> None:
     """The numbers that are promised."""
     assert (30.0, 75.0, 60.0) == (
-        connection.HEAD_PATIENCE,
-        connection.IDLE_PATIENCE,
-        connection.BODY_PATIENCE,
+        connection.HEAD_TIMEOUT_S,
+        connection.IDLE_TIMEOUT_S,
+        connection.BODY_TIMEOUT_S,
     )

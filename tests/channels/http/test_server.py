@@ -20,7 +20,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse, SseMeta
 from mcpmock.runner import LiveSession, run
 from mcpmock.transports.access_policy import AccessPolicy
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from tests.channels.http.http_talking import (
     EVENTS,
     GET,
@@ -255,13 +255,13 @@ async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock
 
 
 class Dies:
-    """A reception whose mistake it is."""
+    """A router whose mistake it is."""
 
-    def __init__(self, reception: SessionRouter) -> None:
-        self.reception = reception
+    def __init__(self, router: SessionRouter) -> None:
+        self.router = router
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self.reception, name)
+        return getattr(self.router, name)
 
     def conversation(self, *_: object, whole: bool) -> int:
         raise RuntimeError("a mistake")
@@ -290,8 +290,8 @@ async def test_a_mistake_is_said(
     autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By default on standard error, in one line."""
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
-    listener = HttpListener(Dies(reception), AccessPolicy(8080), [])  # type: ignore[arg-type]
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    listener = HttpListener(Dies(router), AccessPolicy(8080), [])  # type: ignore[arg-type]
     ours, theirs = memory_stream_pair()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.serve, theirs)
@@ -349,8 +349,8 @@ class Full(trio.abc.Listener[trio.abc.Stream]):
 async def test_no_descriptor_is_left(autojump_clock: MockClock) -> None:
     """Then we wait a moment, and go on."""
     ours, theirs = memory_stream_pair()
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
-    listener = HttpListener(reception, AccessPolicy(8080), [Full(theirs)])
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    listener = HttpListener(router, AccessPolicy(8080), [Full(theirs)])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run)
         await ours.send_all(GET.replace(HOST, b""))
@@ -467,12 +467,12 @@ async def test_waiting_for_the_reader(
 async def test_standard_error_of_a_server(tmp_path: Path) -> None:
     """HTTP has no way for it: it goes where the listener was told, or nowhere."""
     log = tmp_path / "log"
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
     with log.open("wb") as file:
         outlet = log_queue(borrow(file.fileno(), os.O_WRONLY))
-    async with HttpListener(reception, AccessPolicy(8080), [], stderr=outlet):
+    async with HttpListener(router, AccessPolicy(8080), [], stderr=outlet):
         for stderr in (outlet, None):
-            channel = HttpServerChannel(1, reception, lambda _number: None, stderr)
+            channel = HttpServerChannel(1, router, lambda _number: None, stderr)
             channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
 
     assert b"one\ntwo\n" == log.read_bytes()
