@@ -39,8 +39,9 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
 
     from mcpmock.cassette.file import load
     from mcpmock.playback.timing import Timing
-    from mcpmock.sessions import drive as mode
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.drive import drive_front
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.take import Recording
 
     try:
         pauses = Timing.parse(timing)
@@ -49,7 +50,13 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
     faults = faults_of(options)
-    driving = mode.DriveOptions(server, pauses, recording, faults)
-    status = trio.run(mode.drive, load(file), driving, say)
+    setup = Setup(
+        front=drive_front(load(file), pauses),
+        back=server,
+        faults=faults,
+        recording=recording,
+        say=say,
+    )
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

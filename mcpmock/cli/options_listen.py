@@ -13,7 +13,7 @@ import click
 from .output import Announcer
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
     from mcpmock.transports.session_router import TransportKind
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -60,8 +60,8 @@ def listening_options(command: _Command) -> _Command:
 
 def listening_of(
     options: dict[str, Any], announcer: Announcer, *, default: str | None = None
-) -> Listening | None:
-    """The `Listening` that the options describe; None without an address. Raises UsageError for a
+) -> HttpFront | None:
+    """The `HttpFront` that the options describe; None without an address. Raises UsageError for a
     contradiction.
     """
     address = default if options["listen"] is None else options["listen"]
@@ -75,7 +75,7 @@ def listening_of(
         parse_listen,
     )
     from mcpmock.errors import McpMockError
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
 
     try:
         host, port = parse_listen(address)
@@ -87,7 +87,7 @@ def listening_of(
             f"{host} is reachable from other machines; add --dangerously-bind to allow that",
             param_hint="--listen",
         )
-    return Listening(
+    return HttpFront(
         host=host,
         port=port,
         kind=kind_of(options["transport"]),

@@ -13,7 +13,8 @@ import click
 from .options_listen import TRANSPORTS, kind_of
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Server, Url
+    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.url_server import Url
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
@@ -44,7 +45,7 @@ def server_options(command: _Command) -> _Command:
 
 def server_of(options: dict[str, Any]) -> Server:
     """The server that the options describe. Raises UsageError for a contradiction."""
-    from mcpmock.sessions.ends import Command
+    from mcpmock.sessions.servers import Command
 
     url, command = options["url"], options["command"]
     if (url is None) is not bool(command):
@@ -59,7 +60,7 @@ def server_of(options: dict[str, Any]) -> Server:
 def url_of(url: str, transport: str | None, headers: tuple[str, ...] = ()) -> Url:
     """The server at a URL. Raises BadParameter if it is not a valid URL."""
     from mcpmock.errors import McpMockError
-    from mcpmock.sessions.ends import Url
+    from mcpmock.sessions.url_server import Url
 
     fields = [_field_of(header) for header in headers]
     try:

@@ -15,8 +15,8 @@ from .options_server import server_of, server_options
 from .output import Announcer, common, say
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Server
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.take import Recording
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -59,7 +59,7 @@ def proxy(**options: Any) -> int:
 def _recording(file: Path, mode: str | None) -> Recording:
     """Record every session; an existing file is kept until the clean end. Raises CassetteError."""
     from mcpmock.errors import CassetteError
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     if mode in (None, "none"):
         raise CassetteError(file, "no such file or folder", hint="--mode once records it")
@@ -77,7 +77,7 @@ def _replay(file: Path, options: dict[str, Any]) -> int:
 def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
     """Replay, and record each session that needed the server as one more take."""
     from mcpmock.playback.player import ReplayOptions
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     from .replay import play
 
@@ -89,7 +89,8 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
 def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:
     import trio
 
-    from mcpmock.sessions.proxy import proxy as run_proxy
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.stdio_front import StdioFront
 
     announcer = Announcer(json=options["json"])
     listening = listening_of(options, announcer)
@@ -100,6 +101,13 @@ def _pass_on(options: dict[str, Any], server: Server, recording: Recording | Non
         )
     faults = faults_of(options)
     tell = say if listening is None else announcer.say
-    status = trio.run(run_proxy, server, listening, tell, faults, recording)
+    setup = Setup(
+        front=listening or StdioFront(),
+        back=server,
+        faults=faults,
+        recording=recording,
+        say=tell,
+    )
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

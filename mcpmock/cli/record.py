@@ -1,8 +1,8 @@
-"""`mcpmock record`: the face of `sessions.stdio.record` and `sessions.http.record_url`."""
+"""`mcpmock record`: a recording of a process on our stdio, or of a URL behind a listener."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,10 @@ from .options_faults import fault_options, faults_of, told_of
 from .options_listen import listening_given, listening_of, listening_options
 from .options_server import url_of
 from .output import Announcer, common, say
+
+if TYPE_CHECKING:
+    from mcpmock.sessions.run import Front
+    from mcpmock.sessions.servers import Server
 
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
@@ -52,7 +56,8 @@ def record(
     """
     import trio
 
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.take import Recording
 
     if (url is None) is not bool(command):
         raise click.UsageError("name the server: either -- COMMAND or --url URL")
@@ -70,22 +75,22 @@ def record(
         strict=options["strict"],
         redact=not options["no_redact"],
     )
-    if url is None:
-        from mcpmock.sessions.stdio import record as record_command
-
-        if options["no_redact"]:
-            say(_UNREDACTED)
-        status = trio.run(record_command, command, recording, say, faults)
-        owing = told_of(faults, options)
-        return status or owing
-    from mcpmock.sessions.http import record_url
-
     announcer = Announcer(json=options["json"])
-    server = url_of(url, options["transport"])
-    listening = listening_of(options, announcer, default="127.0.0.1:0")
-    assert listening is not None
+    front: Front
+    server: Server
+    if url is None:
+        from mcpmock.sessions.servers import Command
+        from mcpmock.sessions.stdio_front import StdioFront
+
+        front, server, tell = StdioFront(), Command(command), say
+    else:
+        server, tell = url_of(url, options["transport"]), announcer.say
+        listening = listening_of(options, announcer, default="127.0.0.1:0")
+        assert listening is not None
+        front = listening
     if options["no_redact"]:
-        announcer.say(_UNREDACTED)
-    status = trio.run(record_url, server, recording, listening, announcer.say, faults)
+        tell(_UNREDACTED)
+    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

@@ -17,12 +17,11 @@ from .options_server import server_of, server_options
 from .output import CASSETTE, Announcer, common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.matcher import Miss
     from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
-    from mcpmock.sessions.ends import Listening, Server
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.take import Recording
 
 
 @click.command()
@@ -96,7 +95,7 @@ def replay(
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
     """
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     playing = _playing(how, mute=quiet)
     server = _behind(how, record)
@@ -123,6 +122,8 @@ def play(
     import trio
 
     from mcpmock.cassette.file import load
+    from mcpmock.sessions.replay import Replay
+    from mcpmock.sessions.run import Setup, run_sessions
 
     # A cassette is many small objects that live as long as we do; to look for garbage among them
     # again and again doubles the time to start.
@@ -132,69 +133,22 @@ def play(
     listening = listening_of(options, announcer)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
-    if server is not None:
-        status = _play_live(
-            cassette, playing, told, server,
-            listening=listening, announcer=announcer, recording=recording, faults=faults,
-        )  # fmt: skip
-        owing = told_of(faults, {"quiet": quiet, "json": json})
-        return status or int(told.missed > 0) or owing
-    if listening is not None:
-        from mcpmock.sessions.http import replay_listening
-
-        status = trio.run(
-            lambda: replay_listening(
-                cassette,
-                playing,
-                told.tell,
-                listening,
-                recording=recording,
-                say=announcer.say,
-                faults=faults,
-            )
-        )
-    else:
-        from mcpmock.sessions.stdio import replay as replay_on_stdio
-
-        status, player = trio.run(
-            lambda: replay_on_stdio(
-                cassette, playing, told.tell, recording=recording, say=say, faults=faults
-            )
-        )
-        told.leftovers(player)
+    if listening is None:
+        from mcpmock.sessions.stdio_front import StdioFront
+    setup = Setup(
+        front=listening or StdioFront(),
+        back=server,
+        replay=Replay(cassette, playing, told.tell),
+        faults=faults,
+        recording=recording,
+        observers=[told.meet],
+        say=say if listening is None else announcer.say,
+    )
+    status = trio.run(run_sessions, setup)
+    if listening is None:
+        told.leftovers()
     owing = told_of(faults, {"quiet": quiet, "json": json})
     return status or int(told.missed > 0) or owing
-
-
-def _play_live(
-    cassette: Cassette,
-    playing: ReplayOptions,
-    told: _Telling,
-    server: Server,
-    *,
-    listening: Listening | None,
-    announcer: Announcer,
-    recording: Recording | None,
-    faults: FaultRun | None,
-) -> int:
-    import trio
-
-    from mcpmock.sessions.passthrough import live_listening, live_on_stdio
-
-    if listening is not None:
-        return trio.run(
-            lambda: live_listening(
-                cassette, playing, told.tell, server, listening,
-                recording=recording, say=announcer.say, faults=faults,
-            )
-        )  # fmt: skip
-    status, player = trio.run(
-        lambda: live_on_stdio(
-            cassette, playing, told.tell, server, recording=recording, say=say, faults=faults
-        )
-    )
-    told.leftovers(player)
-    return status
 
 
 def _behind(how: dict[str, Any], record: str | None) -> Server | None:
@@ -239,6 +193,11 @@ class _Telling:
     def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
         self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
         self.missed = 0
+        self._player: Player | None = None
+
+    def meet(self, _conversation: int, player: Player | None) -> None:
+        """An observer: over stdio there is one player, and at the end it knows what was left."""
+        self._player = player
 
     def tell(self, what: Miss | PlayerNote) -> None:
         from mcpmock.playback.own_answers import near_misses
@@ -257,9 +216,11 @@ class _Telling:
             for line in miss_lines(what, self._file):
                 say(line)
 
-    def leftovers(self, player: Player) -> None:
-        lead = player.leading
-        if lead is None or self._quiet or not (player.missed or self._verbose):
+    def leftovers(self) -> None:
+        player = self._player
+        if player is None or player.leading is None or self._quiet:
+            return
+        if not (player.missed or self._verbose):
             return
         for line in player.leftovers():
             self._say("leftover", line)

@@ -33,16 +33,15 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     import trio
 
     from mcpmock.cassette.file import load, read_bytes, rewrite
-    from mcpmock.playback.timing import Timing
     from mcpmock.semantic_diff.compare import compare
-    from mcpmock.sessions.drive import DIFFERENT, drive_anew
+    from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
     rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)
     was = read_bytes(file) if update else None
     recorded = load(file)
     faults = faults_of(options)
-    driven = trio.run(drive_anew, recorded, server, Timing(), say, faults)
+    driven = trio.run(lambda: drive_and_record(recorded, server, say, faults=faults))
     owing = told_of(faults, options)
     if driven.status not in (0, DIFFERENT):
         return driven.status

@@ -7,7 +7,7 @@ through, with all that belongs to it: progress, cancels, the server's questions 
 
 It stands at the end of the row, where messages are bare; a transport's rules and the server's end
 are behind it, and that end is only opened by the first frame that gets there. `late` notes such a
-session from its beginning. `sessions.passthrough` puts it together.
+session from its beginning. `sessions.standby` puts it together.
 """
 
 from __future__ import annotations

@@ -5,13 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mcpmock.cassette.file import load
-from mcpmock.sessions import proxy as proxy_mode
-from mcpmock.sessions.ends import Command, Listening, Server, Url
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.run import Front, Setup
+from mcpmock.sessions.servers import Command, Server
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
@@ -19,7 +22,7 @@ from tests.support import HEADER, INITIALIZE, request
 from tests.test_pytest_plugin_records import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"
-Given = list[tuple[Server, Listening | None]]
+Given = list[tuple[Server, Front | None]]
 
 
 @pytest.fixture
@@ -27,14 +30,13 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     """What the mode is called with; it ends with 7."""
     found: Given = []
 
-    async def proxy(
-        server: Server, listening: Listening | None, say: Any, faults: Any, recording: Any
-    ) -> int:
-        assert recording is None
-        found.append((server, listening))
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is None
+        assert setup.back is not None
+        found.append((setup.back, setup.front))
         return 7
 
-    monkeypatch.setattr(proxy_mode, "proxy", proxy)
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
     return found
 
 
@@ -44,8 +46,8 @@ def test_a_command(run: Run, given: Given) -> None:
     assert (7, "", "") == run("proxy", "server", "--listen", "x")
 
     assert given == [
-        (Command(("server", "--url", "x", "--json")), None),
-        (Command(("server", "--listen", "x")), None),
+        (Command(("server", "--url", "x", "--json")), StdioFront()),
+        (Command(("server", "--listen", "x")), StdioFront()),
     ]
 
 
@@ -54,11 +56,11 @@ def test_a_url(run: Run, given: Given) -> None:
     fields = ["--header", "X-Key: a:b", "--header", "Authorization:Bearer x"]
     assert 7 == run("proxy", "--url", URL, *fields)[0]
 
-    [(server, listening)] = given
+    [(server, front)] = given
     assert isinstance(server, Url)
     assert (URL, TransportKind.STREAMABLE_HTTP) == (server.upstream.url, server.kind)
     assert [("X-Key", "a:b"), ("Authorization", "Bearer x")] == server.headers
-    assert listening is None
+    assert StdioFront() == front
 
 
 @pytest.mark.parametrize(
@@ -79,10 +81,10 @@ def test_transports(
     """`--transport` is that of the clients, `--url-transport` that of the server."""
     assert 7 == run("proxy", "--listen", "127.0.0.1:0", "--url", URL, *options)[0]
 
-    [(server, listening)] = given
+    [(server, listens)] = given
     assert isinstance(server, Url)
-    assert listening is not None
-    assert (front, back) == (listening.kind, server.kind)
+    assert isinstance(listens, HttpFront)
+    assert (front, back) == (listens.kind, server.kind)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mcpmock.cassette.file import TakeFile, load
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C
-from mcpmock.sessions import stdio as stdio_mode
+from mcpmock.sessions import servers, stdio_front
 from tests.cli.conftest import Run
 from tests.support import WELCOME, exits, hangs_up, s2c
 
@@ -30,8 +30,9 @@ def commands(monkeypatch: pytest.MonkeyPatch, client: MemoryChannel) -> Commands
         server.send_nowait([s2c(WELCOME), hangs_up(S2C), exits(7)])
         return process
 
-    monkeypatch.setattr(stdio_mode, "start_process", start)
-    monkeypatch.setattr(stdio_mode, "take_stdio", lambda: memory_pair()[0])  # one for each run
+    monkeypatch.setattr(servers, "start_process", start)
+    monkeypatch.setattr(servers, "which", lambda program: program)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: memory_pair()[0])  # one for each run
     return found
 
 
@@ -161,7 +162,7 @@ def test_a_server_that_cannot_start(
     async def start(_command: Sequence[str]) -> MemoryChannel:
         raise CannotStart("\x1b[2J", "no", found=found)
 
-    monkeypatch.setattr(stdio_mode, "start_process", start)
+    monkeypatch.setattr(servers, "start_process", start)
 
     assert (code, "", "mcpmock: cannot start \\u001b[2J: no\n") == run(
         "record", "-o", tmp_path / "a", "server"

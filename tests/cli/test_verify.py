@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcpmock.sessions import drive as mode
-from mcpmock.sessions.drive import DIFFERENT, DriveOptions
+from mcpmock.sessions import drive
+from mcpmock.sessions.drive import DIFFERENT
+from mcpmock.sessions.run import Setup
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 Lives = Callable[..., None]
+Runs = Callable[[Setup], Awaitable[int]]
 
 
 def session(result: str) -> bytes:
@@ -32,12 +33,12 @@ def lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lives:
     (tmp_path / "a.jsonl").write_bytes(session("old"))
 
     def live(result: str, status: int = 0) -> None:
-        async def drive(_cassette: Any, driving: DriveOptions, _say: Any) -> int:
-            assert driving.recording is not None
-            driving.recording.output.write_bytes(session(result))
+        async def run_sessions(setup: Setup) -> int:
+            assert setup.recording is not None
+            setup.recording.output.write_bytes(session(result))
             return status
 
-        monkeypatch.setattr(mode, "drive", drive)
+        monkeypatch.setattr(drive, "run_sessions", run_sessions)
 
     return live
 
@@ -120,13 +121,13 @@ def test_updating_what_was_recorded_to_meanwhile(
 ) -> None:
     """Nothing of it is lost."""
     lives("new")
-    live = mode.drive
+    live: Runs = vars(drive)["run_sessions"]
 
-    async def drive(*arguments: Any) -> int:
+    async def run_sessions(setup: Setup) -> int:
         (tmp_path / "a.jsonl").write_bytes(session("other"))
-        return await live(*arguments)
+        return await live(setup)
 
-    monkeypatch.setattr(mode, "drive", drive)
+    monkeypatch.setattr(drive, "run_sessions", run_sessions)
     status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
 
     assert 3 == status
@@ -141,14 +142,15 @@ def test_secrets_are_kept_where_they_were(
 ) -> None:  # fmt: skip
     """Else everything secret would differ."""
     lives("old")
-    live, given = mode.drive, list[bool]()
+    live: Runs = vars(drive)["run_sessions"]
+    given: list[bool] = []
 
-    async def drive(cassette: Any, driving: DriveOptions, say: Any) -> int:
-        assert driving.recording is not None
-        given.append(driving.recording.redact)
-        return await live(cassette, driving, say)
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is not None
+        given.append(setup.recording.redact)
+        return await live(setup)
 
-    monkeypatch.setattr(mode, "drive", drive)
+    monkeypatch.setattr(drive, "run_sessions", run_sessions)
     path = tmp_path / "a.jsonl"
     path.write_bytes(session("old").replace(b'"tool"', b'"redaction":%b,"tool"' % redaction, 1))
 
