@@ -103,7 +103,7 @@ async def _session(
     from sniffio import current_async_library
 
     if current_async_library() != "trio":
-        pace = casting.playing.pace
+        pace = casting.options.pace
         casting = casting.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
     # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
     # which is bounded; and a client that waits for room while we do would wait for ever.

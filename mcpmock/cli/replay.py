@@ -20,7 +20,7 @@ from .output import CASSETTE, Announcer, common, emit, say
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
     from mcpmock.faults.receipts import FaultRun
-    from mcpmock.playback.matcher import Miss
+    from mcpmock.playback.miss import Miss
     from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
     from mcpmock.sessions.ends import Listening, Server
     from mcpmock.sessions.take_recording import Recording
@@ -240,7 +240,7 @@ class _Telling:
         self.missed = 0
 
     def tell(self, what: Miss | PlayerNote) -> None:
-        from mcpmock.playback.own_answers import near_misses
+        from mcpmock.playback.miss import near_misses
         from mcpmock.playback.player import PlayerNote
 
         if isinstance(what, PlayerNote):

@@ -26,7 +26,7 @@ from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.client.driver import Driver
-from mcpmock.playback.client.script import ClientScript, part_of
+from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
@@ -111,7 +111,7 @@ async def drive_anew(
 def parts_of(cassette: Cassette) -> list[ClientScript]:
     """What the clients of a cassette did, session by session; those that did nothing left out."""
     episodes = bare(cassette, one_session=False).episodes()
-    parts = [part_of(episode) for episode in episodes]
+    parts = [script_of(episode) for episode in episodes]
     return [part for part in parts if any(line.frame.fact is None for line in part.lines)]
 
 

@@ -103,7 +103,7 @@ async def replay_embedded(
             nursery.start_soon(door.serve, receive)
             await replay_listening(
                 cassette,
-                casting.playing,
+                casting.options,
                 report,
                 listening,
                 recording=None,

@@ -22,12 +22,12 @@ def with_stubs(script: StubScript | None, player: Player) -> list[Stage]:
 
     from mcpmock.stubs.stage import StubStage
 
-    casting = player.casting
+    casting = player.selection
     stubs = StubStage(
         script,
         player.report,
         alone=not casting.cassette.takes,
-        breath=casting.playing.pace.after_progress,
+        breath=casting.options.pace.after_progress,
     )
-    player.understudy = stubs
+    player.fallback = stubs
     return [stubs, player]

@@ -18,7 +18,7 @@ from mcpmock.api.record import say, server_of
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.sessions.embedded import ServerPlace, record_command_embedded, record_url_embedded
 from mcpmock.sessions.ends import Command, Url

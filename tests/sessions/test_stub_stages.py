@@ -16,7 +16,7 @@ def test_without_a_stub() -> None:
     player = Player(SessionSelection(cassette(*OPENING), ReplayOptions()))
 
     assert [player] == with_stubs(None, player)
-    assert type(player.understudy) is Fallback
+    assert type(player.fallback) is Fallback
 
 
 def test_in_front_of_a_recording() -> None:
@@ -26,7 +26,7 @@ def test_in_front_of_a_recording() -> None:
     stubs, last = with_stubs(StubScript(), player)
 
     assert isinstance(stubs, StubStage)
-    assert (last, stubs, False, 0.5) == (player, player.understudy, stubs.alone, stubs.breath)
+    assert (last, stubs, False, 0.5) == (player, player.fallback, stubs.alone, stubs.breath)
 
 
 def test_alone() -> None:
