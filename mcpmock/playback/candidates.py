@@ -165,12 +165,12 @@ class Candidate:
         if self._schedule is not None:
             self._schedule.last_activity = now
 
-    def accept(self, match: MatchResult, live: Frame, now: float) -> None:
+    def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
         """The live client did what `match` says: what waited for it is released."""
         self.matcher.bindings |= match.bindings
         self._note_event(match.event, live, now)
 
-    def accept_reply(self, live: Frame, now: float) -> bool:
+    def accept_reply(self, live: ClientMessage, now: float) -> bool:
         """The live client answered a server request; False if this plan has no such request."""
         content = live.content
         if not isinstance(content, Response) or content.id is None:
@@ -182,7 +182,7 @@ class Candidate:
                 return True
         return False
 
-    def accept_cancel(self, live: Frame, now: float) -> bool:
+    def accept_cancel(self, live: ClientMessage, now: float) -> bool:
         """The live client cancelled a call; False if this plan has no such call.
 
         Of what is still to come, only what the recorded server sent after the recorded cancel is
@@ -266,7 +266,7 @@ class Candidate:
             and not planned.is_http_detail
         ]
 
-    def _note_event(self, event: ClientEvent, live: Frame, now: float) -> None:
+    def _note_event(self, event: ClientEvent, live: ClientMessage, now: float) -> None:
         self.ids.bind(event, live)
         self._note_happened(event.index, now)
 
@@ -318,6 +318,11 @@ class Candidates:
         for candidate in self.all:
             candidate.begin(now, speaks=candidate is self.lead)
 
+    def note_activity(self, now: float) -> None:
+        """The client sent anything: the session is not quiet."""
+        if self.all:
+            self.all[0].note_activity(now)
+
     def find(self, live: ClientMessage) -> list[Found]:
         """The candidates that know a live request, with what it stands for there: at the strictest
         level at which any knows it, those whose client was most like this one first.
@@ -346,7 +351,7 @@ class Candidates:
     def accept(self, found: list[Found], live: ClientMessage, now: float) -> None:
         """The client did what these candidates know."""
         for candidate, match in found:
-            candidate.accept(match, live.frame, now)
+            candidate.accept(match, live, now)
 
     def _arrange(self, found: list[Found], now: float, *, keep: bool) -> None:
         former = self.lead

@@ -82,7 +82,7 @@ def exchange(
 
 def answer_request(live: ClientMessage) -> list[Frame] | None:
     """The answer to a request that is no miss though it was not recorded; None for all others."""
-    content = live.frame.content
+    content = live.content
     if not isinstance(content, Request):
         return None
     if content.method == "ping":
@@ -99,7 +99,7 @@ def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: boo
     """The response to an exchange whose message needs no JSON-RPC answer. `is_path`: messages are
     posted to its path, so a client may open a stream there, or end its session.
     """
-    if isinstance(live.frame.content, Opaque):
+    if isinstance(live.content, Opaque):
         error = Frame(S2C, edit.error(b"null", PARSE_ERROR, "Parse error"))
         return exchange(live.exchange, HTTPStatus.BAD_REQUEST, error)
     if not isinstance(live.frame.fact, HttpRequest):

@@ -16,21 +16,19 @@ import attrs
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.protocol.correlation import TOKEN_PATH
 from mcpmock.protocol.messages import (
-    Batch,
     Frame,
     HttpBody,
     HttpResponse,
-    Request,
     SseMeta,
     encode,
     member,
-    parse_items,
     same_id,
 )
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
 from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
 
 from .header_profile import SESSION, is_session_parameter
+from .request_assembly import ClientMessage
 from .variables import Bindings
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
@@ -66,7 +64,7 @@ class IdMapping:
     each id.
     """
 
-    def bind(self, event: ClientEvent, live: Frame) -> None:
+    def bind(self, event: ClientEvent, live: ClientMessage) -> None:
         """The live frame stands for this client event: its ids for the recorded ones (a batch in
         the order of its requests: equal keys mean equal order), its exchange for the recorded one.
         """
@@ -76,10 +74,7 @@ class IdMapping:
             self.recorded[live.exchange] = exchange
         if not event.calls:
             return
-        batch = isinstance(live.content, Batch)
-        items = parse_items(live.raw) if batch else [live.content]
-        requests = [item for item in items if isinstance(item, Request)]
-        for number, request in zip(event.calls, requests, strict=False):
+        for number, request in zip(event.calls, live.requests, strict=False):
             self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
             self._numbers[request.id] = number
 
@@ -113,10 +108,10 @@ class IdMapping:
         raw = planned.frame.raw
         if not planned.live_values and PLACEHOLDER not in raw:
             return [planned.frame]
-        if not isinstance(planned.frame.content, Batch):
-            new = self._render_item(raw, planned.live_values)
-        else:
+        if any(live_value.item is not None for live_value in planned.live_values):
             new = self._render_batch(raw, planned.live_values)
+        else:
+            new = self._render_item(raw, planned.live_values)
         if new is None:
             return []
         new = fill(new, self._known(new, bindings))

@@ -1,29 +1,39 @@
 """`Matcher`: which recorded client event a live message stands for, and, where none does, how near
 the nearest come.
 
-A matcher belongs to one live session and one plan: it knows which recorded events are used up (the
-nth call gets the nth answer) and which values the placeholders of redacted ones are bound to.
-`request_key` says what makes two requests the same, `header_verdicts` which heads may differ,
-`request_index` finds by key. `playback.candidate` uses matchers.
+A `RequestIndex` belongs to a plan and finds its client events by key; all live sessions share it. A
+`Matcher` belongs to one live session: it knows which recorded events are used up (the nth call gets
+the nth answer), and which values the placeholders of redacted ones are bound to. `request_key` says
+what makes two requests the same, `header_verdicts` which heads may differ. `playback.candidates`
+uses matchers.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 import attrs
 
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
-from mcpmock.protocol.messages import HttpRequest, Opaque, Request, Response, StreamEnd
+from mcpmock.protocol.messages import Frame, HttpRequest, Opaque, Request, Response, StreamEnd
+from mcpmock.redaction.redactor import PLACEHOLDER
 
-from .header_profile import FIRST_HEADER_LEVEL, SESSION, fingerprint, is_mirror
-from .header_verdicts import REFUSED, contradict
+from .header_profile import (
+    FIRST_HEADER_LEVEL,
+    LAST_EVENT,
+    SESSION,
+    SESSION_PARAMETER,
+    fingerprint,
+    is_mirror,
+    session_parameter,
+)
+from .header_verdicts import REFUSED, HeaderVerdicts, contradict
 from .miss import NearMiss
 from .request_assembly import ClientMessage
-from .request_index import RequestIndex
-from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance
+from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance, match_subject
 from .variables import Bindings, compare, unify
 
 
@@ -37,6 +47,75 @@ class MatchResult:
     level: int = 0
     bindings: Bindings = attrs.field(factory=dict)
     handshake_distance: int = 0
+
+
+@attrs.define(slots=False)
+class RequestIndex:
+    """Looks up client events. `stateless`: the exchanges of the plan belong to no session."""
+
+    plan: ReplayPlan
+    stateless: bool = False
+    _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
+    _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
+
+    def subject(self, event: ClientEvent) -> MatchSubject | None:
+        """What a client event asks; None for what is matched by its bytes."""
+        if event.index not in self._subjects:
+            self._subjects[event.index] = self.subject_of(event.frame, event.head)
+        return self._subjects[event.index]
+
+    def subject_of(self, frame: Frame, head: HttpRequest | None) -> MatchSubject | None:
+        """What a client frame asks, recorded or live."""
+        subject = match_subject(frame, head)
+        return subject if subject is None or head is None else self.placed(subject, head)
+
+    def placed(self, subject: MatchSubject, head: HttpRequest) -> MatchSubject:
+        """What is asked, with the recorded names of streams and sessions in the place of live ones.
+
+        Of a request that resumes a stream, the stream counts: at which event the connection was
+        lost was chance. A request outside any session that names one names a wrong one, and servers
+        tell those apart.
+        """
+        if subject.http is None:
+            return subject
+        places = {}
+        if LAST_EVENT in subject.http:
+            stream = self.plan.streams.get(head.header(LAST_EVENT) or "", "unknown")
+            places[LAST_EVENT] = str(stream)
+        if self.stateless and SESSION_PARAMETER in subject.http:
+            places[SESSION_PARAMETER] = session_parameter(head) or ""
+        return attrs.evolve(subject, http={**subject.http, **places}) if places else subject
+
+    def by_key(self, level: int, *, bare: bool) -> dict[Key, list[int]]:
+        """The client events by key; with `bare` by the key of their message alone."""
+        if (level, bare) not in self._tables:
+            table: dict[Key, list[int]] = {}
+            for index, event in self.plan.client_events.items():
+                recorded = self.subject(event)
+                if recorded is not None:
+                    table.setdefault(recorded.key(level, bare=bare), []).append(index)
+            self._tables[level, bare] = table
+        return self._tables[level, bare]
+
+    @cached_property
+    def with_placeholders(self) -> list[int]:
+        """The client events that hold placeholders: no key finds those."""
+        events = self.plan.client_events.items()
+        return [index for index, event in events if self._has_placeholder(event)]
+
+    @cached_property
+    def header_verdicts(self) -> HeaderVerdicts:
+        """Which heads the recorded server refused."""
+        events = self.plan.client_events.values()
+        subjects = ((self.subject(event), event.status) for event in events)
+        return HeaderVerdicts.of((asked, status) for asked, status in subjects if asked is not None)
+
+    def _has_placeholder(self, event: ClientEvent) -> bool:
+        if PLACEHOLDER in event.frame.raw:
+            return True
+        asked = None if event.head is None else self.subject(event)
+        fields = {} if asked is None or asked.http is None else asked.http
+        return any(PLACEHOLDER.decode() in value for value in fields.values())
 
 
 @attrs.define
@@ -63,7 +142,7 @@ class Matcher:
         """The first unused client event that a live message stands for, at the strictest level that
         has one, or at this one.
         """
-        content = live.frame.content
+        content = live.content
         levels = self.levels_for(live) if level is None else (level,)
         if isinstance(content, Opaque | StreamEnd | Response):
             found = (self._find_same_bytes(live, level) for level in levels)
@@ -86,7 +165,7 @@ class Matcher:
             else:
                 found = self._same(subject, one)
             events = [(self.plan.client_events[index], found[index]) for index in sorted(found)]
-            if isinstance(live.frame.content, Request):
+            if isinstance(live.content, Request):
                 events = [(event, bindings) for event, bindings in events if event.calls]
             matches = [
                 MatchResult(event, one, bindings, self._distance(event, subject))

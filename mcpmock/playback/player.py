@@ -46,7 +46,6 @@ from .fallback import (
     answer_without_result,
     exchange,
 )
-from .header_profile import SESSION, session_parameter
 from .header_verdicts import REFUSED
 from .matcher import MatchResult
 from .miss import ELSEWHERE, Miss, miss_error
@@ -94,8 +93,10 @@ class Player(Stage):
     _assembly: RequestAssembly = attrs.field(factory=RequestAssembly)
     _own_answers: list[Frame] = attrs.field(factory=list)
     """Answers in mcpmock's own name that go out with what is due next."""
-    _selected: bool = False
-    """The selection knows which episode this session took its first answer from."""
+    _led: bool = False
+    """The selection knows which episode gave this session its first answer."""
+    _narrowed: bool = False
+    """The selection knows that this session is one episode and no other."""
     _over: bool = False
     """The client ended the session."""
     _wake_at: float | None = None
@@ -115,6 +116,7 @@ class Player(Stage):
         return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
             if live is not None:
@@ -151,11 +153,7 @@ class Player(Stage):
     # What the client sends.
 
     def _receive(self, live: ClientMessage, now: float) -> None:
-        lead = self._candidates.lead
-        if lead is not None:
-            lead.note_activity(now)
-        content = live.frame.content
-        match content:
+        match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
             case Request():
@@ -184,16 +182,18 @@ class Player(Stage):
             return
         self._candidates.narrow(found, live, now, probe=live.name == PROBE)
         self._report_level(live, found[0][1].level)
-        self._note_selected()
+        if not self._narrowed:
+            self._note_selected()
 
     def _note_selected(self) -> None:
         """Other sessions take other episodes first."""
         candidates = self._candidates.all
         if len(candidates) == 1:
             self.selection.mark_played(candidates[0])
-        elif not self._selected:
+            self._narrowed = True
+        elif not self._led:
             self.selection.mark_led(candidates[0])
-        self._selected = True
+            self._led = True
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """The client will send nothing more."""
@@ -207,7 +207,7 @@ class Player(Stage):
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
         """A message that wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
-        content = live.frame.content
+        content = live.content
         if self.stateless:
             if not self._answer_stateless(live, now):
                 self._follow(live, now)
@@ -225,7 +225,10 @@ class Player(Stage):
             self._end_session(live.exchange)
 
     def _follow_id(
-        self, accept: Callable[[Candidate, Frame, float], bool], live: ClientMessage, now: float
+        self,
+        accept: Callable[[Candidate, ClientMessage, float], bool],
+        live: ClientMessage,
+        now: float,
     ) -> None:
         """A cancel or an answer belongs to a request by its id. One that belongs to no request is
         as good as noise.
@@ -233,7 +236,7 @@ class Player(Stage):
         lead = self._candidates.lead
         expected = lead.matcher.next_in_order() if lead and self._strict else None
         accepted = [
-            accept(candidate, live.frame, now)
+            accept(candidate, live, now)
             for candidate in (*self._candidates.all, *self._repeats.playing)
         ]
         if not any(accepted):
@@ -267,7 +270,7 @@ class Player(Stage):
             for level in candidate.matcher.levels_for(live):
                 match = None if self._stubs else candidate.matcher.find(live, level)
                 if match is not None and not self._repeats_nearer(candidate, live, match):
-                    candidate.accept(match, live.frame, now)
+                    candidate.accept(match, live, now)
                 elif self._strict or not self._repeats.add(candidate, live, level, now):
                     continue
                 self._report_level(live, level)
@@ -313,7 +316,7 @@ class Player(Stage):
         else:
             miss = self._miss(live.subject)
             if self.selection.options.on_miss == "error":
-                error = miss_error(live.ids, miss, isinstance(live.frame.content, Batch))
+                error = miss_error(live.ids, miss, isinstance(live.content, Batch))
                 self._own_answers += exchange(live.exchange, message=error)
 
     def _miss(self, live: MatchSubject) -> Miss:
@@ -342,10 +345,8 @@ class Player(Stage):
         return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
 
     def _is_lost(self, live: ClientMessage) -> bool:
-        """Whether it names a session that is over, or that never was."""
-        head = live.head
-        named = head is not None and (head.header(SESSION) or session_parameter(head)) is not None
-        return self._over or (self.stateless and named)
+        """Whether it belongs to a session that is over, or that never was."""
+        return self._over or (self.stateless and live.names_session)
 
     def _end_session(self, live: int | None) -> None:
         """The client ends the session on this exchange, unless the recorded server refused."""
@@ -374,19 +375,21 @@ class Player(Stage):
         frames: list[Frame] = []
         for candidate in self._speakers:
             frames += candidate.send_due(now)
-        self._repeats.drop_finished()
+        if self._repeats.playing:
+            self._repeats.drop_finished()
         frames += self._own_answers  # behind what answers earlier requests of the same read
         self._own_answers = []
         if self.selection.options.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
-        yield Send(self._assembly.sendable(frames))
+        actions: list[Action] = [Send(self._assembly.sendable(frames))]
         due = min((at for one in self._speakers if (at := one.next_due) is not None), default=None)
         if any(isinstance(frame.fact, ProcessExit) for frame in frames):
-            yield Hangup("the recorded server ended here")
+            actions.append(Hangup("the recorded server ended here"))
         elif self._closing and due is None:
-            yield Hangup(self._closing)
+            actions.append(Hangup(self._closing))
         elif due is not None and (
             self._wake_at is None or due < self._wake_at or self._wake_at <= now
         ):
             self._wake_at = due
-            yield Wake(due)
+            actions.append(Wake(due))
+        return actions

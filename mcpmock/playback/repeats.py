@@ -14,8 +14,8 @@ import attrs
 from mcpmock.protocol.messages import HttpRequest
 
 from .candidates import Candidate
+from .matcher import RequestIndex
 from .request_assembly import ClientMessage
-from .request_index import RequestIndex
 from .session_selection import SessionSelection
 
 
@@ -43,10 +43,10 @@ class Repeats:
         excerpt = RequestIndex(index.plan.excerpt(match.event.index), index.stateless)
         repeat = self.selection.candidate(excerpt, self.session)
         repeat.join(candidate)
-        repeat.accept(match, live.frame, now)
+        repeat.accept(match, live, now)
         if isinstance(live.frame.fact, HttpRequest) and self.selection.options.order == "any":
             # Answers to other requests come on the stream that this one opens.
-            candidate.ids.bind(match.event, live.frame)
+            candidate.ids.bind(match.event, live)
         self.playing.append(repeat)
         return True
 
@@ -55,8 +55,7 @@ class Repeats:
         self.playing = [repeat for repeat in self.playing if exchange not in repeat.ids.recorded]
 
     def drop_finished(self) -> None:
-        if self.playing:
-            self.playing = [repeat for repeat in self.playing if not repeat.finished]
+        self.playing = [repeat for repeat in self.playing if not repeat.finished]
 
     @property
     def _last_stays(self) -> bool:

@@ -15,6 +15,7 @@ from mcpmock.pipeline.reassembly import Pieces
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
+    Content,
     ExchangeEnd,
     Fragment,
     Frame,
@@ -27,6 +28,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 
+from .header_profile import SESSION, session_parameter
 from .request_key import MatchSubject, match_subject
 
 
@@ -41,6 +43,11 @@ class ClientMessage:
     size: int = 0
     """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
 
+    content: Content = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.content = self.frame.content
+
     @property
     def exchange(self) -> int | None:
         return self.frame.exchange
@@ -51,21 +58,32 @@ class ClientMessage:
         return match_subject(self.frame, self.head)
 
     @cached_property
+    def requests(self) -> list[Request]:
+        """The requests in it: of a batch there may be several."""
+        batch = isinstance(self.content, Batch)
+        items = parse_items(self.frame.raw) if batch else [self.content]
+        return [item for item in items if isinstance(item, Request)]
+
+    @property
     def ids(self) -> list[bytes]:
         """The ids of the requests in it."""
-        content = self.frame.content
-        items = parse_items(self.frame.raw) if isinstance(content, Batch) else [content]
-        return [item.id for item in items if isinstance(item, Request)]
+        return [request.id for request in self.requests]
 
     @property
     def name(self) -> str:
         """What it is called in notes and misses."""
-        content = self.frame.content
+        content = self.content
         if isinstance(content, Notification | Request):
             return content.method
         if isinstance(content, HttpRequest):
             return f"{content.method} {content.path}"
         return "response" if isinstance(content, Response) else "noise"
+
+    @property
+    def names_session(self) -> bool:
+        """Whether its head says which session is meant."""
+        head = self.head
+        return head is not None and (head.header(SESSION) or session_parameter(head)) is not None
 
     @property
     def ends_session(self) -> bool:

@@ -15,11 +15,9 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.playback.plan.plan import PlannedMessage, ReplayPlan
-from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import (
     ExchangeEnd,
     HttpResponse,
-    Notification,
     ProcessExit,
     StreamEnd,
 )
@@ -43,20 +41,21 @@ class _PacedTimes:
         self, planned: PlannedMessage, since: float, now: float, floor: float
     ) -> float:
         """When a message is due whose causes have happened by `since`."""
-        pause = self.pace.timing.pause(planned.gap)
+        paused = self.pace.timing.kind != "none"
+        pause = self.pace.timing.pause(planned.gap) if paused else 0.0
         due = max(now, max(since, self._chain_due.get(planned.chain, since)) + pause)
         due = max(due, self.after_progress(planned))
         if pause:
             # Recorded times have microseconds: what was recorded together stays together.
             due = round(due, 6)
-        elif self.pace.timing.kind == "none":
+        elif not paused:
             due = max(due, floor)
         if planned.exchange is not None:
             due = max(due, self._head_due.get(planned.exchange, due))
             if isinstance(planned.frame.fact, HttpResponse):
                 self._head_due[planned.exchange] = due
         self._chain_due[planned.chain] = due
-        if _is_progress(planned):
+        if planned.is_progress:
             self._progress_due[planned.chain] = due
         return due + self.pace.overlap_grace if planned.made_up else due
 
@@ -222,8 +221,3 @@ class Schedule:
             active = max((self.happened.get(event, since) for event in overlaps), default=since)
         quiet = max(active, since) + self.pace.overlap_grace
         return min(quiet, since + self.pace.overlap_limit)
-
-
-def _is_progress(planned: PlannedMessage) -> bool:
-    content = planned.frame.content
-    return isinstance(content, Notification) and content.method == PROGRESS

@@ -25,9 +25,8 @@ from mcpmock.protocol.messages import HttpRequest
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
-from .matcher import Matcher
+from .matcher import Matcher, RequestIndex
 from .miss import ELSEWHERE, NearMiss
-from .request_index import RequestIndex
 from .request_key import MATCH_LEVELS, MatchSubject
 from .timing import Pace
 

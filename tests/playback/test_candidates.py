@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.candidates import Candidate
-from mcpmock.playback.matcher import Matcher
+from mcpmock.playback.matcher import Matcher, RequestIndex
 from mcpmock.playback.request_assembly import ClientMessage
-from mcpmock.playback.request_index import RequestIndex
 from mcpmock.playback.timing import Pace, Timing
 from tests.support import (
     INITIALIZE,
@@ -41,7 +40,7 @@ def performance(*events: Line, timing: str = "none") -> Candidate:
 def hear(played: Candidate, raw: bytes, now: float = 0.0) -> None:
     match = played.matcher.find(ClientMessage(c2s(raw)))
     assert match is not None
-    played.accept(match, c2s(raw), now)
+    played.accept(match, ClientMessage(c2s(raw)), now)
 
 
 def raws(played: Candidate, now: float) -> list[bytes]:
@@ -241,7 +240,7 @@ def test_a_cancel_silences_what_was_recorded_as_answered() -> None:
     hear(played, request("x", "a", token=1), 0.0)
     raws(played, 0.0)
 
-    assert True is played.accept_cancel(c2s(cancelled("x")), 0.001)
+    assert True is played.accept_cancel(ClientMessage(c2s(cancelled("x"))), 0.001)
     assert [] == raws(played, 1.0)
 
 
@@ -251,7 +250,7 @@ def test_a_recorded_cancel_is_answered_as_recorded() -> None:
     hear(played, request(5, "a"), 0.0)
     assert [] == raws(played, 1.0)
 
-    assert True is played.accept_cancel(c2s(cancelled(5)), 2.0)
+    assert True is played.accept_cancel(ClientMessage(c2s(cancelled(5))), 2.0)
     assert [response(5)] == raws(played, 2.0)
 
 
@@ -263,7 +262,7 @@ def test_cancels_of_nothing(raw: bytes) -> None:
     played = performance(c(request(1, "a")), s(response(1)))
     hear(played, request(1, "a"))
 
-    assert False is played.accept_cancel(c2s(raw), 0.0)
+    assert False is played.accept_cancel(ClientMessage(c2s(raw)), 0.0)
     assert [response(1)] == raws(played, 0.0)
 
 
@@ -278,8 +277,8 @@ def test_sampling_within_a_call_gates_the_rest_of_it() -> None:
     hear(played, request(1, "tools/call"))
     assert [request(0, "sampling/createMessage")] == raws(played, 1.0)
 
-    assert False is played.accept_reply(c2s(response(5)), 2.0)
-    assert True is played.accept_reply(c2s(response(0, {"any": "answer"})), 2.0)
+    assert False is played.accept_reply(ClientMessage(c2s(response(5))), 2.0)
+    assert True is played.accept_reply(ClientMessage(c2s(response(0, {"any": "answer"}))), 2.0)
     assert [response(1)] == raws(played, 2.0)
 
 

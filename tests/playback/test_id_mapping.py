@@ -8,6 +8,7 @@ import pytest
 
 from mcpmock.playback.id_mapping import IdMapping
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
+from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse, SseMeta
 from tests.support import batch, c2s, ends, post, progress, replies, request, response, s2c, says
 
@@ -20,7 +21,7 @@ def identities(*recorded_sessions: str) -> IdMapping:
     found = IdMapping(lambda: f"live-{next(numbers)}", frozenset(recorded_sessions))
     [_, body] = post(7, batch(request("a", "x", token="t"), request(1.5, "y")))
     [_, recorded] = post(1, b"")
-    found.bind(ClientEvent(0, recorded, (0, 1)), body)
+    found.bind(ClientEvent(0, recorded, (0, 1)), ClientMessage(body))
     return found
 
 
@@ -139,6 +140,6 @@ def test_other_events_are_no_endpoint() -> None:
 def test_bare_messages_bind_no_exchange() -> None:
     """Where there are no exchanges, ids alone are bound."""
     found = IdMapping(lambda: "")
-    found.bind(ClientEvent(0, c2s(b"{}"), (0,)), c2s(request(5, "x")))
+    found.bind(ClientEvent(0, c2s(b"{}"), (0,)), ClientMessage(c2s(request(5, "x"))))
 
     assert ({}, b"5") == (found.exchanges, found.calls[0].id)

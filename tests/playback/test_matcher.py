@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.matcher import Matcher, MatchResult
+from mcpmock.playback.matcher import Matcher, MatchResult, RequestIndex
 from mcpmock.playback.miss import NearMiss
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.request_assembly import ClientMessage
-from mcpmock.playback.request_index import RequestIndex
 from mcpmock.playback.request_key import match_subject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import Frame, HttpRequest

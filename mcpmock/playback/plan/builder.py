@@ -178,6 +178,7 @@ class _PlanBuilder:
             chain,
             step.meta,
             None if exchange is None or not self.headed else exchange.number,
+            _is_progress(frame),
         )
         self.messages.append(planned)
         if exchange is not None:
@@ -375,6 +376,11 @@ def _is_alone(step: EpisodeStep) -> bool:
 def _bare(frame: Frame) -> Frame:
     """A message of which only the calls on its exchange are known."""
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
+
+
+def _is_progress(frame: Frame) -> bool:
+    content = frame.content
+    return isinstance(content, Notification) and content.method == PROGRESS
 
 
 def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | None:

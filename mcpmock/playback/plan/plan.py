@@ -92,6 +92,8 @@ class PlannedMessage:
     """
     exchange: int | None = None
     """The recorded exchange that carries it; it is played on the live one that stands for that."""
+    is_progress: bool = False
+    """It is a progress notification: an answer of the same chain must not come right behind it."""
     made_up: bool = False
     """The end of a response that the recording lacks, because the client left first. A live client
     gets the time to do so too.

@@ -56,6 +56,7 @@ class RecordedExchange:
             frame=Frame(S2C, fact=ExchangeEnd(), exchange=self.number),
             meta=None,
             answers=False,
+            is_progress=False,
             overlaps=(),
             live_values=(),
             gap=max((self.left or t) - t, 0) / 1_000_000,
