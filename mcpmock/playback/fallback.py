@@ -2,13 +2,15 @@
 pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in sessions
 that are over. Over HTTP an answer is a whole exchange, from its head to its end.
 
-`Fallback` is the interface of what is asked before a request becomes a miss; `stubs.stage`
-implements it. Used by `playback.player` and `playback.client.driver`.
+`Fallback` holds what is asked before a request becomes a miss; `stubs.stage` fills it. Used by `playback.player` and `playback.client.driver`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
+
+import attrs
 
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import (
@@ -33,16 +35,14 @@ PARSE_ERROR = -32700
 SESSION_NOT_FOUND = -32001
 
 
+@attrs.frozen
 class Fallback:
-    """What is asked before a request is a miss. This one knows no answer."""
+    """What is asked before a request becomes a miss. By default nothing is known."""
 
-    def answer(self, frame: Frame) -> list[Frame] | None:  # noqa: ARG002
-        """The answer to a live request that the recording does not answer; None if there is none."""
-        return None
-
-    def near(self, live: MatchSubject) -> list[NearMiss]:  # noqa: ARG002
-        """What a missed request may have meant, besides recorded requests."""
-        return []
+    answer: Callable[[Frame], list[Frame] | None] = lambda _request: None
+    """The answer to a live request that the recording does not answer; None if there is none."""
+    near: Callable[[MatchSubject], list[NearMiss]] = lambda _subject: []
+    """What a missed request may have meant, besides recorded requests."""
 
 
 def empty_result(id_: bytes) -> Frame:
@@ -80,7 +80,7 @@ def exchange(
     ]
 
 
-def answer_request(live: ClientMessage) -> list[Frame] | None:
+def answer_unrecorded(live: ClientMessage) -> list[Frame] | None:
     """The answer to a request that is no miss though it was not recorded; None for all others."""
     content = live.content
     if not isinstance(content, Request):

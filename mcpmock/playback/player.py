@@ -41,7 +41,7 @@ from .fallback import (
     PROBE,
     Fallback,
     answer_lost,
-    answer_request,
+    answer_unrecorded,
     answer_too_long,
     answer_without_result,
     exchange,
@@ -306,7 +306,7 @@ class Player(Stage):
         if live.subject is None:
             return
         answer = answer_lost(live) if self._is_lost(live) else self.fallback.answer(live.frame)
-        answer = answer_request(live) if answer is None else answer
+        answer = answer_unrecorded(live) if answer is None else answer
         if answer is not None and not self.backed:
             self._own_answers += answer
         elif self.selection.options.on_miss == "live":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.fallback import Fallback
 from mcpmock.playback.player import Player
 
 if TYPE_CHECKING:
@@ -29,5 +30,5 @@ def with_stubs(script: StubScript | None, player: Player) -> list[Stage]:
         alone=not casting.cassette.takes,
         breath=casting.options.pace.after_progress,
     )
-    player.fallback = stubs
+    player.fallback = Fallback(stubs.answer, stubs.near)
     return [stubs, player]

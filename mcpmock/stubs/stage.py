@@ -21,7 +21,7 @@ import attrs
 
 from mcpmock.pipeline.reassembly import Pieces
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
-from mcpmock.playback.fallback import Fallback, too_long
+from mcpmock.playback.fallback import too_long
 from mcpmock.playback.miss import STUBBED, NearMiss
 from mcpmock.playback.player import PlayerNote, Report
 from mcpmock.playback.request_key import MatchSubject
@@ -76,7 +76,7 @@ class _Passing:
 
 
 @attrs.define
-class StubStage(Stage, Fallback):
+class StubStage(Stage):
     """One session of a script's server. `alone`: there is no recording behind it. `breath` is the
     least time between the last progress of a call and its answer, in seconds.
     """

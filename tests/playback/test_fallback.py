@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.playback.fallback import (
     answer_lost,
-    answer_request,
+    answer_unrecorded,
     answer_too_long,
     answer_without_result,
     empty_result,
@@ -66,14 +66,14 @@ def test_ids() -> None:
 )
 def test_requests(live: list[Frame], expected: list[str] | None) -> None:
     """A ping is answered, over HTTP with a whole response; other requests are misses."""
-    answer = answer_request(heard(live))
+    answer = answer_unrecorded(heard(live))
 
     assert expected == (None if answer is None else shown(answer))
 
 
 def test_a_probe() -> None:
     """Over HTTP an older server refuses a probe with a status too."""
-    answer = answer_request(heard(post(1, request(5, "server/discover")))) or []
+    answer = answer_unrecorded(heard(post(1, request(5, "server/discover")))) or []
 
     assert "1 400 application/json" == shown(answer)[0]
 

@@ -16,7 +16,7 @@ def test_without_a_stub() -> None:
     player = Player(SessionSelection(cassette(*OPENING), ReplayOptions()))
 
     assert [player] == with_stubs(None, player)
-    assert type(player.fallback) is Fallback
+    assert Fallback() == player.fallback
 
 
 def test_in_front_of_a_recording() -> None:
@@ -26,7 +26,8 @@ def test_in_front_of_a_recording() -> None:
     stubs, last = with_stubs(StubScript(), player)
 
     assert isinstance(stubs, StubStage)
-    assert (last, stubs, False, 0.5) == (player, player.fallback, stubs.alone, stubs.breath)
+    assert (last, False, 0.5) == (player, stubs.alone, stubs.breath)
+    assert Fallback(stubs.answer, stubs.near) == player.fallback
 
 
 def test_alone() -> None:
