@@ -1,7 +1,7 @@
 """Every error that mcpmock raises on purpose, in one tree.
 
 Each says in one line whose fault it is and what to do next, and carries the `exit_code` that the
-command line ends with (the table is in the README). Nothing here imports anything of ours: every
+command line ends with (`mcpmock help exit-status`). Nothing here imports anything of ours: every
 room may raise these.
 """
 

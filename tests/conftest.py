@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import Script
+
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -17,3 +19,14 @@ def signals_as_before() -> Iterator[None]:
     yield
     for signum, handler in zip(_TAKEN, before, strict=True):
         signal.signal(signum, handler)
+
+
+@pytest.fixture(autouse=True)
+def scripts_end() -> Iterator[None]:
+    """Each script of a test is over when the test is: nothing came that no step expected, and
+    nothing more is due.
+    """
+    Script.running.clear()
+    yield
+    for script in Script.running:
+        script.nothing_more()

@@ -1,4 +1,4 @@
-"""Every error says whose fault it is and carries the exit code of the README's table."""
+"""Every error says whose fault it is and carries the exit code of `mcpmock help exit-status`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ import trio.testing
 
 import mcpmock
 from mcpmock import pytest_plugin
-from mcpmock.api.server import ReplayServer, playing_of
+from mcpmock.api.server import ReplayServer, replay_options
 from mcpmock.faults import Match
 from mcpmock.faults.control import run_of
 from mcpmock.faults.races.grid import Cell
@@ -118,7 +118,7 @@ def test_what_is_shown(name: str, folder: Path) -> None:
     known: dict[str, Any] = {"mcpmock": mcpmock, "trio": trio, "subprocess": subprocess}
     known["HELLO"] = INITIALIZE + b"\n"
     if name.startswith("Race."):
-        server = ReplayServer(mcpmock.load("slow.jsonl"), playing_of(), run_of(None))
+        server = ReplayServer(mcpmock.load("slow.jsonl"), replay_options(), run_of(None))
         known["race"] = Race(Raced(Cell(1, 2, 3), "silent"), Match(tool="slow"), server)
     example = doctest.DocTestParser().get_doctest(WORDS[name], known, name, None, 0)
     told: list[str] = []

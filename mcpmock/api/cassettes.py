@@ -14,7 +14,7 @@ from mcpmock.cassette import file
 from mcpmock.cassette.model import Cassette
 from mcpmock.redaction.redactor import Redactor
 
-from .server import Source, cassette_of
+from .server import Source, load_source
 
 if TYPE_CHECKING:
     from mcpmock.rules.checker import Found
@@ -50,7 +50,7 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
 
     if isinstance(ignore, str):
         raise TypeError(f"ignore={ignore!r}: say a list of rules")
-    return compare(cassette_of(old), cassette_of(new), Rules.parse(ignore=list(ignore)))
+    return compare(load_source(old), load_source(new), Rules.parse(ignore=list(ignore)))
 
 
 def check(cassette: Source) -> list[Found]:
@@ -64,7 +64,7 @@ def check(cassette: Source) -> list[Found]:
     """
     from mcpmock.rules import checker
 
-    return list(checker.check(cassette_of(cassette)))
+    return list(checker.check(load_source(cassette)))
 
 
 def redact(message: bytes) -> bytes:

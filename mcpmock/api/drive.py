@@ -1,4 +1,4 @@
-"""`drive`: the client's half of a cassette, played to a real server, and what came of it."""
+"""`drive`: the client's half of a cassette, played to a real server, and the outcome."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import FaultControl, Faults, run_of
 from mcpmock.playback.timing import Timing
 from mcpmock.semantic_diff.compare import Comparison
-from mcpmock.sessions.drive import drive_anew
-from mcpmock.sessions.signals import embedded
+from mcpmock.sessions.drive import drive_and_record
 
 from .cassettes import diff
-from .record import say, server_of
-from .server import Source, cassette_of
+from .server import Source, load_source
+from .targets import parse_server, say
 from .thread import require_trio
 
 
 @attrs.frozen
 class Driven:
-    """What came of driving a server.
+    """The outcome of driving a server.
 
     >>> async def main():
     ...     server = ["mcpmock", "replay", "snow.jsonl"]
@@ -47,7 +46,7 @@ class Driven:
         return diff(self.cassette, self.live, ignore=ignore)
 
 
-async def driven(
+async def drive_server(
     cassette: Source,
     *,
     server: Sequence[str] | None = None,
@@ -57,12 +56,16 @@ async def driven(
     seed: int | None = None,
 ) -> Driven:
     """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
-    recorded, run = cassette_of(cassette), run_of(faults, seed)
-    with embedded(trio.Event()):
-        came = await drive_anew(
-            recorded, server_of(server, url), Timing.parse(timing), say, run if run.armed else None
-        )
-    return Driven(recorded, came.live, came.status, FaultControl(run))
+    recorded, run = load_source(cassette), run_of(faults, seed)
+    outcome = await drive_and_record(
+        recorded,
+        parse_server(server, url),
+        say,
+        timing=Timing.parse(timing),
+        faults=run if run.armed else None,
+        stop=trio.Event(),
+    )
+    return Driven(recorded, outcome.live, outcome.status, FaultControl(run))
 
 
 @asynccontextmanager
@@ -87,4 +90,6 @@ async def drive(
     `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.
     """
     require_trio("drive")
-    yield await driven(cassette, server=server, url=url, timing=timing, faults=faults, seed=seed)
+    yield await drive_server(
+        cassette, server=server, url=url, timing=timing, faults=faults, seed=seed
+    )

@@ -87,7 +87,7 @@ class Log:
         (self.misses if isinstance(what, Miss) else self.notes).append(what)  # type: ignore[arg-type]
 
     def watch(self, conversation: int, player: Player | None) -> Stage:
-        """A `sessions.observers.Watch`."""
+        """A `sessions.run.Observer`."""
         if player is not None:
             self.players.append(player)
         return Watcher(self, conversation)

@@ -1,10 +1,11 @@
 """The fake server in memory, for the official SDK and FastMCP: no process, no socket, no thread.
 
-A session is the pure pipeline, driven here by the caller's own event loop (asyncio or trio, by way
-of anyio, which the SDK brings): `runner` is trio's, and a thread in between would cost more than
-all the rest. Messages cross as the `SessionMessage` of the installed SDK, imported when needed.
-The clock is the caller's too: under trio a mock clock makes recorded pauses free, and timeouts that
-are under test; under asyncio, whose clock is real, such pauses are cut (`Timing.on_a_real_clock`).
+A session is the pipeline that `sessions.run.compose` builds, driven here by the caller's own event
+loop (asyncio or trio, by way of anyio, which the SDK brings). `runner` needs trio, and a thread
+with a loop of its own would cost more than all the rest. Messages cross as the `SessionMessage` of
+the installed SDK, imported when needed. The clock is the caller's too: under trio a mock clock
+makes recorded pauses free, and timeouts that are under test; under asyncio, whose clock is real,
+such pauses are cut (`Timing.on_a_real_clock`).
 """
 
 from __future__ import annotations
@@ -13,23 +14,16 @@ import math
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.player import Player
-from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
-from mcpmock.sessions.ends import mint
-from mcpmock.sessions.fault_stages import with_faults
-from mcpmock.sessions.stub_stages import with_stubs
+from mcpmock.sessions.run import Conversation, Setup, compose
 
 from .log import Log
-
-if TYPE_CHECKING:
-    from mcpmock.stubs.script import StubScript
 
 
 @attrs.frozen
@@ -59,13 +53,11 @@ class Wording:
         )
 
 
-def transport(
-    casting: SessionSelection, log: Log, faults: FaultRun, script: StubScript | None = None
-) -> AbstractAsyncContextManager[Any]:
+def transport(setup: Setup, log: Log) -> AbstractAsyncContextManager[Any]:
     """A new session, as what the SDK calls a transport: an async context manager that gives a
     stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
     """
-    session = _session(casting, log, faults, script)
+    session = _session(setup, log)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -96,23 +88,22 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 
 @asynccontextmanager
-async def _session(
-    casting: SessionSelection, log: Log, faults: FaultRun, script: StubScript | None
-) -> AsyncIterator[tuple[Any, Any]]:
+async def _session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
     from sniffio import current_async_library
 
+    replay = setup.replay
+    assert replay is not None
+    selection = replay.bare_selection
     if current_async_library() != "trio":
-        pace = casting.options.pace
-        casting = casting.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
-    # Unbounded, for nothing is produced but answers to what the client asked, from a cassette,
-    # which is bounded; and a client that waits for room while we do would wait for ever.
+        pace = replay.options.pace
+        selection = selection.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
+    # Unbounded: all that is produced answers what the client asked, from a cassette, which is
+    # bounded; and a client that waits for room while we do would wait for ever.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
-    player = Player(casting, log.report, mint=mint)
-    number = len(log.players) + 1
-    ahead = with_faults([log.watch(number, player)], faults, session=number)
-    pipeline = Pipeline([*ahead, *with_stubs(script, player)])
+    player = Player(selection, replay.report)
+    pipeline = compose(setup, Conversation(number=len(log.players) + 1, player=player))
     pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)

@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import trio
-
-from mcpmock.channels.channel import MessageChannel, memory_pair
+from mcpmock.channels.channel import MessageChannel
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.runner import LiveSession, run
-from mcpmock.sessions.ends import Command, Reach, Server, Url, numbers
-from mcpmock.sessions.fault_stages import with_faults
-from mcpmock.sessions.take_recording import Recording, open_taking
+from mcpmock.sessions.memory import record_in_memory
+from mcpmock.sessions.run import Setup
+from mcpmock.sessions.take import Recording
 
+from .targets import parse_server, say
 from .thread import require_trio
-
-
-def server_of(server: Sequence[str] | None, url: str | None) -> Server:
-    """Raises TypeError unless exactly one of the two is given."""
-    if (server is None) is (url is None):
-        raise TypeError("say either server=[COMMAND, ...] or url=, to name the server")
-    if url is None:
-        return Command(words_of(server))
-    if not isinstance(url, str):
-        raise TypeError(f"url={url!r}: say an address, as http://127.0.0.1:8000/mcp")
-    return Url.parse(url)
-
-
-def words_of(server: object) -> list[str]:
-    """The words of a command line. Raises TypeError for what is none: a text is not split."""
-    if (
-        isinstance(server, str | bytes)
-        or not isinstance(server, Iterable)
-        or not (words := [str(word) for word in server])
-    ):
-        raise TypeError(f"server={server!r}: say the words of a command, [COMMAND, ...]")
-    return words
-
-
-def say(line: str) -> None:
-    """One line for the user."""
-    sys.stderr.write(f"mcpmock: {line}\n")
 
 
 @asynccontextmanager
@@ -78,21 +47,12 @@ async def record(
     said, RecordingIncomplete at the end.
     """
     require_trio("record")
-    target, run_ = server_of(server, url), run_of(faults, seed)
-    taking = await open_taking(Recording.to(os.fspath(output), **how), say)
-    try:
-        target.check()
-        process = await target.open(Reach(say))
-    except BaseException:
-        taking.file.discard()
-        raise
-    async with taking.recorded("stdio", target.described), trio.open_nursery() as nursery:
-        client, ours = memory_pair()
-        recorder = taking.recorder()
-        ahead = with_faults([recorder], run_ if run_.armed else None)
-        stages = [*ahead, *target.rules(numbers())]
-        nursery.start_soon(run, LiveSession(Pipeline(stages), ours, process))
-        try:
-            yield client
-        finally:
-            await client.aclose()
+    run = run_of(faults, seed)
+    setup = Setup(
+        back=parse_server(server, url),
+        faults=run if run.armed else None,
+        recording=Recording.to(os.fspath(output), **how),
+        say=say,
+    )
+    async with record_in_memory(setup) as client:
+        yield client

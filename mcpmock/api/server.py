@@ -7,7 +7,6 @@ memory, all into one log; `serve` and `replay`, which make one.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from math import inf
@@ -22,9 +21,13 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.playback.timing import Pace, Timing
-from mcpmock.sessions.embedded import ServerPlace, bare_casting, replay_embedded, replay_in_memory
+from mcpmock.sessions.local_front import LocalFront, ServerPlace
+from mcpmock.sessions.memory import replay_in_memory
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Front, Setup, run_sessions
 
 from .stub import Stub
+from .targets import say
 from .thread import require_trio
 from .thread_server import ThreadServer
 
@@ -37,7 +40,7 @@ Source = Cassette | Path | str
 """A cassette, or the file that it is in."""
 
 
-def cassette_of(source: Source) -> Cassette:
+def load_source(source: Source) -> Cassette:
     """Raises CassetteError for a file that is none."""
     return source if isinstance(source, Cassette) else load(Path(source))
 
@@ -55,7 +58,7 @@ a program, so no miss is `live`.
 _OTHERS = ("timing", "overlap_grace")
 
 
-def playing_of(**how: Any) -> ReplayOptions:
+def replay_options(**how: Any) -> ReplayOptions:
     """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
@@ -90,11 +93,12 @@ class ReplayServer(ThreadServer):
     """
 
     def __init__(
-        self, cassette: Cassette, playing: ReplayOptions, run: FaultRun, stub: Stub | None = None
+        self, cassette: Cassette, options: ReplayOptions, run: FaultRun, stub: Stub | None = None
     ) -> None:
-        self.cassette, self.script = cassette, None if stub is None else stub.script
-        self.casting = bare_casting(cassette, playing)
         super().__init__(self._main, run)
+        self.cassette = cassette
+        script = None if stub is None else stub.script
+        self._replay = Replay(cassette, options, self.log.report, script)
         self._open: Callable[[], MessageChannel] | None = None
 
     @property
@@ -138,25 +142,20 @@ class ReplayServer(ThreadServer):
         """
         from .memory import transport
 
-        return transport(self.casting, self.log, self._run, self.script)
+        return transport(self._setup(), self.log)
 
-    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
-        report, watch = self.log.report, self.log.watch
-        await replay_embedded(
-            self.cassette,
-            self.casting,
-            report,
-            watch,
-            ready,
-            stop,
-            _say,
+    def _setup(self, front: Front | None = None, stop: trio.Event | None = None) -> Setup:
+        return Setup(
+            front=front,
+            replay=self._replay,
             faults=self._run,
-            script=self.script,
+            observers=[self.log.watch],
+            say=say,
+            stop=stop,
         )
 
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"mcpmock: {line}\n")
+    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
+        await run_sessions(self._setup(LocalFront(ready), stop))
 
 
 @contextmanager
@@ -179,11 +178,11 @@ def serve(
     What a `stub` knows it answers, all else the recording; a stub alone is a server as well
     (`serve(stub)`). `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML
     file, a shorthand as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their
-    chances come from. `how` are the options of `mcpmock replay` (`playing_of`). Raises
+    chances come from. `how` are the options of `mcpmock replay` (`replay_options`). Raises
     CassetteError for what is no cassette, PlanError, CannotListen, and at the end what went wrong
     inside; a miss is no error, see `misses`.
     """
-    server = _server_of(cassette, stub, faults, seed, how)
+    server = _make_server(cassette, stub, faults, seed, how)
     try:
         yield server
     finally:
@@ -214,10 +213,7 @@ async def replay(
     """
     require_trio("replay")
     with serve(cassette, stub=stub, faults=faults, seed=seed, **how) as server:
-        log, run, script = server.log, server._run, server.script
-        async with replay_in_memory(
-            server.casting, log.report, log.watch, run, script
-        ) as open_session:
+        async with replay_in_memory(server._setup()) as open_session:
             server._open = open_session
             try:
                 yield server
@@ -250,10 +246,10 @@ def connect(
     them all. Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is
     installed.
     """
-    return _server_of(cassette, stub, faults, seed, how).transport()
+    return _make_server(cassette, stub, faults, seed, how).transport()
 
 
-def _server_of(
+def _make_server(
     source: Source | Stub,
     stub: Stub | None,
     faults: Faults | None,
@@ -261,11 +257,11 @@ def _server_of(
     how: dict[str, Any],
 ) -> ReplayServer:
     """Raises TypeError for two stubs: one takes any number of tools."""
-    playing, run = playing_of(**how), run_of(faults, seed)
+    options, run = replay_options(**how), run_of(faults, seed)
     if not isinstance(stub, Stub | None):
         raise TypeError(f"stub={stub!r}: say a mcpmock.Stub")
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")
-        return ReplayServer(Cassette(name="stub", takes=[]), playing, run, source)
-    return ReplayServer(cassette_of(source), playing, run, stub)
+        return ReplayServer(Cassette(name="stub", takes=[]), options, run, source)
+    return ReplayServer(load_source(source), options, run, stub)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcpmock.faults.control import FaultControl
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.sessions.embedded import ServerPlace
+from mcpmock.sessions.local_front import ServerPlace
 
 from .log import Call, Log
 from .thread import Thread

@@ -1,7 +1,7 @@
 """The shape of a recording: header, events, footer, takes and episodes; and the event of a frame
 and back.
 
-The format is `Cassette format, version 1` (README); every Struct here is one kind of its lines.
+The format is version 1 (`mcpmock help cassette`); every Struct here is one kind of its lines.
 `read` makes these from bytes, `file` puts them on a disk, `recording.recorder` makes the lines of
 live frames by the same `event_line`.
 """

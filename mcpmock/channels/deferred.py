@@ -1,6 +1,6 @@
 """`DeferredChannel`: an end that is opened by the first frame that is sent to it.
 
-Until then nothing is started and nothing dialled. `sessions.passthrough` stands above: a real
+Until then nothing is started and nothing dialled. `sessions.standby` stands above: a real
 server behind a
 recording that may know everything.
 """

@@ -2,7 +2,7 @@
 channel as our own stdio does.
 
 So a fake server over stdio can live in the process of a test, where what it heard can be looked at.
-A visitor that dies is a client that left. `sessions.embedded` stands above.
+A visitor that dies is a client that left. `sessions.local_front` stands above.
 """
 
 from __future__ import annotations

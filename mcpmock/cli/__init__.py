@@ -1,8 +1,9 @@
-"""The command line. One module for each group of commands, imported only when it is called.
+"""The command line: one module per command, named like it and imported only when it is called.
 
-`main` is the one place where errors become exit statuses: ours carry theirs, a Ctrl-C is 130, and
-nothing that a user can cause shows a traceback. The commands parse, call `modes` or `cassette`, and
-print.
+A command parses its options, calls a room below (`sessions`, `cassette`, `view`...) and prints.
+`options_*.py` hold the options that commands share, `output.py` how they print. `main` is the only
+place where errors become exit statuses: an `McpMockError` carries its own, Ctrl-C is 130, and no
+mistake of a user shows a traceback.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from .output import say
 
 _COMMANDS = {
     "check": "check",
-    "convert": "joining",
+    "convert": "convert",
     "demo": "demo",
     "diff": "diff",
     "drive": "drive",
-    "fmt": "files",
-    "merge": "joining",
+    "fmt": "fmt",
+    "help": "help",
+    "merge": "merge",
     "proxy": "proxy",
     "record": "record",
-    "recover": "files",
+    "recover": "recover",
     "replay": "replay",
     "show": "show",
     "stats": "stats",
@@ -39,7 +41,7 @@ _COMMANDS = {
 
 
 class _Lazy(click.Group):
-    """Commands by name, each imported when it is asked for: `replay` must not pay for `show`."""
+    """Commands by name, each imported on first use: `replay` must not pay for `show`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -59,10 +61,10 @@ class _Lazy(click.Group):
 )
 @click.version_option(VERSION, package_name="mcpmock", message="mcpmock %(version)s")
 def cli() -> None:
-    """See, keep, replay and break the traffic between MCP clients and servers.
+    """Record, inspect, replay and break the traffic between MCP clients and servers.
 
     Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
-    replay FILE` to a client in place of the server.
+    replay FILE` to a client in place of the server. `mcpmock help` lists the topics of the manual.
     """
 
 
@@ -89,13 +91,15 @@ def _run() -> int:
         return _complain(_only(group))
     except McpMockError as error:
         return _complain(error)
-    if sys.stdout is not None:  # closed by whoever started us
+    if sys.stdout is not None:  # None if the parent process closed it
         sys.stdout.flush()
     return status if isinstance(status, int) else 0
 
 
 def _show(error: click.ClickException) -> None:
-    """As click does, but for what a terminal would act on: messages repeat what was typed."""
+    """Print a usage error as click does, with control characters escaped: the message repeats what
+    was typed.
+    """
     shown = io.StringIO()
     error.show(shown)
     message = error.format_message()
@@ -104,12 +108,12 @@ def _show(error: click.ClickException) -> None:
     try:
         click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
     except OSError:
-        pass  # nobody can be told
+        pass  # a closed or full stderr must not change the exit status
 
 
 def _fill_standard_descriptors() -> None:
-    """Started with stdin, stdout or stderr closed, the next file opened would take its number and
-    its traffic.
+    """Open /dev/null for each of stdin, stdout and stderr that is closed; else the next file opened
+    would get that number and the output meant for it.
     """
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:
@@ -118,7 +122,9 @@ def _fill_standard_descriptors() -> None:
 
 
 def _complain(error: BaseException) -> int:
-    """One line, and the status to end with. What is not ours is a bug and shows itself whole."""
+    """Print one line and return the exit status. Any other exception is a bug: raise it, so that
+    its traceback shows.
+    """
     if isinstance(error, KeyboardInterrupt):
         return 130
     if not isinstance(error, McpMockError):
@@ -128,7 +134,7 @@ def _complain(error: BaseException) -> int:
 
 
 def _only(group: BaseExceptionGroup) -> BaseException:
-    """Nurseries wrap: the one error inside, or the group as it is."""
+    """The single error inside (nested) nursery groups, or the group itself."""
     inner: BaseException = group
     while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
         inner = inner.exceptions[0]

@@ -1,7 +1,5 @@
-"""`mcpmock check`: is a cassette whole, and was it the protocol that was spoken.
-
-The first is `cassette.validate`'s to say, the second `rules.checker`'; here they are told in
-the order of the file's lines. A rule is told with its sentence, once.
+"""`mcpmock check`: integrity of a cassette (`cassette.validate`) and conformance of its traffic to
+the protocol (`rules.checker`), reported in the order of the file's lines.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from mcpmock.cassette.validate import Level
 from mcpmock.errors import CassetteError
 from mcpmock.view.printable import printable
 
-from .files import FILES, each
+from .options_files import FILES, run_each
 from .output import common, emit, encodable, many
 
 if TYPE_CHECKING:
@@ -26,31 +24,31 @@ if TYPE_CHECKING:
     from mcpmock.rules.checker import Found
 
 _COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
-_TOLD = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
-"""How many of the same kind are told each by itself, unless asked for all."""
+_SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
+"""How many findings of one kind are printed without `-v`."""
 
 
 @click.command()
 @FILES
 @common
 def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:
-    """Tell whether cassettes are whole, as they were recorded, and by the protocol's rules.
+    """Check cassettes for damage, for edits and for violations of the protocol.
 
-    The rules are those of the revision that was spoken; each is told with the sentence of the
-    specification. What the official SDKs are known to do in spite of one is a notice that says so.
-    Of what comes often only the first are told, with `-v` all. Exit status: 0 if there are only
-    warnings and notices, 1 on an error, 3 if a file cannot be read or is no cassette.
+    The rules are those of the protocol revision in use; each violation quotes the sentence of the
+    specification. Known deviations of the official SDKs are notices. Repeated findings are
+    summarized; -v lists all of them. Exit status: 0 if there are only warnings and notices, 1 on an
+    error, 3 if a file cannot be read or is not a cassette.
     """
-    return each(files, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
+    return run_each(files, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
 
 
 @attrs.frozen
 class _Report:
-    """All that is to be said of a file: where, how bad, and of what."""
+    """The findings of one file."""
 
     inspection: Inspection
     found: list[tuple[int, Found]]
-    """The violations, each with its line."""
+    """The protocol violations, each with its line."""
 
     def count(self, level: Level) -> int:
         violations = sum(found.violation.level is level for _, found in self.found)
@@ -69,9 +67,9 @@ def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
     report = _report(data)
     status = int(report.count(Level.ERROR) > 0)
     if json:
-        _emit(path, report)
+        _emit_report(path, report)
     elif status or not quiet:
-        _tell(path, report, verbose=verbose)
+        _print_report(path, report, verbose=verbose)
     return status
 
 
@@ -81,11 +79,11 @@ def _report(data: bytes) -> _Report:
 
     inspection = inspect(data)
     found = list(check(inspection.cassette))
-    return _Report(inspection, list(_placed(inspection, found)))
+    return _Report(inspection, list(_with_lines(inspection, found)))
 
 
-def _placed(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
-    """With the lines of their events."""
+def _with_lines(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
+    """Each violation with the line of its event."""
     sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
     lines: dict[int, dict[int, int]] = {}
     for one in found:
@@ -95,16 +93,16 @@ def _placed(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[in
         yield lines[one.take].get(one.event.n, 0), one
 
 
-def _tell(path: Path, report: _Report, *, verbose: bool) -> None:
+def _print_report(path: Path, report: _Report, *, verbose: bool) -> None:
     from mcpmock.view.summary import brief
 
     name = printable(str(path))
-    told = [
+    findings = [
         (finding.line, finding.level, brief(finding.text), "")
         for finding in report.inspection.findings
     ]
-    told += _violations(report, verbose=verbose)
-    for line, level, text, more in sorted(told, key=lambda one: one[0]):
+    findings += _violations(report, verbose=verbose)
+    for line, level, text, more in sorted(findings, key=lambda one: one[0]):
         click.echo(
             f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
         )
@@ -118,26 +116,28 @@ def _tell(path: Path, report: _Report, *, verbose: bool) -> None:
 
 
 def _violations(report: _Report, *, verbose: bool) -> Iterator[tuple[int, Level, str, str]]:
-    """Line, level, words, and of the first of a kind the sentence, or who is known for it."""
-    kinds = Counter(_kind(found) for _, found in report.found)
+    """Line, level and text of each violation; the first of its kind also with the sentence of the
+    specification, or the SDK that is known for it.
+    """
+    kinds = Counter(_group_of(found) for _, found in report.found)
     seen = Counter[object]()
     for line, found in report.found:
-        violation, kind = found.violation, _kind(found)
+        violation, kind = found.violation, _group_of(found)
         seen[kind] += 1
-        limit = kinds[kind] if verbose else _TOLD[violation.level]
+        limit = kinds[kind] if verbose else _SHOWN[violation.level]
         if seen[kind] > limit:
             continue
         left = kinds[kind] - limit if seen[kind] == limit else 0
         more = f", and {left} more like it" if left > 0 else ""
-        first = _why(found) if seen[kind] == 1 else ""
+        first = _reason_for(found) if seen[kind] == 1 else ""
         yield line, violation.level, f"{violation.text}{more} [{violation.rule.name}]", first
 
 
-def _kind(found: Found) -> object:
+def _group_of(found: Found) -> object:
     return found.violation.rule, found.violation.known
 
 
-def _why(found: Found) -> str:
+def _reason_for(found: Found) -> str:
     violation = found.violation
     if violation.known is not None:
         return violation.known.words
@@ -148,7 +148,7 @@ def _ok(notices: str) -> str:
     return f"ok, {notices}" if notices else "ok"
 
 
-def _emit(path: Path, report: _Report) -> None:
+def _emit_report(path: Path, report: _Report) -> None:
     file = encodable(path)
     for finding in report.inspection.findings:
         where = {"type": "finding", "file": file, "line": finding.line}

@@ -45,15 +45,15 @@ Told = dict[str, Any]
     "--output",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder for the recording; a temporary one unless given.",
+    help="Write the recordings to this folder.  [default: a temporary folder]",
 )
 @common
 def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
-    """See it work, with no network and nothing to configure.
+    """Show everything once, with no network and nothing to configure.
 
-    Records a real client talking to a bundled MCP server, replays the recording to the same client,
-    asks it something that was not recorded, replays it with a fault, and compares what came of
-    that with the recording. Exit status: 0, or 1 if the client did not see exactly the same again.
+    Records a real client with the bundled MCP server, replays the recording to the same client,
+    sends a request that was not recorded, replays with a fault, and compares the two sessions. Exit
+    status: 0, or 1 if the client did not see exactly the same in the replay.
     """
     folder = _folder(output)
     cassette, faulty = folder / _NAME, folder / _FAULTY
@@ -191,7 +191,7 @@ def _left(cassette: Path, faulty: Path) -> Told:
 
 
 def _show_recorded(told: Told) -> None:
-    _title("1. Record a real client that talks to a real server")
+    _title("1. Record a real client with a real server")
     _command(f"mcpmock record -o {_NAME} -- python -m mcpmock.demo.server")
     _line(f"{told['events']} events in {told['seconds']:.1f} seconds:")
     for who, methods in told["counts"].items():
@@ -201,7 +201,7 @@ def _show_recorded(told: Told) -> None:
 
 
 def _show_replayed(told: Told) -> None:
-    _title("2. Replay it: the same client, and no server")
+    _title("2. Replay the recording to the same client, without the server")
     _command(f"mcpmock replay {_NAME}")
     if told["same"]:
         same = f"The client saw exactly the same: {told['saw']} messages, in the same order."
@@ -214,18 +214,18 @@ def _show_replayed(told: Told) -> None:
 
 
 def _show_missed(told: Told) -> None:
-    _title("3. Ask the recording for something that is not in it")
+    _title("3. Send a request that was not recorded")
     _command(f"mcpmock replay -q {_NAME}    # the weather in {_UNRECORDED}")
     error = told["answer"].get("error")
     _line(f"The client gets {_short(error['message'] if error else told['answer'])}")
-    _line("and you are told:")
+    _line("and mcpmock reports:")
     for line in told["told"]:
         text = line.removeprefix("mcpmock: ")
         _wrapped(" " * (2 + len(text) - len(text.lstrip())), text.lstrip())
 
 
 def _show_broken(told: Told) -> None:
-    _title("4. Let a call go wrong")
+    _title("4. Inject a fault")
     _command(f"mcpmock replay {_NAME} --record {_FAULTY} \\")
     _line(f"    --fault '{told['fault']}'", fg="cyan")
     _line(f"The client gets {_short(told['answer'])}")
@@ -242,7 +242,7 @@ def _show_compared(told: Told) -> None:
 
 
 def _show_left(told: Told) -> None:
-    _title("Left for you")
+    _title("Files written")
     for file in told["files"]:
         _line(file)
     _title("Try next")

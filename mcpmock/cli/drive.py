@@ -16,30 +16,32 @@ from .output import CASSETTE, common, say
 
 @click.command()
 @click.argument("file", type=CASSETTE)
-@click.option("-o", "--output", metavar="FILE", help="Record what comes of it.")
+@click.option("-o", "--output", metavar="FILE", help="Record the session to FILE.")
 @click.option(
     "--timing",
     default="none",
     show_default=True,
-    metavar="KIND",
-    help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
+    metavar="HOW",
+    help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
 @fault_options
 @server_options
 @common
 def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
-    """Play the client of the cassette FILE to a real server.
+    """Play the recorded client of the cassette FILE against a real server.
 
-    Every recorded session is played: what the client asked, answered, cancelled, each when the
-    server has done what it had done by then. The server is COMMAND or at --url; the transport need
-    not be the recorded one. Exit status: 1 if the server did not do what the client waited for.
+    Plays every recorded session: each request, answer and cancellation of the client is sent once
+    the server has sent what preceded it in the recording. The server is COMMAND or --url; its
+    transport may differ from the recorded one. Exit status: 0, or 1 if the server did not send what
+    the client waited for.
     """
     import trio
 
     from mcpmock.cassette.file import load
     from mcpmock.playback.timing import Timing
-    from mcpmock.sessions import drive as mode
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.drive import drive_front
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.take import Recording
 
     try:
         pauses = Timing.parse(timing)
@@ -48,7 +50,13 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
     faults = faults_of(options)
-    driving = mode.DriveOptions(server, pauses, recording, faults)
-    status = trio.run(mode.drive, load(file), driving, say)
+    setup = Setup(
+        front=drive_front(load(file), pauses),
+        back=server,
+        faults=faults,
+        recording=recording,
+        say=say,
+    )
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

@@ -1,4 +1,6 @@
-"""What the commands share that serve clients over HTTP: their options, and what is said of them."""
+"""The options of commands that serve clients over HTTP (`--listen` and its companions), and the
+`Listening` that they describe.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import click
 from .output import Announcer
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
     from mcpmock.transports.session_routing import TransportKind
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -22,29 +24,35 @@ _OPTIONS = (
     click.option(
         "--listen",
         metavar="HOST:PORT",
-        help="Where to listen for clients; port 0 picks a free one.",
+        help="Listen for clients at this address; port 0 picks a free port.",
     ),
     click.option(
         "--transport",
         type=TRANSPORTS,
-        help="The transport to speak to clients. [default: that of the other side]",
+        help="Transport to serve to clients.  [default: that of the server or recording]",
     ),
     click.option(
-        "--allow-host", multiple=True, metavar="HOST", help="Answer to this Host as well."
+        "--allow-host",
+        multiple=True,
+        metavar="HOST",
+        help="Also accept requests with this Host header (repeatable).",
     ),
     click.option(
-        "--allow-origin", multiple=True, metavar="ORIGIN", help="Let pages from there in."
+        "--allow-origin",
+        multiple=True,
+        metavar="ORIGIN",
+        help="Also accept requests with this Origin header (repeatable).",
     ),
     click.option(
         "--dangerously-bind",
         is_flag=True,
-        help="Allow an address that others can reach; clients then need the token that is printed.",
+        help="Allow an address beyond loopback; clients must then send the printed bearer token.",
     ),
 )
 
 
 def listening_options(command: _Command) -> _Command:
-    """`--listen` and what goes with it."""
+    """Add `--listen` and its companions to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -52,16 +60,14 @@ def listening_options(command: _Command) -> _Command:
 
 def listening_of(
     options: dict[str, Any], announcer: Announcer, *, default: str | None = None
-) -> Listening | None:
-    """From the options above; None where there is nothing to listen on. Raises a usage error for
-    what makes no sense.
+) -> HttpFront | None:
+    """The `HttpFront` that the options describe; None without an address. Raises UsageError for a
+    contradiction.
     """
     address = default if options["listen"] is None else options["listen"]
     if address is None:
         if given := listening_given(options):
-            raise click.UsageError(
-                f"{given}: only with --listen; without it the client is on stdio"
-            )
+            raise click.UsageError(f"{given} needs --listen (without it, the client is on stdio)")
         return None
 
     from mcpmock.channels.http.addresses import (  # over stdio we do without
@@ -69,18 +75,19 @@ def listening_of(
         parse_listen,
     )
     from mcpmock.errors import McpMockError
-    from mcpmock.sessions.ends import Listening
+    from mcpmock.sessions.http_front import HttpFront
 
     try:
         host, port = parse_listen(address)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
-    _check_guests(options)
+    _check_allowed(options)
     if not is_loopback(host) and not options["dangerously_bind"]:
         raise click.BadParameter(
-            f"others can reach {host}: say --dangerously-bind if they may", param_hint="--listen"
+            f"{host} is reachable from other machines; add --dangerously-bind to allow that",
+            param_hint="--listen",
         )
-    return Listening(
+    return HttpFront(
         host=host,
         port=port,
         kind=kind_of(options["transport"]),
@@ -91,26 +98,28 @@ def listening_of(
     )
 
 
-def _check_guests(options: dict[str, Any]) -> None:
-    """What never lets anybody in would be found out late."""
+def _check_allowed(options: dict[str, Any]) -> None:
+    """Reject a host or origin that no request could match; else the mistake shows as a puzzling 403
+    much later.
+    """
     from mcpmock.transports.headers import split_authority
 
     for host in options["allow_host"]:
         if split_authority(host.strip()) is None:
             raise click.BadParameter(
-                f"{host!a}: write each host like mcp.example or mcp.example:8080",
+                f"{host!a} is not a host; expected, for example, mcp.example or mcp.example:8080",
                 param_hint="--allow-host",
             )
     for origin in options["allow_origin"]:
         if not _ORIGIN.fullmatch(origin.strip()):
             raise click.BadParameter(
-                f"{origin!a}: write each origin like https://app.example",
+                f"{origin!a} is not an origin; expected, for example, https://app.example",
                 param_hint="--allow-origin",
             )
 
 
 def listening_given(options: dict[str, Any]) -> str:
-    """The names of those that are given, for a sentence that refuses them."""
+    """The names of the listening options that are set, for an error message."""
     names = [name for name in _NAMES if options[name]]
     return " and ".join("--" + name.replace("_", "-") for name in names)
 

@@ -1,7 +1,7 @@
-"""What the commands share: saying things safely, and the options that every command has.
+"""How commands print, and the options that every command has.
 
-All that was recorded is hostile when shown: an escape sequence in a tool's result must not move
-anybody's cursor. Nothing goes to a terminal but through `printable`.
+Recorded text is hostile: an escape sequence in a tool's result must not move the cursor. Everything
+printed goes through `printable` first.
 """
 
 from __future__ import annotations
@@ -24,20 +24,18 @@ CASSETTE = click.Path(path_type=Path)
 
 
 def columns() -> int:
-    """How wide a line may be."""
+    """The width of a line: that of the terminal, at least 80."""
     return max(shutil.get_terminal_size().columns, _NARROWEST)
 
 
 def say(text: str) -> None:
-    """One line to standard error. Where that cannot be written, nobody can be told and nothing else
-    ends.
-    """
+    """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
     _tell(f"mcpmock: {printable(text)}")
 
 
 class Announcer:
-    """Where we listen is the first line on standard error, for programs to read: what is said
-    before is held until then.
+    """Makes the address the first line on stderr, where programs read it: lines printed before are
+    held back until it is known.
     """
 
     def __init__(self, *, json: bool) -> None:
@@ -51,7 +49,7 @@ class Announcer:
         else:
             _tell(f"listening on {url}")
             if token is not None:
-                say(f"clients need the header Authorization: Bearer {token}")
+                say(f"clients must send the header Authorization: Bearer {token}")
         held, self._held = self._held or [], None
         for text in held:
             self.say(text)
@@ -66,18 +64,18 @@ class Announcer:
 
 
 def _tell(line: str) -> None:
-    """Never waits: a client that does not read our standard error must not freeze its session.
-
-    A pipe that the kernel calls writable takes PIPE_BUF bytes without blocking (POSIX); if it is
-    full, nobody reads.
+    """Write a line to stderr without ever blocking: a client that does not read our stderr must not
+    freeze its own session.
     """
+    # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX, pipe(7)).
+    # A full one is not being read, so the line is dropped.
     try:
         ready = select.poll()
         ready.register(sys.stderr.fileno(), select.POLLOUT)
         if not ready.poll(0):
             return
     except (OSError, ValueError, AttributeError):
-        pass  # no descriptor behind it: closed, or a caller's own stream
+        pass  # no descriptor behind it: stderr is closed, or replaced by a test
     try:
         click.echo(line[: select.PIPE_BUF // 4], err=True)
     except OSError:
@@ -85,14 +83,14 @@ def _tell(line: str) -> None:
 
 
 def emit(value: dict[str, Any], *, err: bool = False) -> None:
-    """One JSON object on a line, for `--json`: on standard output, or where that is the protocol on
-    standard error.
+    """Print one JSON object on a line, for `--json`: to stdout, or with `err` to stderr, where
+    stdout carries the protocol.
     """
     import msgspec
 
     try:
         text = msgspec.json.encode(value).decode("utf-8", "replace")
-    except (ValueError, RecursionError):  # lone surrogates
+    except (ValueError, RecursionError):  # msgspec refuses lone surrogates, json escapes them
         import json
 
         text = json.dumps(value)
@@ -103,28 +101,30 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
 
 def encodable(path: Path | str) -> str:
-    """A file name may hold bytes that no JSON can."""
+    """A path as text for JSON: a file name may hold bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def many(count: int, noun: str) -> str:
-    """`1 take`, `2 takes`."""
+    """A count with its noun: `1 take`, `2 takes`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def common(command: _Command) -> _Command:
-    """The options that every command has."""
+    """Add the options that every command has."""
     for option in (
-        click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong."),
-        click.option("-v", "--verbose", is_flag=True, help="Say more."),
-        click.option("--json", is_flag=True, help="One JSON object a line, with a stable `type`."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
+        click.option("-v", "--verbose", is_flag=True, help="Print more detail."),
+        click.option(
+            "--json", is_flag=True, help="Print one JSON object per line, with a stable `type`."
+        ),
         click.option(
             "--color",
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
             callback=_set_color,
             expose_value=False,
-            help="NO_COLOR and FORCE_COLOR are honoured too.",
+            help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
         ),
     ):
         command = option(command)
@@ -132,8 +132,8 @@ def common(command: _Command) -> _Command:
 
 
 def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
-    """Flag, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal (click itself knows the
-    last only).
+    """The option wins over NO_COLOR, that over FORCE_COLOR, that over the terminal (which click
+    checks itself).
     """
     if value != "auto":
         context.color = value == "always"

@@ -1,6 +1,5 @@
-"""`mcpmock proxy`: the face of `sessions.proxy`; with a cassette and a record mode, of what the
-mode
-comes to: a replay, a recording, or a replay with the server behind it.
+"""`mcpmock proxy`: any client transport to any server transport; with a cassette and a record mode
+a replay, a recording, or a replay with the server behind it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from .options_server import server_of, server_options
 from .output import Announcer, common, say
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.ends import Server
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.take import Recording
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -25,30 +24,29 @@ if TYPE_CHECKING:
     "--cassette",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Record to this cassette or replay it, as --mode says.",
+    help="Record to or replay from this cassette, depending on --mode.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["none", "once", "new_episodes", "all", "rewrite"]),
-    help="none: replay. once: replay, or record where there is no FILE. new_episodes: also record "
-    "what FILE does not have. all, rewrite: record anew.  [default: none]",
+    help="none: replay FILE. once: replay FILE, or record it if it does not exist. new_episodes: "
+    "replay FILE and record what it lacks. all, rewrite: record FILE again.  [default: none]",
 )
 @server_options
 @fault_options
 @listening_options
 @common
 def proxy(**options: Any) -> int:
-    """Stand between a client and a server that do not speak the same transport.
+    """Connect a client to a server that uses another transport.
 
-    The client is on standard input and output, or, with --listen, reached over HTTP (--transport
-    says how); the server is COMMAND or at --url. Two ends of one transport see each other's
-    exchanges unchanged. With --cassette the server is started or dialled only where --mode needs
-    it.
+    The client is on stdio or, with --listen, on HTTP (--transport selects which kind); the server
+    is COMMAND or --url. If both use the same transport, everything passes unchanged. With
+    --cassette, the server is started or contacted only if --mode needs it.
     """
     server, recording = server_of(options), None
     file, mode = options.pop("cassette"), options.pop("mode")
     if file is None and mode is not None:
-        raise click.UsageError("--mode: only with --cassette")
+        raise click.UsageError("--mode needs --cassette")
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
             return _replay(file, options)
@@ -59,9 +57,9 @@ def proxy(**options: Any) -> int:
 
 
 def _recording(file: Path, mode: str | None) -> Recording:
-    """All of it; a file that is there is kept until the clean end. Raises CassetteError."""
+    """Record every session; an existing file is kept until the clean end. Raises CassetteError."""
     from mcpmock.errors import CassetteError
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     if mode in (None, "none"):
         raise CassetteError(file, "no such file or folder", hint="--mode once records it")
@@ -77,9 +75,9 @@ def _replay(file: Path, options: dict[str, Any]) -> int:
 
 
 def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
-    """Sessions that needed the server become one more take."""
+    """Replay, and record each session that needed the server as one more take."""
     from mcpmock.playback.player import ReplayOptions
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     from .replay import play
 
@@ -91,16 +89,25 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
 def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:
     import trio
 
-    from mcpmock.sessions.proxy import proxy as run_proxy
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.stdio_front import StdioFront
 
     announcer = Announcer(json=options["json"])
     listening = listening_of(options, announcer)
     if options["header"] and listening is not None and listening.kind in (None, server.kind):
         raise click.UsageError(
-            "--header is not for clients of the server's own transport: theirs pass as they are"
+            "--header has no effect: client and server use the same transport, so requests pass "
+            "unchanged"
         )
     faults = faults_of(options)
     tell = say if listening is None else announcer.say
-    status = trio.run(run_proxy, server, listening, tell, faults, recording)
+    setup = Setup(
+        front=listening or StdioFront(),
+        back=server,
+        faults=faults,
+        recording=recording,
+        say=tell,
+    )
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

@@ -1,8 +1,8 @@
-"""`mcpmock record`: the face of `sessions.stdio.record` and `sessions.http.record_url`."""
+"""`mcpmock record`: a recording of a process on our stdio, or of a URL behind a listener."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,11 @@ from .options_listen import listening_given, listening_of, listening_options
 from .options_server import url_of
 from .output import Announcer, common, say
 
-_UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
+if TYPE_CHECKING:
+    from mcpmock.sessions.run import Front
+    from mcpmock.sessions.servers import Server
+
+_UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -20,16 +24,16 @@ _UNREDACTED = "--no-redact: secrets will be in the cassette as they are"
     "--output",
     required=True,
     metavar="FILE",
-    help="The cassette; DIR/ gives each run its own.",
+    help="Write the cassette to FILE; DIR/ gives each run a file of its own.",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Start the file anew (the old one is kept until the clean end).",
+    help="Replace an existing FILE, once the session has ended cleanly.",
 )
-@click.option("--new", is_flag=True, help="Refuse a file that exists.")
-@click.option("--strict", is_flag=True, help="End the session rather than let it go on unrecorded.")
-@click.option("--no-redact", is_flag=True, help="Keep secrets in the cassette.")
+@click.option("--new", is_flag=True, help="Fail if FILE exists.")
+@click.option("--strict", is_flag=True, help="End the session if it can no longer be recorded.")
+@click.option("--no-redact", is_flag=True, help="Write secrets to the cassette unredacted.")
 @click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
 @fault_options
 @listening_options
@@ -43,23 +47,26 @@ def record(
     command: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Record the server COMMAND, or the one at --url, while clients use it.
+    """Record the traffic between a client and the server COMMAND or --url.
 
-    Sits in for the server: give `mcpmock record -o FILE -- COMMAND` to any client as the server's
-    command. Every byte goes through unchanged, and the exit status is the server's. With --url
-    clients reach the server by the URL that is printed (a reverse proxy, for Streamable HTTP and
-    HTTP+SSE). A file that exists gets one more take.
+    Stdio: give `mcpmock record -o FILE -- COMMAND` to a client as the server's command. Every byte
+    passes unchanged, and the exit status is that of the server. HTTP: with --url, mcpmock is a
+    reverse proxy for Streamable HTTP and HTTP+SSE; give the URL that it prints to the client. If
+    FILE exists, the recording is added to it as one more take.
     """
     import trio
 
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.take import Recording
 
     if (url is None) is not bool(command):
-        raise click.UsageError("say either -- COMMAND or --url URL, to name the server")
+        raise click.UsageError("name the server: either -- COMMAND or --url URL")
     if url is None and (given := listening_given(options)):
-        raise click.UsageError(f"{given}: only with --url; `mcpmock proxy` translates")
+        raise click.UsageError(
+            f"{given} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`"
+        )
     if overwrite and new:
-        raise click.UsageError("--overwrite and --new exclude each other")
+        raise click.UsageError("--overwrite and --new are mutually exclusive")
     faults = faults_of(options)
     recording = Recording.to(
         output,
@@ -68,22 +75,22 @@ def record(
         strict=options["strict"],
         redact=not options["no_redact"],
     )
-    if url is None:
-        from mcpmock.sessions.stdio import record as record_command
-
-        if options["no_redact"]:
-            say(_UNREDACTED)
-        status = trio.run(record_command, command, recording, say, faults)
-        owing = told_of(faults, options)
-        return status or owing
-    from mcpmock.sessions.http import record_url
-
     announcer = Announcer(json=options["json"])
-    server = url_of(url, options["transport"])
-    listening = listening_of(options, announcer, default="127.0.0.1:0")
-    assert listening is not None
+    front: Front
+    server: Server
+    if url is None:
+        from mcpmock.sessions.servers import Command
+        from mcpmock.sessions.stdio_front import StdioFront
+
+        front, server, tell = StdioFront(), Command(command), say
+    else:
+        server, tell = url_of(url, options["transport"]), announcer.say
+        listening = listening_of(options, announcer, default="127.0.0.1:0")
+        assert listening is not None
+        front = listening
     if options["no_redact"]:
-        announcer.say(_UNREDACTED)
-    status = trio.run(record_url, server, recording, listening, announcer.say, faults)
+        tell(_UNREDACTED)
+    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
+    status = trio.run(run_sessions, setup)
     owing = told_of(faults, options)
     return status or owing

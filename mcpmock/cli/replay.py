@@ -1,6 +1,5 @@
-"""`mcpmock replay`: the face of `sessions.stdio.replay`, of `sessions.http.replay_listening`, and
-of
-`sessions.passthrough` where a server is behind it; and the words for what it missed.
+"""`mcpmock replay`: a cassette in place of its server, over stdio or HTTP, with or without a real
+server for what was not recorded; and how misses are reported.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from .options_server import server_of, server_options
 from .output import CASSETTE, Announcer, common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.miss import Miss
     from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
-    from mcpmock.sessions.ends import Listening, Server
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.take import Recording
 
 
 @click.command()
@@ -33,28 +31,29 @@ if TYPE_CHECKING:
     type=click.Choice(["causal", "strict", "any"]),
     default="causal",
     show_default=True,
-    help="What a server message waits for: its causes, all that was recorded before it, nothing.",
+    help="What each server message waits for: its causes (causal), everything recorded before it "
+    "(strict) or only its own request (any).",
 )
 @click.option(
     "--timing",
     default="none",
     show_default=True,
     metavar="HOW",
-    help="Pauses: none, recorded, scale:X, fixed:MS or cap:MS.",
+    help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
 @click.option(
     "--repeats",
     type=click.Choice(["error", "last", "cycle"]),
     default="error",
     show_default=True,
-    help="What a call gets that was recorded fewer times.",
+    help="How to answer calls repeated more often than recorded.",
 )
 @click.option(
     "--sessions",
     type=click.Choice(["reuse", "once"]),
     default="reuse",
     show_default=True,
-    help="Whether a recorded session is played more than once.",
+    help="Whether a recorded session may be replayed more than once.",
 )
 @click.option(
     "--overlap-grace",
@@ -62,24 +61,24 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="MS",
-    help="How quiet it must be before an answer stops waiting for an overlapping request.",
+    help="How long an answer waits, while the client is silent, for a request that overlapped it.",
 )
 @click.option(
     "--match",
     type=click.Choice(["relaxed", "exact"]),
     default="relaxed",
     show_default=True,
-    help="Whether another client of the same server is answered too.",
+    help="Whether to answer a client with another name, version or capabilities.",
 )
 @click.option(
     "--on-miss",
     type=click.Choice(["error", "hang", "close", "live"]),
     default="error",
     show_default=True,
-    help="What a request gets that nothing recorded fits; live: the answer of COMMAND or --url.",
+    help="What to do with a request that matches nothing recorded; live: ask COMMAND or --url.",
 )
 @click.option(
-    "--record", metavar="OUT", help="Record the replayed session; DIR/ gives it a file of its own."
+    "--record", metavar="OUT", help="Record the replayed session; DIR/ gives each run its own file."
 )
 @server_options
 @fault_options
@@ -88,15 +87,15 @@ if TYPE_CHECKING:
 def replay(
     file: Path, record: str | None, quiet: bool, verbose: bool, json: bool, **how: Any
 ) -> int:
-    """Stand in for the recorded server of a cassette.
+    """Act as the server recorded in the cassette FILE.
 
-    Give `mcpmock replay FILE` to any client as the server's command, or, with --listen, the URL
-    that is printed; the transport need not be the recorded one. With --on-miss live the server at
-    --url or COMMAND is asked what was not recorded, and started only then. Exit status: that of the
-    recorded server where it ended before its client, else 0, and 1 if a request was not in the
-    recording.
+    Give `mcpmock replay FILE` to a client as the server's command or, with --listen, the URL that
+    it prints; the transport may differ from the recorded one. With --on-miss live, requests that
+    were not recorded go to the server COMMAND or --url, which is started with the first of them.
+    Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
+    ended before its client.
     """
-    from mcpmock.sessions.take_recording import Recording
+    from mcpmock.sessions.take import Recording
 
     playing = _playing(how, mute=quiet)
     server = _behind(how, record)
@@ -123,6 +122,8 @@ def play(
     import trio
 
     from mcpmock.cassette.file import load
+    from mcpmock.sessions.replay import Replay
+    from mcpmock.sessions.run import Setup, run_sessions
 
     # A cassette is many small objects that live as long as we do; to look for garbage among them
     # again and again doubles the time to start.
@@ -132,81 +133,35 @@ def play(
     listening = listening_of(options, announcer)
     cassette = load(file)
     told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
-    if server is not None:
-        status = _play_live(
-            cassette, playing, told, server,
-            listening=listening, announcer=announcer, recording=recording, faults=faults,
-        )  # fmt: skip
-        owing = told_of(faults, {"quiet": quiet, "json": json})
-        return status or int(told.missed > 0) or owing
-    if listening is not None:
-        from mcpmock.sessions.http import replay_listening
-
-        status = trio.run(
-            lambda: replay_listening(
-                cassette,
-                playing,
-                told.tell,
-                listening,
-                recording=recording,
-                say=announcer.say,
-                faults=faults,
-            )
-        )
-    else:
-        from mcpmock.sessions.stdio import replay as replay_on_stdio
-
-        status, player = trio.run(
-            lambda: replay_on_stdio(
-                cassette, playing, told.tell, recording=recording, say=say, faults=faults
-            )
-        )
-        told.leftovers(player)
+    if listening is None:
+        from mcpmock.sessions.stdio_front import StdioFront
+    setup = Setup(
+        front=listening or StdioFront(),
+        back=server,
+        replay=Replay(cassette, playing, told.tell),
+        faults=faults,
+        recording=recording,
+        observers=[told.meet],
+        say=say if listening is None else announcer.say,
+    )
+    status = trio.run(run_sessions, setup)
+    if listening is None:
+        told.leftovers()
     owing = told_of(faults, {"quiet": quiet, "json": json})
     return status or int(told.missed > 0) or owing
 
 
-def _play_live(
-    cassette: Cassette,
-    playing: ReplayOptions,
-    told: _Telling,
-    server: Server,
-    *,
-    listening: Listening | None,
-    announcer: Announcer,
-    recording: Recording | None,
-    faults: FaultRun | None,
-) -> int:
-    import trio
-
-    from mcpmock.sessions.passthrough import live_listening, live_on_stdio
-
-    if listening is not None:
-        return trio.run(
-            lambda: live_listening(
-                cassette, playing, told.tell, server, listening,
-                recording=recording, say=announcer.say, faults=faults,
-            )
-        )  # fmt: skip
-    status, player = trio.run(
-        lambda: live_on_stdio(
-            cassette, playing, told.tell, server, recording=recording, say=say, faults=faults
-        )
-    )
-    told.leftovers(player)
-    return status
-
-
 def _behind(how: dict[str, Any], record: str | None) -> Server | None:
-    """The server that is asked what was not recorded."""
+    """The server that answers what was not recorded."""
     if how["on_miss"] == "live":
         if record is not None:
             raise click.UsageError(
-                "--record: not with --on-miss live; `mcpmock proxy --mode new_episodes` records"
+                "--record and --on-miss live are mutually exclusive; use `mcpmock proxy --cassette "
+                "FILE --mode new_episodes`"
             )
         return server_of(how)
     if how["command"] or how["url"] is not None or how["url_transport"] or how["header"]:
-        raise click.UsageError("a server is only asked with --on-miss live")
+        raise click.UsageError("a server (COMMAND or --url) needs --on-miss live")
     return None
 
 
@@ -238,6 +193,11 @@ class _Telling:
     def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
         self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
         self.missed = 0
+        self._player: Player | None = None
+
+    def meet(self, _conversation: int, player: Player | None) -> None:
+        """An observer: over stdio there is one player, and at the end it knows what was left."""
+        self._player = player
 
     def tell(self, what: Miss | PlayerNote) -> None:
         from mcpmock.playback.miss import near_misses
@@ -256,9 +216,11 @@ class _Telling:
             for line in miss_lines(what, self._file):
                 say(line)
 
-    def leftovers(self, player: Player) -> None:
-        lead = player.leading
-        if lead is None or self._quiet or not (player.missed or self._verbose):
+    def leftovers(self) -> None:
+        player = self._player
+        if player is None or player.leading is None or self._quiet:
+            return
+        if not (player.missed or self._verbose):
             return
         for line in player.leftovers():
             self._say("leftover", line)

@@ -50,18 +50,18 @@ _LABEL = 60
     envvar="MCPMOCK_SHOW_FILTER",
     default="",
     metavar="EXPR",
-    help="Only events for which all terms hold: method=tools/* tool=get_* kind=error dir=c2s id=7"
-    " take=2 s=2 x=7 status=404 text=needle; ! before a term negates it, values are globs.",
+    help="Show only events that match all terms: method=tools/* tool=get_* kind=error dir=c2s id=7"
+    " take=2 s=2 x=7 status=404 text=needle. Values are globs; ! before a term negates it.",
 )
 @click.option(
     "--id",
     "id_",
     envvar="MCPMOCK_SHOW_ID",
     metavar="ID",
-    help="One request and all that belongs to it, whole.",
+    help="Show one request and everything that belongs to it, with full payloads.",
 )
-@click.option("--raw", is_flag=True, help="The recorded frames, one a line.")
-@click.option("--mermaid", is_flag=True, help="A sequence diagram for Markdown.")
+@click.option("--raw", is_flag=True, help="Print the recorded frames, one per line.")
+@click.option("--mermaid", is_flag=True, help="Print a sequence diagram for Markdown.")
 @common
 def show(
     file: Path,
@@ -73,18 +73,17 @@ def show(
     verbose: bool,  # noqa: ARG001
     json: bool,
 ) -> int:
-    """Read a cassette in the terminal.
+    """Show the events of a cassette.
 
-    Each line is an event: its number, when it came, who sent it, what it is and says, and, in
-    brackets, what is odd about it. Times count from the start of the take; a time in parentheses is
-    how long the request took. `s2` is the second session of the take, `x7` the seventh HTTP
-    exchange.
+    Each line is one event: number, time since the start of the take, direction, kind, method and
+    id, and a summary of the content. A time in parentheses is the latency of the request; remarks
+    are in brackets. `s2` is the second session of the take, `x7` the seventh HTTP exchange.
     """
     from mcpmock.cassette.file import load
     from mcpmock.view.timeline import exchange, timeline
 
     if json + raw + mermaid > 1:
-        raise click.UsageError("--json, --raw and --mermaid exclude each other")
+        raise click.UsageError("--json, --raw and --mermaid are mutually exclusive")
     wanted = _filter(expression)
     cassette = load(file)
     for notice in () if quiet else cassette.notices:
@@ -92,7 +91,7 @@ def show(
     everything = timeline(cassette)
     rows = everything if id_ is None else exchange(everything, id_)
     if id_ is not None and not rows:
-        say(f"{file}: no request has the id {id_}")
+        say(f"{file}: there is no request with the id {id_}")
         return 1
     rows = [row for row in rows if wanted.keeps(row)]
     if json:

@@ -33,13 +33,12 @@ _UNITS = ("kB", "MB", "GB")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
 @common
 def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
-    """Count the calls in cassettes by method and tool.
+    """Count the calls in cassettes, by method and tool.
 
-    For each: how many calls (`->` of the client, `<-` of the server), how many of them were
-    answered with an error (`err`), cancelled (`canc`) or never answered (`open`), how many reports
-    of progress there were (`prog`), the latency that half and that 99 of 100 calls kept to, and
-    the size of all requests (`asked`) and of all answers (`answer`). Columns that would be empty
-    are left out. Several cassettes are counted as one.
+    Columns: number of calls (`->` by the client, `<-` by the server), errors (`err`), cancelled
+    calls (`canc`), unanswered calls (`open`), progress notifications (`prog`), median and 99th
+    percentile of the latency (`p50`, `p99`), total size of requests (`asked`) and answers
+    (`answer`). Empty columns are left out. Several cassettes are counted together.
     """
     from mcpmock.view.stats import stats as counted
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpmock.protocol.messages import Request, decode, member
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
-from mcpmock.protocol.revisions import CACHEABLE
+from mcpmock.protocol.methods import CACHEABLE, LAST_LEGACY, LATEST, REVISIONS
 
 from .call import LEVELS, DemoAnswer, DemoCall, Era, Failure, Handler, InputRequired, as_object
 from .peer import INVALID_PARAMS, DemoRefusal, Peer

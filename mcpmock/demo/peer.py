@@ -15,7 +15,6 @@ import msgspec
 import trio
 
 from mcpmock.channels.channel import MessageChannel
-from mcpmock.pipeline.reassembly import Assembler
 from mcpmock.protocol.messages import (
     Batch,
     Direction,
@@ -28,6 +27,7 @@ from mcpmock.protocol.messages import (
     decode,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 
 INVALID_PARAMS, METHOD_NOT_FOUND = -32602, -32601
 
@@ -72,7 +72,7 @@ class Peer:
 
     def __init__(self, channel: MessageChannel, direction: Direction) -> None:
         self._channel, self._direction = channel, direction
-        self._long_lines = Assembler()
+        self._reassembly = Reassembly()
         self._pending: dict[bytes, Pending] = {}
         self._asked = 0
         self._ended = False
@@ -128,7 +128,7 @@ class Peer:
 
     def _hear(self, frame: Frame, hear: Callable[[Heard], None]) -> None:
         if type(frame.fact) is Fragment:
-            whole = self._long_lines.add(frame)
+            whole = self._reassembly.add(frame)
             if whole is None:
                 return
             frame = whole.frame

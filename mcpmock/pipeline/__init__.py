@@ -1,3 +1,3 @@
-"""What frames pass on their way: `Stage`, `Pipeline`, and the reassembly of fragments. Pure: the
-clock is an argument, nothing is awaited.
+"""What frames pass on their way: `Stage` and `Pipeline`. Pure: the clock is an argument, nothing is
+awaited.
 """

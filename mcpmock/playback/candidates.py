@@ -152,7 +152,7 @@ class Candidate:
         return sent
 
     def _purpose(self, planned: PlannedMessage) -> object:
-        """What a message was sent for, in terms of the live client: a call, an exchange, nothing."""
+        """What a message is sent for, seen from the live client: calls, an exchange, or nothing."""
         calls = self.ids.calls
         if planned.calls:
             return tuple(calls[call].id for call in planned.calls if call in calls)
@@ -202,9 +202,10 @@ class Candidate:
                 self._drop(position)
         if recorded is not None:
             event = self.plan.client_events.get(recorded)
-            self._note_happened(recorded, now) if event is None else self._note_event(
-                event, live, now
-            )
+            if event is None:
+                self._note_happened(recorded, now)
+            else:
+                self._note_event(event, live, now)
         return True
 
     def end_session(self, exchange: int) -> None:
@@ -338,8 +339,8 @@ class Candidates:
         return [(candidate, match) for candidate, match in matches if match is not None]
 
     def narrow(self, found: list[Found], live: ClientMessage, now: float, *, probe: bool) -> None:
-        """Only the candidates that know this request stay, in this order; after a `probe` the others
-        stay too, behind them.
+        """Only the candidates that know this request stay, in this order. After a `probe` the
+        others stay too, behind them.
         """
         self._arrange(found, now, keep=probe)
         self.accept(found, live, now)

@@ -2,7 +2,8 @@
 pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in sessions
 that are over. Over HTTP an answer is a whole exchange, from its head to its end.
 
-`Fallback` holds what is asked before a request becomes a miss; `stubs.stage` fills it. Used by `playback.player` and `playback.client.driver`.
+`Fallback` holds what is asked before a request becomes a miss; a stub fills it. Used by
+`playback.player` and `playback.client.driver`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from http import HTTPStatus
 import attrs
 
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    SESSION_NOT_FOUND,
+)
 from mcpmock.protocol.messages import (
     S2C,
     ExchangeEnd,
@@ -29,10 +36,6 @@ from .request_key import MatchSubject
 
 PROBE = "server/discover"
 """The request by which clients find out of which era a server is."""
-METHOD_NOT_FOUND = -32601
-INVALID_REQUEST = -32600
-PARSE_ERROR = -32700
-SESSION_NOT_FOUND = -32001
 
 
 @attrs.frozen

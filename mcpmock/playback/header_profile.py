@@ -14,6 +14,13 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.transport_facts import (
+    LAST_EVENT_ID_HEADER,
+    METHOD_HEADER,
+    NAME_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_HEADER,
+)
 from mcpmock.redaction.headers import unwrapped
 
 Fingerprint = dict[str, str]
@@ -21,12 +28,12 @@ Fingerprint = dict[str, str]
 `path`, `endpoint`, `session-parameter`, `host` and `origin` are no fields but what is known of the
 request itself.
 """
-VERSION = "mcp-protocol-version"
-SESSION = "mcp-session-id"
-LAST_EVENT = "last-event-id"
+VERSION = PROTOCOL_VERSION_HEADER.lower()
+SESSION = SESSION_HEADER.lower()
+LAST_EVENT = LAST_EVENT_ID_HEADER.lower()
 SESSION_PARAMETER = "session-parameter"
 _MIRROR_PREFIX = "mcp-param-"
-_MIRRORS = {"mcp-method", "mcp-name"}
+_MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
 _FIXED = {"method", "path", "host", "origin"}
 
 FIRST_HEADER_LEVEL = 2

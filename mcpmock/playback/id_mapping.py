@@ -1,8 +1,8 @@
-"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones; and messages
-rendered with them.
+"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones, and planned
+messages rendered with them.
 
-Everything is put in place by path, never by text search, and every other byte goes out as it was
-recorded. `candidate` decides what is rendered and when.
+Live values are put in by path, never by text search, and every other byte goes out as it was
+recorded. `playback.candidates` decides what is rendered and when.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class RequestIndex:
 
 @attrs.define
 class Matcher:
-    """Finds the client events of one plan for one session. `strict` takes only the very next one."""
+    """Finds the client events of one plan for one session. `strict` takes only the next one."""
 
     index: RequestIndex
     strict: bool = False
@@ -155,8 +155,8 @@ class Matcher:
         return next((match for match in found if match is not None), None)
 
     def repeats(self, live: ClientMessage, level: int | None = None) -> list[MatchResult]:
-        """All client events that ask the same as a live message, used or not, at the strictest level
-        that has any, or at this one. For a request only events with requests count.
+        """All client events that ask the same as a live message, used or not, at the strictest
+        level that has any, or at this one. For a request only events with requests count.
         """
         subject = self._subject(live)
         for one in self.levels_for(live) if level is None else (level,):

@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import S2C, Frame
 
 from .variables import Mismatch
 
-MISS_CODE = -32099
 ELSEWHERE = "in another recorded session"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
@@ -44,7 +44,7 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The JSON-RPC error for each request of a live message that matches nothing recorded."""
     message = f"mcpmock: nothing recorded answers this {miss.method}"
     data = {"near": near_misses(miss)}
-    errors = [edit.error(id_, MISS_CODE, message, data) for id_ in ids]
+    errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
 
 

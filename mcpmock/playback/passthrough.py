@@ -7,7 +7,7 @@ through, with all that belongs to it: progress, cancels, the server's questions 
 
 It stands at the end of the row, where messages are bare; a transport's rules and the server's end
 are behind it, and that end is only opened by the first frame that gets there. `late` notes such a
-session from its beginning. `sessions.passthrough` puts it together.
+session from its beginning. `sessions.standby` puts it together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from mcpmock.pipeline.reassembly import Assembler
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage
 from mcpmock.protocol.correlation import CANCELLED, Correlation
 from mcpmock.protocol.messages import (
@@ -36,6 +35,7 @@ from mcpmock.protocol.messages import (
     same_id,
 )
 from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.protocol.reassembly import Reassembly
 
 from .player import Player
 
@@ -65,8 +65,7 @@ class Live(Stage):
     """What goes out behind the handshake."""
     _session: Correlation = attrs.field(factory=Correlation)
     """The calls between the client and the real server."""
-    _asked: Assembler = attrs.field(factory=Assembler)
-    _said: Assembler = attrs.field(factory=Assembler)
+    _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
     def begin(self, now: float) -> Iterable[Action]:
         return self._played(self.player.begin(now))
@@ -85,7 +84,7 @@ class Live(Stage):
     # The client.
 
     def _hear_client(self, frame: Frame, now: float) -> Iterable[Action]:
-        whole = _whole(frame, self._asked)
+        whole = _whole(frame, self._reassembly)
         content = None if whole is None or whole.fact is not None else whole.content
         if whole is not None and self._is_for_server(content):
             if whole is not frame:  # its pieces are noise to the player, and end here
@@ -147,7 +146,7 @@ class Live(Stage):
         passed: list[Frame] = []
         flushed: list[Frame] = []
         for frame in seen:
-            whole = _whole(frame, self._said)
+            whole = _whole(frame, self._reassembly)
             items = [] if whole is None or whole.fact is not None else parse_items(whole.raw)
             if self._is_greeted(items):
                 self._awaited = None
@@ -198,12 +197,12 @@ def _with_own_id(frame: Frame) -> Frame:
     return Frame(C2S, splice(frame.raw, [(span, own)]), frame.eol)
 
 
-def _whole(frame: Frame, assembler: Assembler) -> Frame | None:
+def _whole(frame: Frame, reassembly: Reassembly) -> Frame | None:
     """The frame, or of a long line in pieces all of it with the last one; None before."""
     if not isinstance(frame.fact, Fragment):
         return frame
-    whole = assembler.add(frame)
-    return None if whole is None or whole.digest is not None else whole.frame
+    whole = reassembly.add(frame)
+    return None if whole is None or whole.too_long else whole.frame
 
 
 def _name(content: object) -> str | None:

@@ -41,8 +41,8 @@ from .fallback import (
     PROBE,
     Fallback,
     answer_lost,
-    answer_unrecorded,
     answer_too_long,
+    answer_unrecorded,
     answer_without_result,
     exchange,
 )

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import attrs
 
-from mcpmock.pipeline.reassembly import Pieces
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
@@ -27,6 +26,7 @@ from mcpmock.protocol.messages import (
     Response,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 
 from .header_profile import SESSION, session_parameter
 from .request_key import MatchSubject, match_subject
@@ -104,7 +104,7 @@ class RequestAssembly:
     """Where messages were posted."""
     _heads: dict[int, Frame] = attrs.field(factory=dict)
     """The request heads whose bodies are still to come."""
-    _pieces: Pieces = attrs.field(factory=Pieces)
+    _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _on_http: bool = False
 
     def add(self, frame: Frame) -> ClientMessage | None:
@@ -113,11 +113,11 @@ class RequestAssembly:
         """
         exchange, fact = frame.exchange, frame.fact
         if isinstance(fact, Fragment):
-            whole = self._pieces.add((1, C2S, exchange), frame)
+            whole = self._reassembly.add(frame)
             if whole is None:
                 return None
             head = self._take_head(exchange)
-            return ClientMessage(whole.frame, head, 0 if whole.digest is None else whole.size)
+            return ClientMessage(whole.frame, head, whole.size if whole.too_long else 0)
         if exchange is None:
             return ClientMessage(frame)
         if isinstance(fact, HttpRequest):
@@ -156,7 +156,7 @@ class RequestAssembly:
     def _forget(self, exchange: int) -> None:
         self._close(exchange)
         self._heads.pop(exchange, None)
-        self._pieces.cut((1, C2S, exchange))
+        self._reassembly.cut(C2S, exchange)
 
     def _close(self, exchange: int) -> None:
         self.open.discard(exchange)

@@ -1,10 +1,10 @@
 """What makes two requests the same request: a key made of the method and the canonical parameters.
 
 Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
-version. Everything else is strict, but for what JSON itself does not tell apart: the order of
+version. Everything else is strict, except for what JSON itself does not distinguish: the order of
 members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
-not). Over HTTP the head counts too (`fingerprint`). The relaxed levels leave out more, one after the
-other. Used by `match`.
+not). Over HTTP the head counts too (`header_profile`). Each relaxed match level leaves out more.
+Used by `matcher`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`Schedule`: which messages of a plan are due when, in one session.
 
 A message waits for its causes, then for the requests that overlapped it in the recording, then for
-its recorded pause. `Schedule` knows times and positions only. Which client events happened is told
-to it by `candidate`, which also fills in the live ids; the order comes from `playback.plan.builder`.
-Pure: `now` is an argument, and `next_due` says when to call again.
+its recorded pause. `Schedule` knows times and positions only: `playback.candidates` reports which
+client events happened and fills in the live ids, and `playback.plan.builder` decides who waits for
+whom. Pure: `now` is an argument, and `next_due` says when to call again.
 """
 
 from __future__ import annotations

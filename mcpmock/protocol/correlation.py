@@ -1,13 +1,33 @@
-"""Who awaits what in one session, as pure state: each message goes in, and out comes what it
-belongs to.
+"""Which call a message belongs to: answered here, once, for every room that asks.
 
-`Correlation.note` is given every message of a session in order and says which request a response
-answers, which call a progress notification reports on, what is cancelled, and whether it comes
-late. It never refuses: real peers answer twice, never, late and with ids nobody used. It holds only
-what is still open (of very many the newest) plus a short memory of what was closed.
+`Correlation` is given all messages of one id space in order. It knows the requests that are open
+and, for a while, those that were closed, and answers two questions:
 
-Used by whoever needs more than one message at a time: replay (who waits for whom), `show`, the
-protocol's rules.
+* `note`: which request does this message *name*? A response names it by its id, progress by its
+  token, a cancel by `requestId`, a notification of a subscription by its `subscriptionId`.
+* `related`: which of the client's calls was a server message sent for? That is the call it names;
+  else the call on whose HTTP exchange it came; else the only call that is open.
+
+    >>> from mcpmock.protocol.messages import C2S, S2C, parse
+    >>> calls = Correlation()
+    >>> call = calls.note(C2S, parse(b'{"id":1,"method":"tools/call"}'), 0).call
+    >>> question = parse(b'{"id":1,"method":"roots/list"}')  # the server's own id 1
+    >>> asked = calls.note(S2C, question, 1)
+    >>> asked.call.index, calls.related(question, asked) is call
+    (1, True)
+    >>> answer = calls.note(S2C, parse(b'{"id":1,"result":{}}'), 2)
+    >>> answer.method, answer.call is call, answer.late
+    ('tools/call', True, False)
+    >>> calls.note(S2C, parse(b'{"id":1,"result":{}}'), 3).late  # a second answer
+    True
+
+Nothing is refused: real peers answer twice, never, late, and with ids that were never used. Ids
+keep their spelling, because `1`, `"1"` and `1.0` are different ids; where no id of that spelling is
+known, one of the same value is taken, because TypeScript answers `1` to `1.0`.
+
+A message costs one dictionary lookup, two on HTTP. Pure and bounded. Ids mean something within a
+session, and outside any session within one HTTP exchange: `id_space` is the key under which the
+caller keeps its `Correlation`.
 """
 
 from __future__ import annotations
@@ -17,29 +37,41 @@ from collections import OrderedDict
 import attrs
 
 from .messages import C2S, Direction, Message, Notification, Request, Response, member, same_id
+from .transport_facts import NO_SESSION
 
 PROGRESS = "notifications/progress"
 CANCELLED = "notifications/cancelled"
 TOKEN_PATH = ("_meta", "progressToken")
 SUBSCRIPTION_PATH = ("_meta", "io.modelcontextprotocol/subscriptionId")
-_REMEMBERED = 1000
-_MOST_OPEN = 100_000
+MAX_OPEN_CALLS = 100_000
+MAX_CLOSED_CALLS = 1000
 
 
-@attrs.frozen
+def id_space(session: int, exchange: int | None) -> tuple[int, int | None]:
+    """Where the ids of a message mean something: its session. Exchanges outside any session are
+    different callers, and the ids of one mean nothing to the next.
+    """
+    return session, exchange if session == NO_SESSION else None
+
+
+@attrs.frozen(eq=False)
 class PendingCall:
     """A request that was made: `index` is the caller's number for the message that made it."""
 
     index: int
     direction: Direction
     request: Request
-    token: bytes | None
+    token: bytes | None = None
     """The progress token it gave, as spelled."""
+    exchange: int | None = None
+    """The HTTP exchange that carried it."""
+    within: PendingCall | None = None
+    """Of a request of the server: the client's call that it was sent for."""
 
 
 @attrs.frozen
 class Attribution:
-    """What one message belongs to."""
+    """What one message names."""
 
     method: str | None = None
     """Its own method; of a response the method it answers."""
@@ -49,106 +81,180 @@ class Attribution:
     """It answers or reports on a request that was already answered or cancelled."""
 
 
+_NOTHING = Attribution()
+_ANSWERS_NOTHING = Attribution(late=True)
+
+
 @attrs.define
-class Correlation:
-    """The open and lately closed calls of both directions: client id 1 and server id 1 are
-    different calls.
+class _Sender:
+    """The calls that one side made. Each side has ids of its own: the client's id 0 and the
+    server's id 0 are regularly open at the same time.
     """
 
-    _open: dict[tuple[Direction, bytes], PendingCall] = attrs.field(factory=dict)
-    _closed: OrderedDict[tuple[Direction, bytes], PendingCall] = attrs.field(factory=OrderedDict)
-    _tokens: dict[tuple[Direction, bytes], PendingCall] = attrs.field(factory=dict)
+    open: dict[bytes, PendingCall] = attrs.field(factory=dict)
+    closed: OrderedDict[bytes, PendingCall] = attrs.field(factory=OrderedDict)
+    by_token: dict[bytes, PendingCall] = attrs.field(factory=dict)
+    by_exchange: dict[int, list[PendingCall]] = attrs.field(factory=dict)
 
-    def note(self, direction: Direction, message: Message, index: int) -> Attribution:
-        """Takes in the next message, numbered `index` by the caller, and says what it
-        belongs to.
+    def add(self, call: PendingCall) -> None:
+        self._forget(self.open.pop(call.request.id, None))
+        self.open[call.request.id] = call
+        if len(self.open) > MAX_OPEN_CALLS:
+            self._forget(self.open.pop(next(iter(self.open))))
+        if call.token is not None:
+            self.by_token[call.token] = call
+        if call.exchange is not None:
+            self.by_exchange.setdefault(call.exchange, []).append(call)
+            if len(self.by_exchange) > MAX_OPEN_CALLS:
+                del self.by_exchange[next(iter(self.by_exchange))]
+
+    def close(self, call: PendingCall) -> None:
+        id_ = call.request.id
+        del self.open[id_]
+        self._forget(self.closed.pop(id_, None))
+        self.closed[id_] = call
+        if len(self.closed) > MAX_CLOSED_CALLS:
+            self._forget(self.closed.popitem(last=False)[1])
+
+    def _forget(self, call: PendingCall | None) -> None:
+        """Its token, unless a later call was given the same."""
+        if call is not None and call.token is not None and self.by_token.get(call.token) is call:
+            del self.by_token[call.token]
+
+
+@attrs.define
+class Correlation:
+    """The open and the lately closed calls of both sides, in one id space."""
+
+    _client: _Sender = attrs.field(factory=_Sender)
+    _server: _Sender = attrs.field(factory=_Sender)
+
+    def note(
+        self, direction: Direction, message: Message, index: int, exchange: int | None = None
+    ) -> Attribution:
+        """Takes in the next message and says what it names. `index` is the caller's number for it,
+        `exchange` the HTTP exchange that carries it, None where one stream carries everything.
         """
         match message:
-            case Request():
-                return self._note_request(direction, message, index)
             case Response():
-                return self._note_response(direction, message)
+                return self._note_response(self._sent(direction.back), message)
             case Notification():
                 return self._note_notification(direction, message)
+            case Request():
+                return self._note_request(direction, message, index, exchange)
             case _:
-                return Attribution()
+                return _NOTHING
+
+    def related(
+        self,
+        message: object,
+        named: Attribution,
+        exchange: int | None = None,
+        *,
+        guess: bool = True,
+    ) -> PendingCall | None:
+        """The client's call that a server message was sent for. `named` is what `note` said.
+
+        `guess`: whether what neither names a call nor came on the exchange of one belongs to the
+        only open call. stdio and HTTP+SSE have but one stream, so there is no other way to know.
+        On Streamable HTTP the specification says of the GET stream: "these messages SHOULD be
+        unrelated to any concurrently-running JSON-RPC request" (2025-11-25, basic/transports).
+        Servers use it for related ones all the same, so a replay, which must not play them too
+        early, guesses there too; a diff does not.
+        """
+        posted = self.posted(exchange)
+        if posted and isinstance(message, Response) and message.id is not None:
+            for own in posted:
+                if same_id(own.request.id, message.id):
+                    return own
+        call = named.call
+        if call is not None:
+            if call.direction is C2S:
+                return call
+            if named.method == CANCELLED:
+                return call.within
+        if posted:
+            return posted[0]
+        if isinstance(message, Response) or named.method in (PROGRESS, CANCELLED):
+            return None  # it names a call, and one that is not known
+        return self.only_open_call() if guess else None
+
+    def posted(self, exchange: int | None) -> list[PendingCall]:
+        """The client's requests that this HTTP exchange carried, answered or not."""
+        return [] if exchange is None else self._client.by_exchange.get(exchange, [])
+
+    def end_exchange(self, exchange: int) -> None:
+        """Nothing more comes on this exchange."""
+        self._client.by_exchange.pop(exchange, None)
 
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
-        """The request of this very id, sent this way, if nobody has answered or cancelled it."""
-        return self._open.get((direction, id_))
+        """The request of exactly this id, sent this way, if it is neither answered nor
+        cancelled.
+        """
+        return self._sent(direction).open.get(id_)
 
     def open_calls(self, direction: Direction) -> list[PendingCall]:
-        """The requests sent this way that nobody has answered or cancelled, oldest first."""
-        return [call for (way, _), call in self._open.items() if way is direction]
+        """The requests sent this way that are neither answered nor cancelled, oldest first."""
+        return list(self._sent(direction).open.values())
 
-    def _note_request(self, direction: Direction, request: Request, index: int) -> Attribution:
+    def only_open_call(self) -> PendingCall | None:
+        """The client's open call, if there is exactly one."""
+        calls = self._client.open
+        return next(iter(calls.values())) if len(calls) == 1 else None
+
+    def _sent(self, direction: Direction) -> _Sender:
+        return self._client if direction is C2S else self._server
+
+    def _note_request(
+        self, direction: Direction, request: Request, index: int, exchange: int | None
+    ) -> Attribution:
         token = member(request.params, *TOKEN_PATH)
-        call = PendingCall(index, direction, request, token)
-        self._open[direction, request.id] = call
-        if len(self._open) > _MOST_OPEN:
-            self._forget(self._open.pop(next(iter(self._open))))
-        if token is not None:
-            self._tokens[direction, token] = call
+        carried = exchange if direction is C2S else None
+        within = None if direction is C2S else self.related(request, _NOTHING, exchange)
+        call = PendingCall(index, direction, request, token, carried, within)
+        self._sent(direction).add(call)
         return Attribution(request.method, call)
 
-    def _note_response(self, direction: Direction, response: Response) -> Attribution:
+    def _note_response(self, asked: _Sender, response: Response) -> Attribution:
         if response.id is None:
-            return Attribution()
-        asked = direction.back
-        call = self._find(self._open, asked, response.id)
+            return _NOTHING
+        call = asked.open.get(response.id) or _same_value(asked.open, response.id)
         if call is not None:
-            self._close(call)
+            asked.close(call)
             return Attribution(call.request.method, call)
-        call = self._find(self._closed, asked, response.id)
-        return Attribution(call.request.method if call else None, call, late=True)
+        call = asked.closed.get(response.id) or _same_value(asked.closed, response.id)
+        return Attribution(call.request.method, call, True) if call else _ANSWERS_NOTHING
 
     def _note_notification(self, direction: Direction, notification: Notification) -> Attribution:
         call = None
         if notification.method == PROGRESS:
             token = member(notification.params, "progressToken")
-            call = None if token is None else self._tokens.get((direction.back, token))
-            late = call is not None and (call.direction, call.request.id) not in self._open
+            asked = self._sent(direction.back)
+            call = None if token is None else asked.by_token.get(token)
+            late = call is not None and call.request.id not in asked.open
             return Attribution(notification.method, call, late)
         if notification.method == CANCELLED:
             call = self._cancelled(direction, member(notification.params, "requestId"))
         elif (tag := member(notification.params, *SUBSCRIPTION_PATH)) is not None:
-            call = self._find(self._open, C2S, tag)
+            listens = self._client.open
+            call = listens.get(tag) or _same_value(listens, tag)
         return Attribution(notification.method, call)
 
     def _cancelled(self, direction: Direction, id_: bytes | None) -> PendingCall | None:
-        """A side cancels its own requests; the server of 2026-07-28 also ends a client's listen
-        that way.
+        """A side cancels its own requests. From 2026-07-28 on the server also ends a client's
+        `subscriptions/listen` that way, and may still answer it: that leaves it open.
         """
         if id_ is None:
             return None
-        call = self._find(self._open, direction, id_)
+        own, other = self._sent(direction), self._sent(direction.back)
+        call = own.open.get(id_) or _same_value(own.open, id_)
         if call is not None:
-            self._close(call)
+            own.close(call)
             return call
-        return self._find(self._open, direction.back, id_) or self._find(
-            self._closed, direction, id_
-        )
+        call = other.open.get(id_) or _same_value(other.open, id_)
+        return call or own.closed.get(id_) or _same_value(own.closed, id_)
 
-    def _find(
-        self, calls: dict[tuple[Direction, bytes], PendingCall], direction: Direction, id_: bytes
-    ) -> PendingCall | None:
-        """By spelling first; else by meaning, for peers that answer `1` to `1.0`."""
-        call = calls.get((direction, id_))
-        if call is None:
-            alike = (c for (way, key), c in calls.items() if way is direction and same_id(key, id_))
-            call = next(alike, None)
-        return call
 
-    def _close(self, call: PendingCall) -> None:
-        key = (call.direction, call.request.id)
-        del self._open[key]
-        self._closed.pop(key, None)
-        self._closed[key] = call
-        if len(self._closed) > _REMEMBERED:
-            self._forget(self._closed.popitem(last=False)[1])
-
-    def _forget(self, call: PendingCall) -> None:
-        """Its token too, unless a later call was given the same."""
-        token = (call.direction, call.token or b"")
-        if self._tokens.get(token) is call:
-            del self._tokens[token]
+def _same_value(calls: dict[bytes, PendingCall], id_: bytes) -> PendingCall | None:
+    """For peers that spell an id in another way than they were given it."""
+    return next((call for key, call in calls.items() if same_id(key, id_)), None)

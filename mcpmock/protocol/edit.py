@@ -1,6 +1,7 @@
-"""Messages altered in one place, and every other byte left as it was; and small ones made up.
+"""Messages that are changed in one place, with every other byte left as it was; and messages that
+mcpmock makes itself: the one place where JSON-RPC is written.
 
-Pure bytes, no state. Faults and stubs say so what nobody recorded; `spans` below finds the places.
+Pure bytes, no state. `raw_json` below finds the places.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from typing import Any
 
 from .messages import encode
 from .raw_json import Span, locate, members, splice
+from .revisions import is_modern
 
-PADDING = "mcpmock"
-"""The name of what is added."""
+PADDING_MEMBER = "mcpmock"
+"""The name of the member that `enlarged` adds."""
 
 
 def with_member(raw: bytes, path: Sequence[str], value: bytes) -> bytes:
@@ -38,47 +40,64 @@ def without_member(raw: bytes, path: Sequence[str]) -> bytes:
 
 
 def with_id(raw: bytes, id_: bytes) -> bytes:
-    """The same message under another id."""
+    """The same message with this id in the place of its own, or added where it has none."""
     return with_member(raw, ["id"], id_)
 
 
 def response(id_: bytes, result: Any) -> bytes:
-    """An answer to the request of this id."""
+    """The answer to the request of this id."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_, encode(result))
 
 
 def error(id_: bytes, code: int, message: str, data: Any = None) -> bytes:
-    """An error for the request of this id."""
-    told: dict[str, Any] = {"code": code, "message": message}
+    """The error for the request of this id."""
+    value: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
-        told["data"] = data
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, encode(told))
+        value["data"] = data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, encode(value))
 
 
-def result(value: dict[str, Any], era: str | None) -> dict[str, Any]:
-    """A result as its revision has it: from 2026-07-28 on it says that it is whole."""
-    return {"resultType": "complete", **value} if (era or "") >= "2026-07-28" else value
+def result(value: dict[str, Any], revision: str | None) -> dict[str, Any]:
+    """A result as its revision has it. 2026-07-28, basic/index: "The result MUST include a
+    resultType field".
+    """
+    return {"resultType": "complete", **value} if is_modern(revision) else value
+
+
+def request(id_: bytes, method: str, params: Any = None) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,%b}' % (id_, _call(method, params))
 
 
 def notification(method: str, params: Any = None) -> bytes:
-    tail = b"" if params is None else b',"params":%b' % encode(params)
-    return b'{"jsonrpc":"2.0","method":%b%b}' % (encode(method), tail)
+    return b'{"jsonrpc":"2.0",%b}' % _call(method, params)
 
 
 def progress(token: bytes, amount: float) -> bytes:
-    return (
-        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%b,"progress":%b}}'
-        % (token, encode(amount))
-    )
+    """Progress of the call that gave this token."""
+    params = b'{"progressToken":%b,"progress":%b}' % (token, encode(amount))
+    return b'{"jsonrpc":"2.0","method":"notifications/progress","params":%b}' % params
+
+
+def cancelled(id_: bytes) -> bytes:
+    """The cancel of the request of this id."""
+    params = b'{"requestId":%b}' % id_
+    return b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":%b}' % params
 
 
 def enlarged(raw: bytes, value: bytes) -> bytes:
-    """With one more member in the result or the params, which may have any; else at the top."""
+    """With one more member in the result or in the params, which both may have any; else at the
+    top.
+    """
     for path in (["result"], ["params"]):
         span = locate(raw, path)
         if span is not None and raw[span.start : span.start + 1] == b"{":
-            return _with_new(raw, path, PADDING, value)
-    return _with_new(raw, [], PADDING, value)
+            return _with_new(raw, path, PADDING_MEMBER, value)
+    return _with_new(raw, [], PADDING_MEMBER, value)
+
+
+def _call(method: str, params: Any) -> bytes:
+    tail = b"" if params is None else b',"params":%b' % encode(params)
+    return b'"method":%b%b' % (encode(method), tail)
 
 
 def _with_new(raw: bytes, path: Sequence[str], name: str, value: bytes) -> bytes:

@@ -30,14 +30,13 @@ from .messages import (
     same_id,
 )
 from .raw_json import locate, splice
+from .reassembly import Reassembly
 from .revisions import speaks_modern
 from .transport_facts import ExchangeEnd, Fragment, HttpBody, HttpResponse, SseMeta
 
 EVENT_STREAM = "text/event-stream"
 FAILED = -32000
 """The code of errors that mcpmock says in the place of a server that said nothing."""
-LONGEST = 64 << 20
-"""The longest message that is put together from fragments, in bytes."""
 _BOM = b"\xef\xbb\xbf"
 _QUOTED = 200
 _MOST_BYTES_OF_A_CHARACTER = 4
@@ -81,33 +80,7 @@ def ids_asked(items: Iterable[Message]) -> list[bytes]:
 
 
 @attrs.define
-class BodyPieces:
-    """A message that comes in fragments, put together; of one too long only the size is kept."""
-
-    limit: int = LONGEST
-    size: int = 0
-    _held: list[bytes] = attrs.field(factory=list)
-    _whole: bool = False
-
-    @property
-    def too_long(self) -> bool:
-        """Whether the message that `add` gave last was too long to keep."""
-        return self.size > self.limit
-
-    def add(self, frame: Frame) -> bytes | None:
-        """The whole message, once this is its last piece: empty where it is too long."""
-        if self._whole:
-            self.size, self._held, self._whole = 0, [], False
-        self.size += len(frame.raw)
-        self._held.append(frame.raw)
-        if self.too_long:
-            self._held.clear()
-        self._whole = not isinstance(frame.fact, Fragment) or frame.fact.last
-        return b"".join(self._held) if self._whole else None
-
-
-@attrs.define
-class Held:
+class HeldMessages:
     """Messages that wait for a stream to be opened. Beyond the bounds the oldest are dropped."""
 
     most: int = 1000
@@ -147,7 +120,7 @@ class ReplyFlattener:
         self._head: HttpResponse | None = None
         self._event: str | None = None
         self._quote = b""
-        self._pieces = BodyPieces()
+        self._reassembly = Reassembly()
 
     @property
     def answered(self) -> bool:
@@ -160,11 +133,13 @@ class ReplyFlattener:
             case None:
                 return self._hear_message(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                return [] if whole is None else self._hear_message(whole)
+                whole = self._reassembly.add(frame)
+                if whole is None or whole.too_long:
+                    return []
+                return self._hear_message(whole.frame.raw)
             case HttpResponse() as head:
                 self._head, self._event, self._quote = head, None, b""
-                self._pieces = BodyPieces()
+                self._reassembly = Reassembly()
             case SseMeta(event=event):
                 self._event = event
             case HttpBody():

@@ -2,7 +2,7 @@
 behind which gate.
 
 A new revision is new rows and new bounds, nothing else. The rows are read off the official schemas
-(one per revision); what a method means for a session is `session`'s affair.
+(one per revision). Which call a message belongs to is known by `correlation`, not here.
 """
 
 from __future__ import annotations
@@ -46,6 +46,14 @@ class Method(msgspec.Struct, frozen=True):
     until: str = LATEST
     gate: str | None = None
     extension: str | None = None
+    lists: str | None = None
+    """The member of the result that is a list, and comes in pages."""
+    names: str | None = None
+    """The member of the params that names what is asked for: a tool, a URI, a task."""
+    cacheable: bool = False
+    """Whether its result says from 2026-07-28 on how long it may be kept (server/utilities/caching:
+    `ttlMs` and `cacheScope`).
+    """
 
 
 _REQUEST, _NOTIFICATION = MessageKind.REQUEST, MessageKind.NOTIFICATION
@@ -54,19 +62,19 @@ _CLIENT, _SERVER, _BOTH = Sender.CLIENT, Sender.SERVER, Sender.BOTH
 ROWS = (
     Method("initialize", _REQUEST, _CLIENT, until=LAST_LEGACY),
     Method("notifications/initialized", _NOTIFICATION, _CLIENT, until=LAST_LEGACY),
-    Method("server/discover", _REQUEST, _CLIENT, since=LATEST),
+    Method("server/discover", _REQUEST, _CLIENT, since=LATEST, cacheable=True),
     Method("ping", _REQUEST, _BOTH, until=LAST_LEGACY),
-    Method("tools/list", _REQUEST, _CLIENT, gate="tools"),
-    Method("tools/call", _REQUEST, _CLIENT, gate="tools"),
-    Method("resources/list", _REQUEST, _CLIENT, gate="resources"),
-    Method("resources/templates/list", _REQUEST, _CLIENT, gate="resources"),
-    Method("resources/read", _REQUEST, _CLIENT, gate="resources"),
-    Method("resources/subscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe"),
-    Method("resources/unsubscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe"),
+    Method("tools/list", _REQUEST, _CLIENT, gate="tools", lists="tools", cacheable=True),
+    Method("tools/call", _REQUEST, _CLIENT, gate="tools", names="name"),
+    Method("resources/list", _REQUEST, _CLIENT, gate="resources", lists="resources", cacheable=True),
+    Method("resources/templates/list", _REQUEST, _CLIENT, gate="resources", lists="resourceTemplates", cacheable=True),
+    Method("resources/read", _REQUEST, _CLIENT, gate="resources", names="uri", cacheable=True),
+    Method("resources/subscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe", names="uri"),
+    Method("resources/unsubscribe", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="resources.subscribe", names="uri"),
     Method("subscriptions/listen", _REQUEST, _CLIENT, since=LATEST),
     Method("notifications/subscriptions/acknowledged", _NOTIFICATION, _SERVER, since=LATEST),
-    Method("prompts/list", _REQUEST, _CLIENT, gate="prompts"),
-    Method("prompts/get", _REQUEST, _CLIENT, gate="prompts"),
+    Method("prompts/list", _REQUEST, _CLIENT, gate="prompts", lists="prompts", cacheable=True),
+    Method("prompts/get", _REQUEST, _CLIENT, gate="prompts", names="name"),
     Method("completion/complete", _REQUEST, _CLIENT, until=FIRST),
     Method("completion/complete", _REQUEST, _CLIENT, since=REVISIONS[1], gate="completions"),
     Method("logging/setLevel", _REQUEST, _CLIENT, until=LAST_LEGACY, gate="logging"),
@@ -78,9 +86,9 @@ ROWS = (
     Method("tasks/list", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks.list"),
     Method("tasks/cancel", _REQUEST, _BOTH, "2025-11-25", LAST_LEGACY, "tasks.cancel"),
     Method("notifications/tasks/status", _NOTIFICATION, _BOTH, "2025-11-25", LAST_LEGACY, "tasks"),
-    Method("tasks/get", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
-    Method("tasks/update", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
-    Method("tasks/cancel", _REQUEST, _CLIENT, since=LATEST, extension=TASKS),
+    Method("tasks/get", _REQUEST, _CLIENT, since=LATEST, extension=TASKS, names="taskId"),
+    Method("tasks/update", _REQUEST, _CLIENT, since=LATEST, extension=TASKS, names="taskId"),
+    Method("tasks/cancel", _REQUEST, _CLIENT, since=LATEST, extension=TASKS, names="taskId"),
     Method("notifications/tasks", _NOTIFICATION, _SERVER, since=LATEST, extension=TASKS),
     Method("notifications/cancelled", _NOTIFICATION, _BOTH),
     Method("notifications/progress", _NOTIFICATION, _CLIENT, until=LAST_LEGACY),
@@ -100,3 +108,10 @@ def methods(revision: str, sender: Sender) -> dict[str, Method]:
     return {
         row.name: row for row in ROWS if sender in row.sender and row.since <= revision <= row.until
     }
+
+
+CACHEABLE = frozenset(row.name for row in ROWS if row.cacheable)
+LISTS = {row.name: row.lists for row in ROWS if row.lists is not None}
+"""By method, the member of the result that is the list."""
+NAMES = {row.name: row.names for row in ROWS if row.names is not None and row.extension is None}
+"""By method of the core, the member of the params that names what is asked for."""

@@ -14,14 +14,14 @@ from .messages import Message, Notification, Request, decode, member
 from .methods import LAST_LEGACY
 
 VERSION_PATH = ("_meta", "io.modelcontextprotocol/protocolVersion")
-CACHEABLE = frozenset(
-    {
-        "server/discover", "tools/list", "resources/list", "resources/templates/list",
-        "resources/read", "prompts/list",
-    }
-)  # fmt: skip
-"""The methods whose results say from 2026-07-28 on how long they may be kept."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def initialized_version(member_of: bytes | None) -> str | None:
+    """The revision in the params of `initialize`, or in its result."""
+    raw = member(member_of, "protocolVersion")
+    version = None if raw is None else decode(raw)
+    return version if isinstance(version, str) else None
 
 
 def is_modern(version: Any) -> bool:

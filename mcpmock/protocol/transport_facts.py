@@ -11,6 +11,14 @@ import msgspec
 
 Headers = list[tuple[str, str]]
 """Header fields as sent: names with their case, order and repetitions kept."""
+SESSION_HEADER = "Mcp-Session-Id"
+"""2025-03-26 to 2025-11-25; the last of them spells it `MCP-Session-Id`, and names have no case."""
+PROTOCOL_VERSION_HEADER = "MCP-Protocol-Version"
+"""From 2025-06-18 on."""
+METHOD_HEADER, NAME_HEADER = "Mcp-Method", "Mcp-Name"
+"""From 2026-07-28 on: they repeat what the body says, for whoever routes by the head alone."""
+LAST_EVENT_ID_HEADER = "Last-Event-ID"
+"""Of a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
 

@@ -4,7 +4,7 @@ to be recorded.
 
 It holds what passes. Once there is a recorder, that notes the session from its beginning, at the
 times when things happened, and from then on everything before it passes. `live` says when a session
-is worth it, `sessions.passthrough` hands over the recorder.
+is worth it, `sessions.standby` hands over the recorder.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.model import Event, Gap, Oversize, event_line, event_lines
-from mcpmock.pipeline.reassembly import Pieces, Whole
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
 from mcpmock.protocol.messages import ExchangeEnd, Fragment, Frame, HttpBody
+from mcpmock.protocol.reassembly import Reassembly, WholeFrame
 from mcpmock.redaction.redactor import Redactor
 
 _JSON = (b"{", b"[")
@@ -48,7 +48,7 @@ class Ledger:
     """How many of them could not be noted."""
     gaps: dict[int, Gap] = attrs.field(factory=dict)
     """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
-    pieces: Pieces = attrs.field(factory=Pieces)
+    reassembly: Reassembly = attrs.field(factory=Reassembly)
     """The long messages under way, by session, direction and exchange."""
     _began: float | None = None
 
@@ -90,7 +90,7 @@ class Ledger:
 
     def finish(self, now: float) -> None:
         """Writes down what no later event gave the chance to write down."""
-        for (session, *_), size in self.pieces.sizes():
+        for session, size in self.reassembly.sizes():
             self.lose(session, 1, size, "the session ended in the middle of a long line")
         try:
             self.write(self.gap_lines(self.time(now)))
@@ -166,7 +166,7 @@ class Recorder(Stage):
     def _whole(self, frames: Sequence[Frame]) -> bool:
         """Whether each of these is an event of its own, as nearly all of an exchange are."""
         kinds = [type(frame.fact) for frame in frames]
-        return not self.ledger.pieces and _IN_PARTS.isdisjoint(kinds)
+        return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
         """The look for secrets is quickest over a whole batch, and mostly ends there."""
@@ -174,35 +174,34 @@ class Recorder(Stage):
             return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
         return event_lines(first, t, frames)
 
-    def _each(self, first: int, t: int, wholes: Sequence[Whole]) -> list[bytes]:
+    def _each(self, first: int, t: int, wholes: Sequence[WholeFrame]) -> list[bytes]:
         lines = []
         for n, whole in enumerate(wholes, first):
             line = self._line(n, t, whole.frame)
             lines.append(line if whole.digest is None else _oversize_line(line, whole))
         return lines
 
-    def _gathered(self, frames: Sequence[Frame]) -> list[Whole]:
+    def _gathered(self, frames: Sequence[Frame]) -> list[WholeFrame]:
         """What is to be noted of these. Of a message in pieces it is one event, once its last piece
         is here; they pass unnoted before. What cuts it off is noted behind what had come of it.
         """
-        pieces, found = self.ledger.pieces, list[Whole]()
+        reassembly, found = self.ledger.reassembly, list[WholeFrame]()
         for frame in frames:
-            key = (self.session, frame.direction, frame.exchange)
             if type(frame.fact) is Fragment:
-                whole = pieces.add(key, frame)
+                whole = reassembly.add(frame, self.session)
                 found += [] if whole is None else [whole]
                 continue
-            if pieces and frame.exchange is not None:
+            if reassembly and frame.exchange is not None:
                 found += self._cut_off(frame)
             if type(frame.fact) is not HttpBody or (frame.raw and not frame.fact.unkept):
-                found.append(Whole(frame, len(frame.raw)))
+                found.append(WholeFrame(frame, len(frame.raw)))
         return found
 
-    def _cut_off(self, frame: Frame) -> list[Whole]:
+    def _cut_off(self, frame: Frame) -> list[WholeFrame]:
         """What came of a message before this frame, which is no piece, came in its place."""
         over = type(frame.fact) is ExchangeEnd
         ways = (frame.direction, frame.direction.back) if over else (frame.direction,)
-        cut = (self.ledger.pieces.cut((self.session, way, frame.exchange)) for way in ways)
+        cut = (self.ledger.reassembly.cut(way, frame.exchange, self.session) for way in ways)
         return [whole for whole in cut if whole is not None]
 
     def _suspicious(self, frames: Sequence[Frame]) -> bool:
@@ -232,6 +231,6 @@ class Recorder(Stage):
             self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
 
 
-def _oversize_line(line: bytes, whole: Whole) -> bytes:
+def _oversize_line(line: bytes, whole: WholeFrame) -> bytes:
     oversize = msgspec.json.encode(Oversize(whole.size, whole.digest or ""))
     return line[:-2] + b',"oversize":' + oversize + b"}\n"

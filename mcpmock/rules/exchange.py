@@ -11,7 +11,6 @@ from collections import OrderedDict
 
 import attrs
 
-from mcpmock.playback.header_profile import SESSION, VERSION
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import (
     C2S,
@@ -23,6 +22,11 @@ from mcpmock.protocol.messages import (
     Request,
     SseMeta,
     same_id,
+)
+from mcpmock.protocol.transport_facts import (
+    LAST_EVENT_ID_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_HEADER,
 )
 
 MOST = 1000
@@ -74,11 +78,11 @@ class CheckedExchange:
 
     @property
     def session(self) -> str | None:
-        return self.asked(SESSION)
+        return self.asked(SESSION_HEADER)
 
     @property
     def version(self) -> str | None:
-        return self.asked(VERSION)
+        return self.asked(PROTOCOL_VERSION_HEADER)
 
     def asked(self, name: str) -> str | None:
         """A field of the request's head."""
@@ -111,7 +115,7 @@ class OpenExchanges:
         match frame.fact:
             case HttpRequest() as head:
                 exchange.head = head
-                exchange.resumes = self._events.get(head.header("last-event-id") or "")
+                exchange.resumes = self._events.get(head.header(LAST_EVENT_ID_HEADER) or "")
             case HttpResponse() as response:
                 exchange.response = response
             case SseMeta() as event:

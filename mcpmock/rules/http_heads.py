@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from mcpmock.playback.header_profile import SESSION
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.transport_facts import SESSION_HEADER
 
 from .context import Phase, State, short
 from .exchange import MOST, CheckedExchange
@@ -171,7 +171,7 @@ class Heads:
 
     def answered(self, exchange: CheckedExchange, state: State) -> Iterator[Breach]:
         """What is wrong with the head of a response, once what was asked is known."""
-        session = None if exchange.response is None else exchange.response.header(SESSION)
+        session = None if exchange.response is None else exchange.response.header(SESSION_HEADER)
         if session is not None:
             yield from self._given(exchange, state, session)
         if exchange.revision == LATEST and exchange.method in ("GET", "DELETE"):

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpmock.playback.header_profile import VERSION as VERSION_FIELD
+from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Request, decode, member
-from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.methods import LATEST, NAMES
+from mcpmock.protocol.revisions import VERSION_PATH
+from mcpmock.protocol.transport_facts import METHOD_HEADER, NAME_HEADER, PROTOCOL_VERSION_HEADER
 from mcpmock.redaction.headers import unwrapped
 
 from .context import CheckedMessage, State, as_object, short
 from .exchange import CheckedExchange
-from .modern import DEFINED, VERSION
+from .modern import VERSION
 from .rule import Breach, Rule, must
 
 _PAGE = "basic/transports/streamable-http"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLACEHOLDER = "mcpmock:secret:"
-_METHOD_NOT_FOUND, _INVALID_PARAMS = -32601, -32602
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 _REQUIRED = "These headers are REQUIRED for compliance."
 _MATCH = (
@@ -77,12 +77,12 @@ def asked(exchange: CheckedExchange) -> Iterator[Breach]:
         return
     [request] = exchange.requests
     meta = as_object(decode(member(request.params, "_meta") or b"{}"))
-    yield from _mirrored(exchange, "header-version", VERSION_FIELD, meta.get(VERSION))
-    yield from _mirrored(exchange, "header-method", "mcp-method", request.method)
-    source = _NAMED.get(request.method)
+    yield from _mirrored(exchange, "header-version", PROTOCOL_VERSION_HEADER, meta.get(VERSION))
+    yield from _mirrored(exchange, "header-method", METHOD_HEADER, request.method)
+    source = NAMES.get(request.method)
     if source is not None:
         value = decode(member(request.params, source) or b"null")
-        yield from _mirrored(exchange, "header-name", "mcp-name", value)
+        yield from _mirrored(exchange, "header-name", NAME_HEADER, value)
 
 
 def _mirrored(exchange: CheckedExchange, rule: str, field: str, value: object) -> Iterator[Breach]:
@@ -111,13 +111,13 @@ def _status(heard: CheckedMessage, exchange: CheckedExchange, request: Request) 
     if heard.result is not None:
         if status < 300 and any(breach.rule.endswith("-match") for breach in asked(exchange)):
             yield Breach("header-accepted", f"a result of {request.method}, head and body differ")
-    elif code == _METHOD_NOT_FOUND and status != _NOT_FOUND:
+    elif code == METHOD_NOT_FOUND and status != _NOT_FOUND:
         yield Breach("status-not-found", told)
-    elif code in DEFINED and status != _BAD_REQUEST:
+    elif code in DEFINED_MODERN and status != _BAD_REQUEST:
         yield Breach("status-bad-request", told)
-    elif code == _INVALID_PARAMS and status != _BAD_REQUEST and not _has_meta(request):
+    elif code == INVALID_PARAMS and status != _BAD_REQUEST and not _has_meta(request):
         yield Breach("status-meta", told)
 
 
 def _has_meta(request: Request) -> bool:
-    return member(request.params, "_meta", VERSION) is not None
+    return member(request.params, *VERSION_PATH) is not None

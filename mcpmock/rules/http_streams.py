@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import Request, Response
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
 from .context import CheckedMessage, short
 from .exchange import CheckedExchange
@@ -143,7 +144,7 @@ def event(exchange: CheckedExchange) -> Iterator[Breach]:
     meta = exchange.event
     if not exchange.again or meta is None:
         return
-    resumed = exchange.asked("last-event-id") is not None
+    resumed = exchange.asked(LAST_EVENT_ID_HEADER) is not None
     if not resumed:
         yield Breach("event-id-reused", f"the event id {short(meta.id)}, used before")
     elif exchange.owner != (exchange.number if exchange.resumes is None else exchange.resumes):
@@ -168,7 +169,7 @@ def watch(heard: CheckedMessage) -> Iterator[Breach]:
 
 def _strays(heard: CheckedMessage, exchange: CheckedExchange) -> bool:
     """Whether it is where its call is not, and no stream is resumed there."""
-    return not heard.on_own_stream and exchange.asked("last-event-id") is None
+    return not heard.on_own_stream and exchange.asked(LAST_EVENT_ID_HEADER) is None
 
 
 def _response(heard: CheckedMessage, exchange: CheckedExchange) -> Iterator[Breach]:
@@ -177,7 +178,7 @@ def _response(heard: CheckedMessage, exchange: CheckedExchange) -> Iterator[Brea
         return
     name = f"{short(call.request.method)} #{short(call.request.id)}"
     if exchange.method == "GET":
-        if exchange.asked("last-event-id") is None:
+        if exchange.asked(LAST_EVENT_ID_HEADER) is None:
             yield Breach("response-on-get", f"the response to {name} on a GET")
     elif exchange.method == "POST":
         yield Breach("response-stream", f"the response to {name} in the answer to another")

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import attrs
 
+from mcpmock.protocol.error_codes import REQUEST_CANCELLED
+
 from .context import CheckedMessage, State, as_object
 from .exchange import CheckedExchange
 
@@ -90,7 +92,7 @@ DEVIATIONS = (
         "answer-after-cancel",
         f"{_PYTHON_2}'s servers",
         "over HTTP they answer a cancelled request with the error -32800",
-        _code(-32800),
+        _code(REQUEST_CANCELLED),
     ),
     Deviation(
         "answers-nothing",

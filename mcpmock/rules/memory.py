@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import attrs
 
-from mcpmock.protocol.http_reply import BodyPieces
 from mcpmock.protocol.messages import Direction, Frame, Message, Request
 from mcpmock.protocol.raw_json import members
+from mcpmock.protocol.reassembly import Reassembly
 
 _LONG = 1000
 """Bytes beyond which an id, a token and the params of a request are not kept."""
@@ -48,25 +48,20 @@ class IncompleteMessages:
 
     lost: bool = False
     """One was too long, or there were too many."""
-    _pieces: dict[tuple[Direction, int | None], BodyPieces] = attrs.field(factory=dict)
+    _reassembly: Reassembly = attrs.field(factory=lambda: Reassembly(_LONGEST))
 
     def whole(self, frame: Frame) -> Frame | None:
         """The message that this piece is the last of."""
-        key = (frame.direction, frame.exchange)
-        if key not in self._pieces and len(self._pieces) >= _MOST:
+        if not self._reassembly.has_begun(frame) and len(self._reassembly) >= _MOST:
             self.lost = True
             return None
-        pieces = self._pieces.setdefault(key, BodyPieces(_LONGEST))
-        raw = pieces.add(frame)
-        if raw is None:
+        whole = self._reassembly.add(frame)
+        if whole is None:
             return None
-        del self._pieces[key]
-        self.lost |= pieces.too_long
-        if pieces.too_long:
-            return None
-        return Frame(frame.direction, raw, frame.eol, exchange=frame.exchange)
+        self.lost |= whole.too_long
+        return None if whole.too_long else whole.frame
 
     def forget(self, exchange: int) -> None:
         """What has not come by the end of its exchange will not."""
         for way in Direction:
-            self._pieces.pop((way, exchange), None)
+            self._reassembly.cut(way, exchange)

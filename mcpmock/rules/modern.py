@@ -6,8 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mcpmock.protocol.error_codes import (
+    DEFINED_MODERN,
+    LEGACY_SERVER_ERRORS,
+    RESERVED_MODERN,
+    RETIRED_MODERN,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from mcpmock.protocol.messages import Request, Response
-from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.methods import CACHEABLE, LATEST
+from mcpmock.protocol.revisions import VERSION_PATH
 
 from .context import PREFIX, CheckedMessage, Object, Phase, State, as_object, short
 from .lifecycle import DISCOVER
@@ -16,21 +24,8 @@ from .rule import Breach, Rule, must, should
 _INDEX = "basic/index"
 _HTTP, _STDIO = "basic/transports/streamable-http", "basic/transports/stdio"
 _CACHING = "server/utilities/caching"
-VERSION, CAPABILITIES = f"{PREFIX}protocolVersion", f"{PREFIX}clientCapabilities"
-HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32020, -32021, -32022
-DEFINED = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
-_RESERVED = range(-32099, -32019)
-_LEGACY_CODES = range(-32019, -31999)
-_RETIRED = (-32002, -32042)
+VERSION, CAPABILITIES = VERSION_PATH[-1], f"{PREFIX}clientCapabilities"
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
-_CACHEABLE = {
-    DISCOVER,
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-}
 
 
 def _must(name: str, section: str, sentence: str) -> Rule:
@@ -145,7 +140,7 @@ def settle(heard: CheckedMessage, state: State) -> None:
         if heard.method == DISCOVER:
             state.server.capabilities = as_object(result.get("capabilities"))
             state.server.only_modern = result.get("supportedVersions") == [LATEST]
-    elif heard.code in DEFINED:
+    elif heard.code in DEFINED_MODERN:
         state.server.modern = True
 
 
@@ -174,7 +169,7 @@ def _result(heard: CheckedMessage, result: Object) -> Iterator[Breach]:
         yield Breach("result-type-unknown", f"the resultType {short(kind)}")
     if f"{PREFIX}serverInfo" not in as_object(result.get("_meta")):
         yield Breach("meta-server-info", f"no {PREFIX}serverInfo in the _meta of a result")
-    if heard.method in _CACHEABLE and kind == COMPLETE:
+    if heard.method in CACHEABLE and kind == COMPLETE:
         missing = [name for name in ("ttlMs", "cacheScope") if name not in result]
         if missing:
             text = f"a result of {heard.method} without {' and '.join(missing)}"
@@ -196,11 +191,11 @@ def _has_extensions(heard: CheckedMessage) -> bool:
 
 def _error(error: Object) -> Iterator[Breach]:
     code, data = error.get("code"), as_object(error.get("data"))
-    if code in _RETIRED:
+    if code in RETIRED_MODERN:
         yield Breach("error-retired", f"the code {code}")
-    elif code in _RESERVED and code not in DEFINED:
+    elif code in RESERVED_MODERN and code not in DEFINED_MODERN:
         yield Breach("error-reserved", f"the code {code}")
-    elif code in _LEGACY_CODES:
+    elif code in LEGACY_SERVER_ERRORS:
         yield Breach("error-legacy", f"the code {code}")
-    elif code == UNSUPPORTED_VERSION and not data.get("supported"):
+    elif code == UNSUPPORTED_PROTOCOL_VERSION and not data.get("supported"):
         yield Breach("error-data", f"{code} that does not list the versions supported")

@@ -8,13 +8,13 @@ on with `initialize`. None stands for a revision that we do not know.
 from __future__ import annotations
 
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import C2S, Direction, Message, Request, Response, decode, member
+from mcpmock.protocol.messages import C2S, Direction, Message, Request, Response, member
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.revisions import VERSION_PATH, initialized_version
 
 from .context import Phase, State
 from .exchange import CheckedExchange
 from .lifecycle import INITIALIZE
-from .modern import VERSION
 
 _ASSUMED = REVISIONS[1]
 """The revision of a request over HTTP that names none, as later ones say."""
@@ -26,12 +26,12 @@ def revision_of(
 ) -> str | None:
     """That of a request, or of what belongs to none."""
     request = message if isinstance(message, Request) else None
-    if direction is C2S and request and member(request.params, "_meta", VERSION) is not None:
+    if direction is C2S and request and member(request.params, *VERSION_PATH) is not None:
         return LATEST
     if state.phase is not Phase.NEW:
         return _settled(state)
     if request is not None and request.method == INITIALIZE:
-        asked = decode(member(request.params, "protocolVersion") or b"null")
+        asked = initialized_version(request.params)
         return asked if asked in _LEGACY else LAST_LEGACY
     if exchange is not None and exchange.revision is not None:
         return exchange.revision
@@ -45,9 +45,9 @@ def revision_of_call(
     settles its own.
     """
     if call.request.method == INITIALIZE and isinstance(message, Response):
-        told = decode(member(message.result, "protocolVersion") or b"null")
-        if isinstance(told, str):
-            return told if told in REVISIONS else None
+        agreed = initialized_version(message.result)
+        if agreed is not None:
+            return agreed if agreed in REVISIONS else None
     return asked if asked is not None else _settled(state)
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import attrs
 
-from .message import LISTS
+from mcpmock.protocol.methods import LISTS
+
 from .schema_changes import INPUT, OUTPUT, schema_changes
 from .severity import ABSENT, Change, Item, Path
 from .value_changes import Measure, edits

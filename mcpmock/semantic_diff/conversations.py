@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.playback.plan.flatten_http import bare
-from mcpmock.protocol.correlation import CANCELLED, Attribution, Correlation
+from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
 from mcpmock.protocol.messages import (
     C2S,
     Frame,
@@ -31,7 +31,6 @@ from mcpmock.protocol.messages import (
     StreamEnd,
     parse_items,
 )
-from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .message import DiffMessage, Said, swept
 from .severity import Where
@@ -42,8 +41,6 @@ _SHELL_SIGNAL = 128
 Count = Callable[[int], None]
 """Is told how many events were read, now and then."""
 _EVERY = 1000
-_Stream = tuple[int | None, int | None]
-"""A caller, and the exchange on which it is answered, None where there is one stream for all."""
 
 
 @attrs.define(eq=False)
@@ -115,9 +112,7 @@ def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
 @attrs.define
 class _Reader:
     conversation: RecordedConversation
-    _sessions: dict[int | None, Correlation] = attrs.field(factory=dict)
-    _open: dict[_Stream, dict[int, DiffMessage]] = attrs.field(factory=dict)
-    """The client's requests that are open, by where their answers come and by their ranks."""
+    _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
     _requests: list[DiffMessage] = attrs.field(factory=list)
     """All requests of both sides."""
     _rank: int = 0
@@ -156,10 +151,8 @@ class _Reader:
             self.conversation.failed_at = self._where(event)
 
     def _message(self, event: Event, frame: Frame, message: Said, raw: bytes) -> None:
-        # Without a session each exchange is another caller's.
-        caller = event.x if event.s == NO_SESSION else None
-        session = self._sessions.setdefault(caller, Correlation())
-        note = session.note(frame.direction, message, len(self._requests))
+        calls = self._sessions.setdefault(id_space(event.s, event.x), Correlation())
+        note = calls.note(frame.direction, message, len(self._requests), event.x)
         saying = DiffMessage(
             where=self._where(event),
             rank=self._rank,
@@ -169,57 +162,32 @@ class _Reader:
             method=note.method or "",
             exchange=event.x,
         )
+        if isinstance(message, Opaque):
+            self.conversation.noise.append(saying)
+            return
         if isinstance(message, Request):
             self._requests.append(saying)
-        owner = self._owner(note)
-        match message:
-            case Opaque():
-                self.conversation.noise.append(saying)
-            case Response() if owner is not None:
-                saying.sure = True
-                owner.answers.append(saying)
-                self._close(caller, owner)
-            case Request() if frame.direction is C2S:
+            if frame.direction is C2S:
                 self.conversation.calls.append(saying)
-                calls = self._open.setdefault(self._stream(caller, saying), {})
-                calls[saying.rank] = saying
-            case _:
-                owner = None if isinstance(message, Request) else owner
-                self._place(saying, caller, owner)
-                if saying.method == CANCELLED and owner is not None:
-                    owner.given_up = True
-                    self._close(caller, owner)
-
-    def _place(self, saying: DiffMessage, caller: int | None, owner: DiffMessage | None) -> None:
-        """Where something belongs that is neither asked by the client nor an answer."""
-        if owner is not None and owner.direction is C2S:
+                return
+        named = None if note.call is None else self._requests[note.call.index]
+        if isinstance(message, Response) and named is not None:
             saying.sure = True
-            owner.within.append(saying)
+            named.answers.append(saying)
             return
-        guessed = self._guess(saying, caller)
-        if guessed is None:
+        if saying.method == CANCELLED and named is not None:
+            named.given_up = True
+        one_stream = event.x is None or self.conversation.transport == "sse"
+        call = (
+            note.call
+            if frame.direction is C2S
+            else calls.related(message, note, event.x, guess=one_stream)
+        )
+        if call is None or call.direction is not C2S:
             self.conversation.loose.append(saying)
-        else:
-            guessed.within.append(saying)
-
-    def _guess(self, saying: DiffMessage, caller: int | None) -> DiffMessage | None:
-        """The one call that is open; on an event stream of its own the one of its exchange."""
-        stream = self._stream(caller, saying)
-        calls = self._open.get(stream, {})
-        if saying.direction is C2S or len(calls) != 1:
-            return None
-        saying.sure = stream[1] is not None
-        return next(iter(calls.values()))
-
-    def _stream(self, caller: int | None, saying: DiffMessage) -> _Stream:
-        return caller, None if self.conversation.transport == "sse" else saying.exchange
-
-    def _owner(self, note: Attribution) -> DiffMessage | None:
-        """The request that it belongs to by what it says."""
-        return None if note.call is None else self._requests[note.call.index]
-
-    def _close(self, caller: int | None, owner: DiffMessage) -> None:
-        self._open.get(self._stream(caller, owner), {}).pop(owner.rank, None)
+            return
+        saying.sure = call is note.call or (call.exchange == event.x is not None)
+        self._requests[call.index].within.append(saying)
 
     def _where(self, event: Event) -> Where:
         return Where(self.conversation.number, event.n)

@@ -12,22 +12,12 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.protocol.messages import Direction, Notification, Opaque, Request, Response, encode
+from mcpmock.protocol.methods import LISTS, NAMES
 
 from .ignore_rules import Label
 from .normalize import Document, document_of, key_of
 from .severity import Where
 
-LISTS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
-"""By method, the member of the result that is the list."""
-_NAMES = {
-    "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
-    "resources/subscribe": "uri", "resources/unsubscribe": "uri",
-}  # fmt: skip
 Said = Request | Notification | Response | Opaque
 
 
@@ -76,7 +66,7 @@ class DiffMessage:
     def label(self) -> Label:
         """The method and, of what names something, the name."""
         params = self.document.get("params")
-        name = params.get(_NAMES.get(self.method, "")) if isinstance(params, dict) else None
+        name = params.get(NAMES.get(self.method, "")) if isinstance(params, dict) else None
         return self.method, name if isinstance(name, str) else ""
 
 

@@ -1,7 +1,9 @@
-"""What each command is put together from: ends, stages, and how it ends.
+"""The one composition: every command, fixture and function of the Python API fills a `run.Setup`,
+and `run.run_sessions` runs it.
 
-Every mode is a composition: it fills three slots (client end, stages, server end) and hands them to
-the runner. Nothing below this room asks which mode it is in. The faces (`cli/`, later the pytest
-plugin) call the modes and turn the outcome into words. One module for each pair of ends, imported
-only where it is used: what works over stdio does without HTTP.
+A setup names where clients come from (a front: `stdio_front`, `http_front`, `local_front`, or the
+recorded clients of `drive`), which server is reached (`servers`, `url_server`), what a cassette
+answers (`replay`), and which faults, recording and observers take part. Below this room the code
+never asks which command runs. A module is imported only where it is used: sessions over stdio
+need no HTTP.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,21 +22,19 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
 from mcpmock.channels.fd import Outlet, borrow
 from mcpmock.channels.null_client import NullClient
-from mcpmock.errors import CannotReach, CassetteError
-from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.stage import Stage
+from mcpmock.errors import CassetteError
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
-from mcpmock.runner import LAST_WORDS, LiveSession, run
+from mcpmock.runner import LAST_WORDS
 from mcpmock.transports.session_routing import TransportKind
 
-from .ends import Command, Reach, Server, numbers
-from .fault_stages import faults_for
-from .signals import status_of, taking_signals
-from .take_recording import Recording, Say, TakeRecording, open_taking
+from .run import STDIO, Conversation, Front, Run, Setup, run_sessions
+from .servers import Server
+from .signals import status_of
+from .take import Recording, Say
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
@@ -45,47 +43,39 @@ DIFFERENT = 1
 """The exit status where the server did not do what the recorded client waited for."""
 
 
-@attrs.frozen
-class DriveOptions:
-    """How to drive, and whom: the options of `mcpmock drive`."""
+@attrs.frozen(kw_only=True)
+class DriveFront(Front):
+    """The recorded clients of a cassette, one after the other."""
 
-    server: Server
+    scripts: Sequence[ClientScript]
     timing: Timing = attrs.field(factory=Timing)
-    recording: Recording | None = None
-    faults: FaultRun | None = None
+
+    async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
+        """The exit status is 1 where the server did not do what a client waited for."""
+        run.check()
+        async with _own_stderr() as stderr:
+            drive = _Drive(run, self.timing, stderr)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(drive.obey, stops)
+                failed = await drive.play(self.scripts)
+                nursery.cancel_scope.cancel()
+        if drive.stopped_by:
+            return status_of(drive.stopped_by)
+        return run.reach.status or (DIFFERENT if failed else 0)
 
 
-async def drive(cassette: Cassette, driving: DriveOptions, say: Say) -> int:
-    """Plays every recorded client against the server, one after the other. Gives the exit status.
-
-    Raises CassetteError, CannotStart, and RecordingIncomplete at the end of what was not recorded
-    whole.
-    """
-    parts = parts_of(cassette)
-    if not parts:
+def drive_front(cassette: Cassette, timing: Timing | None = None) -> DriveFront:
+    """Raises CassetteError for a cassette without a client."""
+    scripts = client_scripts(cassette)
+    if not scripts:
         raise CassetteError(cassette.name, "no client says anything in it")
-    driving.server.check()
-    reach = Reach(say)
-    with taking_signals() as signals:
-        stderr = Outlet(borrow(2, os.O_WRONLY))
-        playing = _Drive(driving, reach, stderr)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(stderr.run)
-            nursery.start_soon(playing.obey, signals)
-            failed = await playing.run(parts)
-            with trio.move_on_after(LAST_WORDS), suppress(trio.BrokenResourceError):
-                await stderr.below(1)
-            stderr.close()
-            nursery.cancel_scope.cancel()
-    if playing.stopped_by:
-        return status_of(playing.stopped_by)
-    return CannotReach.exit_code if reach.failing else DIFFERENT if failed else 0
+    return DriveFront(scripts=scripts, timing=timing or Timing())
 
 
 @attrs.frozen
 class DriveOutcome:
-    """What came of driving a server: the exit status of `drive`, and the live recording, also as
-    the bytes of a cassette.
+    """What driving a server gave: the exit status, and the live recording, also as the bytes of a
+    cassette.
     """
 
     status: int
@@ -93,86 +83,104 @@ class DriveOutcome:
     data: bytes
 
 
-async def drive_anew(
-    cassette: Cassette, server: Server, timing: Timing, say: Say, faults: FaultRun | None = None
+async def drive_and_record(
+    cassette: Cassette,
+    server: Server,
+    say: Say,
+    *,
+    timing: Timing | None = None,
+    faults: FaultRun | None = None,
+    stop: trio.Event | None = None,
 ) -> DriveOutcome:
-    """Drives, for the sake of what is recorded meanwhile. Redacted like the cassette: what was kept
-    as it is can only be compared with what is. Raises as `drive` does.
+    """Drives a server and gives what was recorded meanwhile, redacted as the cassette is: only so
+    can the two be compared. Raises as `run_sessions` does.
     """
     redact = any(take.header.redaction != "off" for take in cassette.takes)
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
-        recording = Recording(output=output, redact=redact)
-        status = await drive(cassette, DriveOptions(server, timing, recording, faults), say)
+        setup = Setup(
+            front=drive_front(cassette, timing),
+            back=server,
+            faults=faults,
+            recording=Recording(output=output, redact=redact),
+            say=say,
+            stop=stop,
+        )
+        status = await run_sessions(setup)
         data = read_bytes(output) if output.exists() else b""
     return DriveOutcome(status, read("live", data), data)
 
 
-def parts_of(cassette: Cassette) -> list[ClientScript]:
+def client_scripts(cassette: Cassette) -> list[ClientScript]:
     """What the clients of a cassette did, session by session; those that did nothing left out."""
     episodes = bare(cassette, one_session=False).episodes()
-    parts = [script_of(episode) for episode in episodes]
-    return [part for part in parts if any(line.frame.fact is None for line in part.lines)]
+    scripts = [script_of(episode) for episode in episodes]
+    return [script for script in scripts if any(line.frame.fact is None for line in script.lines)]
+
+
+@asynccontextmanager
+async def _own_stderr() -> AsyncIterator[Outlet]:
+    """Where the servers' standard error goes. What it still holds is written at the end."""
+    stderr = Outlet(borrow(2, os.O_WRONLY))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stderr.run)
+        yield stderr
+        with trio.move_on_after(LAST_WORDS), suppress(trio.BrokenResourceError):
+            await stderr.below(1)
+        stderr.close()
+        nursery.cancel_scope.cancel()
 
 
 @attrs.define
 class _Drive:
-    driving: DriveOptions
-    reach: Reach
+    run: Run
+    timing: Timing
     stderr: Outlet
-    _numbers: Iterator[int] = attrs.field(factory=numbers)
-    _sessions: Iterator[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
     stopped_by: int = 0
-    """The signal that told us to stop."""
+    """The signal that ended the drive."""
+    _sessions: Iterator[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
     _playing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
 
-    async def obey(self, signals: AsyncIterator[int]) -> None:
+    async def obey(self, stops: AsyncIterator[int]) -> None:
         """What was recorded until then is a whole take."""
-        async for signum in signals:
+        async for signum in stops:
             self.stopped_by = signum
             self._playing.cancel()
 
-    async def run(self, parts: Sequence[ClientScript]) -> int:
-        """How often the server did not do what the clients waited for. A take is what came of one
-        process, or at a URL of all sessions.
+    async def play(self, scripts: Sequence[ClientScript]) -> int:
+        """How often the server did not do what the clients waited for. A take holds the session of
+        one process, or all sessions at a URL.
         """
-        server, recording = self.driving.server, self.driving.recording
-        if recording is None:
-            return sum([await self._play(part) for part in parts])
-        takes = [[part] for part in parts] if isinstance(server, Command) else [parts]
-        transport = "stdio" if server.kind is None else server.kind.value
+        takes = [[script] for script in scripts] if self._kind is None else [scripts]
+        transport = STDIO if self._kind is None else self._kind.value
         failed = 0
         for played in takes:
             if self.stopped_by:
                 break
-            taking = await open_taking(recording, self.reach.say)
-            file = taking.packed or taking.file.path  # in a folder the first one takes all
-            recording = attrs.evolve(
-                recording, output=file, folder=False, overwrite=False, new=False
-            )
-            async with taking.recorded(transport, server.described):
-                failed += sum([await self._play(part, taking) for part in played])
+            async with self.run.recorded(transport):
+                failed += sum([await self._play(script) for script in played])
         return failed
 
-    async def _play(self, part: ClientScript, taking: TakeRecording | None = None) -> int:
+    @property
+    def _kind(self) -> TransportKind | None:
+        back = self.run.setup.back
+        return None if back is None else back.kind
+
+    async def _play(self, script: ClientScript) -> int:
         if self.stopped_by:
             return 0
-        server = self.driving.server
-        for n in part.cut:
-            self.reach.say(f"event {n} is not played: it was too long to be recorded whole")
-        driver = Driver(part, self.driving.timing, tell=self.reach.say)
-        session = self._session(part)
-        recorders = [] if taking is None else [taking.recorder(session)]
-        # Next to the client, where messages are bare whatever the server's transport is.
-        faults = faults_for(recorders, self.driving.faults, session=session)
-        stages: list[Stage] = [driver, *faults, *server.rules(self._numbers), *recorders]
+        for n in script.cut:
+            self.run.setup.say(f"event {n} is not played: it was too long to be recorded whole")
+        driver = Driver(script, self.timing, tell=self.run.setup.say)
+        conversation = Conversation(
+            number=self._session(script), head=[driver], recorder_at_server=True
+        )
         with trio.CancelScope() as self._playing:
-            channel = await server.open(self.reach)
-            await run(LiveSession(Pipeline(stages), NullClient(self.stderr), channel))
+            server = await self.run.open_server()
+            await self.run.converse(conversation, NullClient(self.stderr), server)
         return driver.failed
 
-    def _session(self, part: ClientScript) -> int:
+    def _session(self, script: ClientScript) -> int:
         """Its number in the take: over HTTP the first is for exchanges without a session."""
-        kind = self.driving.server.kind
-        alone = kind is TransportKind.STREAMABLE_HTTP and not part.opens
-        return NO_SESSION if kind is None or alone else next(self._sessions)
+        stateless = self._kind is TransportKind.STREAMABLE_HTTP and not script.opens
+        return NO_SESSION if self._kind is None or stateless else next(self._sessions)

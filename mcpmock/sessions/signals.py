@@ -1,42 +1,26 @@
-"""The signals that tell us to stop, and what they make of the exit status.
-
-They are ours where a process is: inside somebody else's program (`embedded`) nothing is taken, and
-an event takes their place.
-"""
+"""Stop signals, and the exit statuses that follow from them."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 import trio
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_embedded: ContextVar[trio.Event | None] = ContextVar("_embedded", default=None)
 
 
 @contextmanager
-def embedded(stop: trio.Event) -> Iterator[None]:
-    """Inside, the process is somebody else's (a test run, a program that uses the Python API), and
-    `stop` is what a SIGTERM is elsewhere.
-    """
-    token = _embedded.set(stop)
-    try:
-        yield
-    finally:
-        _embedded.reset(token)
+def stop_requests(stop: trio.Event | None = None) -> Iterator[AsyncIterator[int]]:
+    """The numbers of the signals that ask this process to stop. With `stop` no handler is
+    installed, and the event counts as one SIGTERM.
 
-
-@contextmanager
-def taking_signals() -> Iterator[AsyncIterator[int]]:
-    """The signals that tell us to stop. They are taken for good: behind the session the exit status
-    is settled, and a late one must neither change it nor print anything.
+    Handlers stay installed when the block is over: the exit status is settled then, and a late
+    signal must neither change it nor print anything.
     """
-    stop = _embedded.get()
     if stop is not None:
-        yield _Stopped(stop)
+        yield _EventAsSignal(stop)
         return
     for signum in _SIGNALS:
         signal.signal(signum, signal.SIG_IGN)
@@ -44,26 +28,29 @@ def taking_signals() -> Iterator[AsyncIterator[int]]:
         yield signals
 
 
-class _Stopped(AsyncIterator[int]):
-    """One SIGTERM, when the event is set. No generator: one that is left in the middle warns."""
+class _EventAsSignal(AsyncIterator[int]):
+    """One SIGTERM, when the event is set.
+
+    Not an async generator: one that is abandoned halfway makes trio warn when it is collected.
+    """
 
     def __init__(self, stop: trio.Event) -> None:
         self._stop = stop
-        self._told = False
+        self._given = False
 
     async def __anext__(self) -> int:
-        if self._told:
+        if self._given:
             raise StopAsyncIteration
         await self._stop.wait()
-        self._told = True
+        self._given = True
         return signal.SIGTERM
 
 
 def status_of(signum: int) -> int:
-    """As a shell counts it."""
+    """The exit status by which a shell reports a signal."""
     return 128 + signum if signum else 0
 
 
 def listener_status_of(signum: int) -> int:
-    """A listener has no other end than to be stopped: with SIGTERM that is a success."""
+    """The exit status of a listener: SIGTERM is its ordinary end."""
     return 0 if signum == signal.SIGTERM else status_of(signum)

@@ -15,8 +15,8 @@ import attrs
 
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
-from mcpmock.protocol.methods import LATEST
-from mcpmock.protocol.revisions import CACHEABLE, is_modern
+from mcpmock.protocol.methods import CACHEABLE, LATEST
+from mcpmock.protocol.revisions import is_modern
 
 from .script import CALLED_BY, Arguments, RouteKind, StubEntry
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import attrs
 
-from mcpmock.pipeline.reassembly import Pieces
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
 from mcpmock.playback.fallback import too_long
 from mcpmock.playback.miss import STUBBED, NearMiss
@@ -43,6 +42,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.protocol.raw_json import elements
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
 from .announcements import LISTEN, Timed, to_everybody, to_listener
@@ -96,7 +96,7 @@ class StubStage(Stage):
     _due: list[tuple[float, int, bytes | None, bytes]] = attrs.field(factory=list)
     """What is to be said: when, in which order, for which call."""
     _order: count[int] = attrs.field(factory=count)
-    _pieces: Pieces = attrs.field(factory=Pieces)
+    _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
     @property
     def held_until(self) -> float | None:
@@ -165,10 +165,10 @@ class StubStage(Stage):
     def _take(self, frame: Frame, now: float) -> list[Frame]:
         """What passes of a frame."""
         if isinstance(frame.fact, Fragment):
-            whole = self._pieces.add((1, C2S, frame.exchange), frame)
+            whole = self._reassembly.add(frame)
             if whole is None:
                 return []
-            if whole.digest is not None:
+            if whole.too_long:
                 self._say(now, None, too_long(whole.size).raw)
                 return []
             frame = whole.frame

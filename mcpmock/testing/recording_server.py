@@ -14,16 +14,17 @@ import attrs
 import pytest
 import trio
 
-from mcpmock.api.record import say, server_of
+from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
-from mcpmock.sessions.embedded import ServerPlace, record_command_embedded, record_url_embedded
-from mcpmock.sessions.ends import Command, Url
-from mcpmock.sessions.passthrough_embedded import live_embedded
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions.local_front import LocalFront, ServerPlace
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.take import Recording
+from mcpmock.sessions.url_server import Url
 
 from .cassette_store import CassetteStore
 from .settings import Settings
@@ -39,7 +40,7 @@ class RecordingServer(ThreadServer):
                 " server=[COMMAND, ...] or url="
             )
         self._settings, self._test, self._keeping = settings, test, keeping
-        self._server = server_of(settings.server, settings.url)
+        self._server = parse_server(settings.server, settings.url)
         self._output = keeping.recording(settings, test)
         super().__init__(self._main, run_of(settings.faults, settings.seed))
 
@@ -70,18 +71,22 @@ class RecordingServer(ThreadServer):
         else:
             self._keeping.reject(self._settings, self._output)
 
-    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
-        recording = Recording(output=self._output, test=self._test)
-        await self._record(recording, ready, stop)
+    def _replay(self) -> Replay | None:
+        """What answers without the real server."""
+        return None
 
-    async def _record(
-        self, recording: Recording, ready: Callable[[ServerPlace], None], stop: trio.Event
-    ) -> None:
-        watch, run = self.log.watch, self._run
-        if isinstance(self._server, Command):
-            await record_command_embedded(self._server, recording, watch, ready, stop, say, run)
-        else:
-            await record_url_embedded(self._server, recording, watch, ready, stop, say, run)
+    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
+        setup = Setup(
+            front=LocalFront(ready),
+            back=self._server,
+            replay=self._replay(),
+            faults=self._run,
+            recording=Recording(output=self._output, test=self._test),
+            observers=[self.log.watch],
+            say=say,
+            stop=stop,
+        )
+        await run_sessions(setup)
 
 
 class ExtendingServer(RecordingServer):
@@ -93,17 +98,11 @@ class ExtendingServer(RecordingServer):
         test: str,
         keeping: CassetteStore,
         cassette: Cassette,
-        playing: ReplayOptions,
+        options: ReplayOptions,
     ) -> None:
         super().__init__(settings, test, keeping)
         self._cassette = cassette
-        self._playing = attrs.evolve(playing, on_miss="live")
+        self._options = attrs.evolve(options, on_miss="live")
 
-    async def _record(
-        self, recording: Recording, ready: Callable[[ServerPlace], None], stop: trio.Event
-    ) -> None:
-        log = self.log
-        await live_embedded(
-            self._cassette, self._playing, log.report, self._server, recording, log.watch, ready,
-            stop, say, self._run,
-        )  # fmt: skip
+    def _replay(self) -> Replay:
+        return Replay(self._cassette, self._options, self.log.report)

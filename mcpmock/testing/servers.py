@@ -14,8 +14,8 @@ import pytest
 import trio
 
 from mcpmock.api.cassettes import load
-from mcpmock.api.drive import Driven, driven
-from mcpmock.api.server import ReplayServer, playing_of
+from mcpmock.api.drive import Driven, drive_server
+from mcpmock.api.server import ReplayServer, replay_options
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
@@ -81,7 +81,7 @@ class Client:
         settings = self.settings
         require(settings)
         drive = partial(
-            driven,
+            drive_server,
             settings.path,
             server=server,
             url=url,
@@ -129,9 +129,8 @@ class ServerUse:
             pytest.fail(f"mcpmock: {told}: {methods}", pytrace=False)
         faults = self.server.faults
         if faults.mistakes():
-            pytest.fail(
-                f"mcpmock: {'; '.join(faults.mistakes())}: a mistake of ours", pytrace=False
-            )
+            found = "; ".join(faults.mistakes())
+            pytest.fail(f"mcpmock: internal error (please report): {found}", pytrace=False)
         if owing := faults.owing():
             told = f"faults that must fire never did: {', '.join(owing)}"
             pytest.fail(f"mcpmock: {told}", pytrace=False)
@@ -146,7 +145,7 @@ class ServerUse:
         return describe(self.settings, self.server.log, self.server.faults)
 
 
-def _run_of(settings: Settings) -> FaultRun:
+def _fault_run(settings: Settings) -> FaultRun:
     """Fails the test whose plan has mistakes, with all of them."""
     try:
         return run_of(settings.faults, settings.seed)
@@ -154,15 +153,15 @@ def _run_of(settings: Settings) -> FaultRun:
         pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
 
 
-def _playing_of(settings: Settings) -> ReplayOptions:
-    """In a race nothing of a call comes late: when the client cancels, all has been said."""
-    playing = playing_of(**settings.playing)
+def _options(settings: Settings) -> ReplayOptions:
+    """In a race no message of a call is delayed: when the client cancels, all of them are out."""
+    options = replay_options(**settings.playing)
     if settings.races is None:
-        return playing
-    return attrs.evolve(playing, pace=attrs.evolve(playing.pace, after_progress=0.0))
+        return options
+    return attrs.evolve(options, pace=attrs.evolve(options.pace, after_progress=0.0))
 
 
-def _cassette_of(settings: Settings, test: str) -> Cassette:
+def _load_cassette(settings: Settings, test: str) -> Cassette:
     """The one of the test, which has to be there, but for a stub that is alone."""
     if settings.alone:
         return Cassette(name="stub", takes=[])
@@ -176,16 +175,16 @@ def using(settings: Settings, test: str, keeping: CassetteStore) -> Iterator[Ser
     if settings.records:
         server = RecordingServer(settings, test, keeping)
     else:
-        run, playing = _run_of(settings), _playing_of(settings)
-        cassette = _cassette_of(settings, test)
+        run, options = _fault_run(settings), _options(settings)
+        cassette = _load_cassette(settings, test)
         if not settings.extends:
-            fake = ReplayServer(cassette, playing, run, settings.stub)
+            fake = ReplayServer(cassette, options, run, settings.stub)
             try:
                 yield ServerUse(settings, fake, test)
             finally:
                 fake.close()
             return
-        server = ExtendingServer(settings, test, keeping, cassette, playing)
+        server = ExtendingServer(settings, test, keeping, cassette, options)
     use = ServerUse(settings, server, test)
     try:
         yield use

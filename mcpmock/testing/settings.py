@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.record import server_of, words_of
-from mcpmock.api.server import playing_of
+from mcpmock.api.server import replay_options
 from mcpmock.api.stub import Stub
+from mcpmock.api.targets import command_words, parse_server
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
@@ -149,17 +149,17 @@ def _settings_of(item: pytest.Item) -> Settings:
     playing = {name: value for name, value in said.items() if name not in _OURS}
     if config.getoption("mcpmock_strict"):
         unused, playing["match"] = FAIL, "exact"
-    playing_of(**playing)
+    replay_options(**playing)
     url, stub = said.get("url"), said.get("stub")
     if url is not None:
-        server_of(None, url)
+        parse_server(None, url)
     if stub is not None and not isinstance(stub, Stub):
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
     return Settings(
         path=_path(item, said.get("cassette"), races="races" in said),
         mode=config_mode(config, said.get("record")),
         unused=one_of(unused, UNUSED, "value of unused"),
-        server=None if server is None else tuple(words_of(server)),
+        server=None if server is None else tuple(command_words(server)),
         url=said.get("url"),
         stub=stub,
         named=said.get("cassette") is not None,

@@ -16,8 +16,7 @@ from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.http_reply import (
     EVENT_STREAM,
-    BodyPieces,
-    Held,
+    HeldMessages,
     ReplyFlattener,
     flatten,
     ids_asked,
@@ -41,6 +40,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.transport_facts import Fact, Headers
 
 from .headers import path_and_query
@@ -63,9 +63,9 @@ class SseServer(Stage):
         self._session: str | None = None
         self._stream: int | None = None
         self._ended = False
-        self._arriving: dict[int, tuple[HttpRequest, BodyPieces]] = {}
-        self._pieces = BodyPieces()
-        self._held = Held()
+        self._arriving: dict[int, HttpRequest] = {}
+        self._reassembly = Reassembly()
+        self._held = HeldMessages()
         self._back: list[Frame] = []
         self._on: list[Frame] = []
 
@@ -85,20 +85,20 @@ class SseServer(Stage):
             case StreamEnd():
                 self._leave(frame)
             case HttpRequest() as head if x is not None and head.has_body:
-                self._arriving[x] = (head, BodyPieces())
+                self._arriving[x] = head
             case HttpRequest() as head if x is not None:
                 self._serve(x, head, b"")
             case ExchangeEnd() if x is not None:
                 self._arriving.pop(x, None)
+                self._reassembly.cut(C2S, x)
                 if x == self._stream:
                     self._stream = None
                     self._leave(Frame(C2S, b"", b"", StreamEnd("closed")))
             case None | Fragment() | HttpBody() if x in self._arriving:
-                head, pieces = self._arriving[x]
-                body = pieces.add(frame)
-                if body is not None:
-                    del self._arriving[x]
-                    self._serve(x, head, body, too_long=pieces.too_long)
+                whole = self._reassembly.add(frame)
+                if whole is not None:
+                    head = self._arriving.pop(x)
+                    self._serve(x, head, whole.frame.raw, too_long=whole.too_long)
             case _ if x is None:
                 self._on.append(frame)
             case _:
@@ -152,9 +152,9 @@ class SseServer(Stage):
             case None:
                 self._push(flatten(frame.raw))
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._push(flatten(whole))
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._push(flatten(whole.frame.raw))
             case StreamEnd() | ProcessExit():
                 if self._stream is not None:
                     self._say(self._stream, ExchangeEnd())
@@ -202,7 +202,7 @@ class SseClient(Stage):
         self._endpoint: str | None = None
         self._posts: dict[int, ReplyFlattener] = {}
         self._held: deque[bytes] = deque()
-        self._pieces = BodyPieces()
+        self._reassembly = Reassembly()
         self._leaving: Frame | None = None
         self._over = False
         self._ended = False
@@ -247,9 +247,9 @@ class SseClient(Stage):
             case None:
                 self._ask(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._ask(whole)
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._ask(whole.frame.raw)
             case StreamEnd():
                 self._leaving = frame
             case _:

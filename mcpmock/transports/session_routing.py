@@ -26,7 +26,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.protocol.transport_facts import NO_SESSION, SESSION_HEADER
 
 from .headers import path_and_query
 
@@ -75,7 +75,7 @@ class SessionRouter:
             return self._known.get(head.target, NO_SESSION) if head.method == "POST" else NO_SESSION
         if not self._is_path(head.path):
             return NO_SESSION
-        if session := head.header("mcp-session-id"):
+        if session := head.header(SESSION_HEADER):
             return self._known.get(session, NO_SESSION)
         opens = head.method == "POST" and _is_initialize(body, whole=whole)
         return self._begin() if opens else NO_SESSION
@@ -91,7 +91,7 @@ class SessionRouter:
             return
         for frame in frames:
             fact = frame.fact
-            if type(fact) is HttpResponse and (session := fact.header("mcp-session-id")):
+            if type(fact) is HttpResponse and (session := fact.header(SESSION_HEADER)):
                 self._remember(session, conversation)
 
     def _learn_endpoint(self, conversation: int, frames: Sequence[Frame]) -> None:

@@ -13,7 +13,7 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
-from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation, id_space
 from mcpmock.protocol.messages import (
     C2S,
     Direction,
@@ -30,13 +30,11 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import elements
-from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .summary import event_summary, message_summary, text_member
 
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
-_OVER_HTTP = ("streamable-http", "sse")
 _ANSWERED, _CANCELLED = "answered", "cancelled"
 
 
@@ -153,7 +151,6 @@ class _Annotator:
     """The place of its first row among all rows."""
     timed: bool
     """Whether it has times: `fmt` drops them."""
-    transport: str
     rows: list[Row] = attrs.field(factory=list)
     _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
     _fates: dict[int, str] = attrs.field(factory=dict)
@@ -165,7 +162,7 @@ class _Annotator:
     @classmethod
     def of(cls, take: Take, number: int, offset: int) -> _Annotator:
         timed = any(event.t for event in take.events)
-        return cls(take, number, offset, timed, take.transport)
+        return cls(take, number, offset, timed)
 
     def all_rows(self) -> Iterator[Row]:
         for event in self.take.events:
@@ -209,12 +206,8 @@ class _Annotator:
         asked = self._heads.get(event.x)
         return event.t - asked if asked is not None and self.timed else None
 
-    def _session(self, event: Event) -> Correlation:
-        """Over HTTP the first session is that of callers who have none: each exchange is another
-        caller, whose ids mean nothing to the next.
-        """
-        alone = event.s == NO_SESSION and self.transport in _OVER_HTTP
-        return self._sessions.setdefault((event.s, event.x if alone else None), Correlation())
+    def _calls(self, event: Event) -> Correlation:
+        return self._sessions.setdefault(id_space(event.s, event.x), Correlation())
 
     def _messages(self, event: Event, frame: Frame) -> None:
         messages = parse_items(frame.raw)
@@ -224,7 +217,7 @@ class _Annotator:
 
     def _message(self, event: Event, frame: Frame, message: Message, item: int | None) -> Row:
         place = self.offset + len(self.rows)
-        note = self._session(event).note(frame.direction, message, place)
+        note = self._calls(event).note(frame.direction, message, place, event.x)
         id_ = getattr(message, "id", None)
         notes = (*self._oddities(message, note), *_modifiers(event))
         return Row(
@@ -238,7 +231,7 @@ class _Annotator:
             tool=_tool(note),
             latency=self._latency(event, message, note),
             call=None if note.call is None else note.call.index,
-            within=self._within(event, frame, note),
+            within=self._within(event, frame, message, note),
             item=item,
             notes=notes if item is None else (f"batch {item + 1}", *notes),
         )
@@ -274,18 +267,17 @@ class _Annotator:
             return None
         return event.t - self.rows[note.call.index - self.offset].event.t
 
-    def _within(self, event: Event, frame: Frame, note: Attribution) -> int | None:
-        """What a server sends of itself belongs to the one call that is open, on HTTP to the one of
-        its exchange; HTTP+SSE has one stream for all.
-        """
+    def _within(
+        self, event: Event, frame: Frame, message: Message, note: Attribution
+    ) -> int | None:
+        """The client's call that a server message was sent for without naming it."""
         if frame.direction is C2S or note.method is None:
             return None
         if note.call is not None and note.call.direction is C2S:
             return None
-        calls = self._session(event).open_calls(C2S)
-        if event.x is not None and self.transport != "sse":
-            calls = [c for c in calls if self.rows[c.index - self.offset].event.x == event.x]
-        return calls[0].index if len(calls) == 1 else None
+        one_stream = event.x is None or self.take.transport == "sse"
+        call = self._calls(event).related(message, note, event.x, guess=one_stream)
+        return None if call is None else call.index
 
 
 def _kind(message: Message) -> str:

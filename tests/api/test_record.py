@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpmock
-from mcpmock.api.record import words_of
+from mcpmock.api.targets import command_words
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S
 from tests.support import INITIALIZE, c2s, hangs_up
@@ -63,4 +63,4 @@ async def test_which_server(tmp_path: Path) -> None:
 def test_what_is_no_command(server: object) -> None:
     """A text is not split into words."""
     with pytest.raises(TypeError, match="say the words of a command"):
-        words_of(server)
+        command_words(server)

@@ -14,7 +14,7 @@ import pytest
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import main
-from mcpmock.sessions import stdio as stdio_mode
+from mcpmock.sessions import stdio_front
 from tests.support import cassette_bytes, dump, error, request, response
 
 Run = Callable[..., tuple[int, str, str]]
@@ -47,7 +47,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
 def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     """The other end of our stdio: what is sent into it before the call is what the client says."""
     outer, stdio = memory_pair()
-    monkeypatch.setattr(stdio_mode, "take_stdio", lambda: stdio)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: stdio)
     monkeypatch.setattr(runner, "LAST_WORDS", 0)  # they are read when all is over
     return outer
 

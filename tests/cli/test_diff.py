@@ -230,7 +230,7 @@ def test_progress_is_shown_on_a_terminal(
     run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where it takes a while, only there."""
-    monkeypatch.setattr(face, "_WORTH_A_BAR", 1)
+    monkeypatch.setattr(face, "_PROGRESS_MIN_EVENTS", 1)
     assert "comparing" not in run("diff", *files)[2]
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mcpmock.playback.timing import Timing
-from mcpmock.sessions import drive as mode
-from mcpmock.sessions.drive import DriveOptions
-from mcpmock.sessions.ends import Command
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.drive import DriveFront
+from mcpmock.sessions.run import Setup
+from mcpmock.sessions.servers import Command
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
-Given = list[tuple[str, DriveOptions]]
+Given = list[Setup]
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Given:
     """What the mode is called with; it ends with 7. `a.jsonl` is a cassette."""
     found: Given = []
 
-    async def drive(cassette: Any, driving: DriveOptions, say: Any) -> int:
-        found.append((cassette.name, driving))
+    async def run_sessions(setup: Setup) -> int:
+        found.append(setup)
         return 7
 
-    monkeypatch.setattr(mode, "drive", drive)
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE), ("s2c", WELCOME)))
     return found
@@ -38,17 +38,18 @@ def test_a_command(run: Run, given: Given) -> None:
     assert (7, "", "") == run("drive", "a.jsonl", "-o", "b.jsonl", "--", "server", "-o", "x")
     assert (7, "", "") == run("drive", "--timing", "scale:2", "a.jsonl", "--", "server")
 
-    [(name, first), (_, second)] = given
-    assert ("a.jsonl", Command(("server", "-o", "x"))) == (Path(name).name, first.server)
+    [first, second] = given
+    assert Command(("server", "-o", "x")) == first.back
     assert first.recording is not None
     assert Path("b.jsonl") == first.recording.output
-    assert (Timing("scale", 2.0), None) == (second.timing, second.recording)
+    assert isinstance(second.front, DriveFront)
+    assert (Timing("scale", 2.0), None) == (second.front.timing, second.recording)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["a.jsonl"], "say either --url URL or -- COMMAND"),
+        (["a.jsonl"], "name the server: either --url URL or -- COMMAND"),
         (["a.jsonl", "--timing", "slow", "--", "server"], "Invalid value for --timing"),
         ([], "Missing argument"),
     ],

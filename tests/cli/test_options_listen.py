@@ -5,15 +5,13 @@ opened.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcpmock.sessions import http
-from mcpmock.sessions import proxy as proxy_mode
-from mcpmock.sessions.ends import Listening
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.run import Setup
 from mcpmock.transports.session_routing import TransportKind
 from tests.cli.conftest import CONTROLS, Run
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
@@ -22,20 +20,15 @@ URL = "http://127.0.0.1:9/mcp"
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Listening]:
+def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[HttpFront]:
     """What the commands would listen on; `a.jsonl` is a cassette to replay."""
-    found: list[Listening] = []
+    found: list[HttpFront] = []
 
-    def stub(status: int) -> Callable[..., Awaitable[int]]:
-        async def mode(*arguments: Any, **more: Any) -> int:
-            found.extend(value for value in arguments if isinstance(value, Listening))
-            return status
+    async def run_sessions(setup: Setup) -> int:
+        found.extend([setup.front] if isinstance(setup.front, HttpFront) else [])
+        return 0
 
-        return mode
-
-    monkeypatch.setattr(http, "record_url", stub(0))
-    monkeypatch.setattr(http, "replay_listening", stub(0))
-    monkeypatch.setattr(proxy_mode, "proxy", stub(0))
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE), ("s2c", WELCOME)))
     return found
@@ -49,7 +42,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_options(run: Run, taken: list[Listening], command: tuple[str, ...]) -> None:
+def test_options(run: Run, taken: list[HttpFront], command: tuple[str, ...]) -> None:
     """All of them reach the mode as what they mean."""
     options = ["--listen", "[::1]:80", "--transport", "sse", "--allow-host", "a", "--allow-host"]
     more = ["b:1", "--allow-origin", "http://c"]
@@ -74,7 +67,7 @@ def test_options(run: Run, taken: list[Listening], command: tuple[str, ...]) -> 
 )
 @pytest.mark.parametrize("command", COMMANDS)
 def test_addresses(
-    run: Run, taken: list[Listening], command: tuple[str, ...], text: str, host: str, port: int
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], text: str, host: str, port: int
 ) -> None:
     """A port alone is one of 127.0.0.1."""
     assert (0, "", "") == run(command[0], "--listen", text, *command[1:])
@@ -82,7 +75,7 @@ def test_addresses(
     assert (host, port) == (taken[0].host, taken[0].port)
 
 
-def test_where_a_recorder_listens_by_default(run: Run, taken: list[Listening]) -> None:
+def test_where_a_recorder_listens_by_default(run: Run, taken: list[HttpFront]) -> None:
     """On a free port of this machine."""
     run(*COMMANDS[0])
 
@@ -122,7 +115,7 @@ def said_of(outcome: tuple[int, str, str]) -> str:
 )
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_no_address(
-    run: Run, taken: list[Listening], command: tuple[str, ...], text: str
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], text: str
 ) -> None:
     """It is said with an example."""
     line = said_of(run(command[0], "--listen", text, *command[1:]))
@@ -135,7 +128,7 @@ def test_what_is_no_address(
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1", "example.com", "localhost.a"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_addresses_that_others_reach(
-    run: Run, taken: list[Listening], command: tuple[str, ...], host: str
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], host: str
 ) -> None:
     """They are refused, with the option that allows them, and allowed with it."""
     where = ["--listen", f"{host}:80"]
@@ -150,19 +143,19 @@ def test_addresses_that_others_reach(
 @pytest.mark.parametrize("option", [("--transport", "sse"), ("--dangerously-bind",)])
 @pytest.mark.parametrize("command", COMMANDS[1:])
 def test_options_without_listening(
-    run: Run, taken: list[Listening], command: tuple[str, ...], option: tuple[str, ...]
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
 ) -> None:
     """Where stdio is in front they mean nothing, and that is said."""
-    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
 
 
 @pytest.mark.parametrize("option", [("--allow-host", "a"), ("--allow-origin", "http://a")])
 @pytest.mark.parametrize("command", COMMANDS[1:])
 def test_guests_without_listening(
-    run: Run, taken: list[Listening], command: tuple[str, ...], option: tuple[str, ...]
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
 ) -> None:
     """Nobody can be let in where nobody comes."""
-    assert f"{option[0]}: only with --listen" in said_of(run(command[0], *option, *command[1:]))
+    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +177,7 @@ def test_guests_without_listening(
 )
 @pytest.mark.parametrize("command", COMMANDS)
 def test_values_that_are_none(
-    run: Run, taken: list[Listening], command: tuple[str, ...], option: str, value: str
+    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: str, value: str
 ) -> None:
     """What could never let anybody in is said at once, without acting on the terminal."""
     line = said_of(run(command[0], "--listen", "127.0.0.1:0", option, value, *command[1:]))
@@ -196,7 +189,7 @@ def test_values_that_are_none(
 
 @pytest.mark.parametrize("host", ["a", "a.example:80", "192.0.2.1", "[::2]:80"])
 @pytest.mark.parametrize("origin", ["null", "http://a:80", "https://a/", "vscode-webview://1f-2"])
-def test_guests(run: Run, taken: list[Listening], host: str, origin: str) -> None:
+def test_guests(run: Run, taken: list[HttpFront], host: str, origin: str) -> None:
     """Hosts are names and addresses; origins are whatever a browser calls one."""
     guests = ["--allow-host", host, "--allow-origin", origin]
     assert (0, "", "") == run("replay", "a.jsonl", "--listen", "127.0.0.1:0", *guests)
@@ -206,7 +199,7 @@ def test_guests(run: Run, taken: list[Listening], host: str, origin: str) -> Non
     assert {origin} == listening.origins
 
 
-def test_an_option_without_a_value(run: Run, taken: list[Listening]) -> None:
+def test_an_option_without_a_value(run: Run, taken: list[HttpFront]) -> None:
     """It is said in one line; what it belongs to is not known by then."""
     assert (2, "", "Error: Option '--listen' requires an argument.\n") == run(
         "replay", "a.jsonl", "--listen"
@@ -218,7 +211,7 @@ def test_listening_for_a_command(run: Run, tmp_path: Path, option: str) -> None:
     """What is recorded over stdio has no listener, and the way to one is said."""
     line = said_of(run("record", "-o", tmp_path / "b.jsonl", option, "sse", "--", "server"))
 
-    assert f"{option}: only with --url; `mcpmock proxy`" in line
+    assert f"{option} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`" in line
     assert not (tmp_path / "b.jsonl").exists()
 
 
@@ -241,7 +234,7 @@ def test_listening_for_a_command(run: Run, tmp_path: Path, option: str) -> None:
 )
 @pytest.mark.parametrize("command", [("record", "-o", "b.jsonl"), ("proxy",)])
 def test_what_is_no_url(
-    run: Run, taken: list[Listening], tmp_path: Path, command: tuple[str, ...], url: str, words: str
+    run: Run, taken: list[HttpFront], tmp_path: Path, command: tuple[str, ...], url: str, words: str
 ) -> None:
     """It is said in one line, which never repeats a password, and no file is made."""
     line = said_of(run(*command, "--url", url))
@@ -271,7 +264,7 @@ def test_a_port_that_is_in_use(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_where_we_listen_is_said(
     run: Run,
-    taken: list[Listening],
+    taken: list[HttpFront],
     capsysbinary: pytest.CaptureFixture[bytes],
     command: tuple[str, ...],
 ) -> None:
@@ -287,7 +280,7 @@ def test_where_we_listen_is_said(
 
 
 def test_a_recording_with_secrets(
-    run: Run, taken: list[Listening], capsysbinary: pytest.CaptureFixture[bytes]
+    run: Run, taken: list[HttpFront], capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """What it means is said, but never before the line that programs wait for."""
     assert (0, "", "") == run(*COMMANDS[0], "--no-redact")
@@ -295,4 +288,4 @@ def test_a_recording_with_secrets(
 
     first, second = capsysbinary.readouterr().err.splitlines()
     assert b"listening on http://x" == first
-    assert second.startswith(b"mcpmock: --no-redact: secrets will be in the cassette")
+    assert second.startswith(b"mcpmock: --no-redact: the cassette will contain secrets")

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from mcpmock.cli.options_server import server_of
-from mcpmock.sessions.ends import Command, Url
+from mcpmock.sessions.servers import Command
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_routing import TransportKind
 
 NOTHING: dict[str, Any] = {"url": None, "url_transport": None, "header": (), "command": ()}

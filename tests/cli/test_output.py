@@ -179,7 +179,10 @@ def test_the_options_of_every_command(
         (None, ["listening on http://x"]),
         (
             "t0",
-            ["listening on http://x", "mcpmock: clients need the header Authorization: Bearer t0"],
+            [
+                "listening on http://x",
+                "mcpmock: clients must send the header Authorization: Bearer t0",
+            ],
         ),
     ],
 )

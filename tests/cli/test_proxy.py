@@ -5,13 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mcpmock.cassette.file import load
-from mcpmock.sessions import proxy as proxy_mode
-from mcpmock.sessions.ends import Command, Listening, Server, Url
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.run import Front, Setup
+from mcpmock.sessions.servers import Command, Server
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_routing import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
@@ -19,7 +22,7 @@ from tests.support import HEADER, INITIALIZE, request
 from tests.test_pytest_plugin_records import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"
-Given = list[tuple[Server, Listening | None]]
+Given = list[tuple[Server, Front | None]]
 
 
 @pytest.fixture
@@ -27,14 +30,13 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     """What the mode is called with; it ends with 7."""
     found: Given = []
 
-    async def proxy(
-        server: Server, listening: Listening | None, say: Any, faults: Any, recording: Any
-    ) -> int:
-        assert recording is None
-        found.append((server, listening))
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is None
+        assert setup.back is not None
+        found.append((setup.back, setup.front))
         return 7
 
-    monkeypatch.setattr(proxy_mode, "proxy", proxy)
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
     return found
 
 
@@ -44,8 +46,8 @@ def test_a_command(run: Run, given: Given) -> None:
     assert (7, "", "") == run("proxy", "server", "--listen", "x")
 
     assert given == [
-        (Command(("server", "--url", "x", "--json")), None),
-        (Command(("server", "--listen", "x")), None),
+        (Command(("server", "--url", "x", "--json")), StdioFront()),
+        (Command(("server", "--listen", "x")), StdioFront()),
     ]
 
 
@@ -54,11 +56,11 @@ def test_a_url(run: Run, given: Given) -> None:
     fields = ["--header", "X-Key: a:b", "--header", "Authorization:Bearer x"]
     assert 7 == run("proxy", "--url", URL, *fields)[0]
 
-    [(server, listening)] = given
+    [(server, front)] = given
     assert isinstance(server, Url)
     assert (URL, TransportKind.STREAMABLE_HTTP) == (server.upstream.url, server.kind)
     assert [("X-Key", "a:b"), ("Authorization", "Bearer x")] == server.headers
-    assert listening is None
+    assert StdioFront() == front
 
 
 @pytest.mark.parametrize(
@@ -79,28 +81,28 @@ def test_transports(
     """`--transport` is that of the clients, `--url-transport` that of the server."""
     assert 7 == run("proxy", "--listen", "127.0.0.1:0", "--url", URL, *options)[0]
 
-    [(server, listening)] = given
+    [(server, listens)] = given
     assert isinstance(server, Url)
-    assert listening is not None
-    assert (front, back) == (listening.kind, server.kind)
+    assert isinstance(listens, HttpFront)
+    assert (front, back) == (listens.kind, server.kind)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say either --url URL or -- COMMAND"),
-        (["--listen", "127.0.0.1:0"], "say either --url URL or -- COMMAND"),
-        (["--url", URL, "--", "server"], "say either --url URL or -- COMMAND"),
+        ([], "name the server: either --url URL or -- COMMAND"),
+        (["--listen", "127.0.0.1:0"], "name the server: either --url URL or -- COMMAND"),
+        (["--url", URL, "--", "server"], "name the server: either --url URL or -- COMMAND"),
         (["--url", URL, "--url-transport", "stdio"], "Invalid value for '--url-transport'"),
         (["--url", URL, "--header", "no colon"], "NAME: VALUE"),
         (["--url", URL, "--header", ": no name"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: 1\r\nX-B: 2"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: \x1b[2J"], "NAME: VALUE"),
         (["--url", URL, "--header", "X-A: \u2028"], "NAME: VALUE"),
-        (["--url", URL, "--header", "content-length: 7"], "content-length is counted"),
-        (["--url", URL, "--header", "Transfer-Encoding: chunked"], "is counted"),
-        (["--header", "X-A: 1", "--", "server"], "only with --url"),
-        (["--url-transport", "sse", "--", "server"], "only with --url"),
+        (["--url", URL, "--header", "content-length: 7"], "content-length is set by mcpmock"),
+        (["--url", URL, "--header", "Transfer-Encoding: chunked"], "is set by mcpmock"),
+        (["--header", "X-A: 1", "--", "server"], "need --url"),
+        (["--url-transport", "sse", "--", "server"], "need --url"),
         (["--what", "server"], "No such option"),
         (["--\x1b[2J\n\u202e", "server"], "No such option"),
     ],
@@ -130,7 +132,7 @@ def test_a_header_for_clients_that_send_their_own(
     listen = ["--listen", "127.0.0.1:0", *front]
     line = said_of(run("proxy", "--url", url, *listen, "--header", "X-Key: x"))
 
-    assert "--header is not for clients of the server's own transport" in line
+    assert "--header has no effect" in line
     assert [] == given
     assert 7 == run("proxy", "--url", URL, *listen[:2], "--transport", "sse", "--header", "X: y")[0]
 
@@ -223,10 +225,10 @@ def test_on_miss_live(recording: Recording) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("proxy", "--mode", "once", "--", "x"), "--mode: only with --cassette"),
+        (("proxy", "--mode", "once", "--", "x"), "--mode needs --cassette"),
         (("proxy", "--mode", "twice", "--", "x"), "is not one of"),
-        (("replay", "F", "--", "x"), "a server is only asked with --on-miss live"),
-        (("replay", "F", "--on-miss", "live"), "say either --url URL or -- COMMAND"),
+        (("replay", "F", "--", "x"), "a server (COMMAND or --url) needs --on-miss live"),
+        (("replay", "F", "--on-miss", "live"), "name the server: either --url URL or -- COMMAND"),
         (("replay", "F", "--on-miss", "live", "--record", "x", "--", "x"), "--mode new_episodes"),
     ],
 )

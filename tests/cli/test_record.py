@@ -11,7 +11,7 @@ from mcpmock.cassette.file import TakeFile, load
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C
-from mcpmock.sessions import stdio as stdio_mode
+from mcpmock.sessions import servers, stdio_front
 from tests.cli.conftest import Run
 from tests.support import WELCOME, exits, hangs_up, s2c
 
@@ -30,8 +30,9 @@ def commands(monkeypatch: pytest.MonkeyPatch, client: MemoryChannel) -> Commands
         server.send_nowait([s2c(WELCOME), hangs_up(S2C), exits(7)])
         return process
 
-    monkeypatch.setattr(stdio_mode, "start_process", start)
-    monkeypatch.setattr(stdio_mode, "take_stdio", lambda: memory_pair()[0])  # one for each run
+    monkeypatch.setattr(servers, "start_process", start)
+    monkeypatch.setattr(servers, "which", lambda program: program)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: memory_pair()[0])  # one for each run
     return found
 
 
@@ -66,10 +67,10 @@ def test_the_servers_options_are_its_own(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "a"], "say either -- COMMAND or --url URL"),
+        (["-o", "a"], "name the server: either -- COMMAND or --url URL"),
         (["server"], "Missing option '-o' / '--output'"),
         (["-o", "a", "--what", "server"], "No such option"),
-        (["-o", "a", "--new", "--overwrite", "server"], "exclude each other"),
+        (["-o", "a", "--new", "--overwrite", "server"], "mutually exclusive"),
         (["-o", "a", "--color", "sometimes", "server"], "Invalid value for '--color'"),
     ],
 )
@@ -119,7 +120,7 @@ def test_secrets_are_kept_only_when_asked_to(run: Run, tmp_path: Path, commands:
     assert (7, "", "") == run("record", "-o", tmp_path / "a", "server", KEY)
     _, _, err = run("record", "--no-redact", "-o", tmp_path / "b", "server", KEY)
 
-    assert "mcpmock: --no-redact: secrets will be in the cassette as they are\n" == err
+    assert "mcpmock: --no-redact: the cassette will contain secrets in plain text\n" == err
     assert b"hunter2" not in (tmp_path / "a").read_bytes()
     assert b"hunter2" in (tmp_path / "b").read_bytes()
 
@@ -161,7 +162,7 @@ def test_a_server_that_cannot_start(
     async def start(_command: Sequence[str]) -> MemoryChannel:
         raise CannotStart("\x1b[2J", "no", found=found)
 
-    monkeypatch.setattr(stdio_mode, "start_process", start)
+    monkeypatch.setattr(servers, "start_process", start)
 
     assert (code, "", "mcpmock: cannot start \\u001b[2J: no\n") == run(
         "record", "-o", tmp_path / "a", "server"

@@ -106,7 +106,7 @@ def test_one_view_at_a_time(run: Run, file: Path) -> None:
 def test_an_id_nobody_used_is_a_failure(run: Run, file: Path) -> None:
     """There is nothing to show, and that is said."""
     assert (1, "") == run("show", file, "--id", "99", "-q")[:2]
-    assert "no request has the id 99" in run("show", file, "--id", "99")[2]
+    assert "there is no request with the id 99" in run("show", file, "--id", "99")[2]
     assert 0 == run("show", file, "--id", "x y")[0]
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcpmock.sessions import drive as mode
-from mcpmock.sessions.drive import DIFFERENT, DriveOptions
+from mcpmock.sessions import drive
+from mcpmock.sessions.drive import DIFFERENT
+from mcpmock.sessions.run import Setup
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 Lives = Callable[..., None]
+Runs = Callable[[Setup], Awaitable[int]]
 
 
 def session(result: str) -> bytes:
@@ -32,12 +33,12 @@ def lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lives:
     (tmp_path / "a.jsonl").write_bytes(session("old"))
 
     def live(result: str, status: int = 0) -> None:
-        async def drive(_cassette: Any, driving: DriveOptions, _say: Any) -> int:
-            assert driving.recording is not None
-            driving.recording.output.write_bytes(session(result))
+        async def run_sessions(setup: Setup) -> int:
+            assert setup.recording is not None
+            setup.recording.output.write_bytes(session(result))
             return status
 
-        monkeypatch.setattr(mode, "drive", drive)
+        monkeypatch.setattr(drive, "run_sessions", run_sessions)
 
     return live
 
@@ -80,7 +81,7 @@ def test_updating(run: Run, lives: Lives, tmp_path: Path, result: str, replaced:
     status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
 
     assert 0 == status
-    assert replaced is ("a.jsonl: replaced by what was recorded now" in err)
+    assert replaced is ("a.jsonl: replaced with the new recording" in err)
     assert session(result) == (tmp_path / "a.jsonl").read_bytes()
     assert [tmp_path / "a.jsonl"] == list(tmp_path.iterdir())
 
@@ -120,13 +121,13 @@ def test_updating_what_was_recorded_to_meanwhile(
 ) -> None:
     """Nothing of it is lost."""
     lives("new")
-    live = mode.drive
+    live: Runs = vars(drive)["run_sessions"]
 
-    async def drive(*arguments: Any) -> int:
+    async def run_sessions(setup: Setup) -> int:
         (tmp_path / "a.jsonl").write_bytes(session("other"))
-        return await live(*arguments)
+        return await live(setup)
 
-    monkeypatch.setattr(mode, "drive", drive)
+    monkeypatch.setattr(drive, "run_sessions", run_sessions)
     status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
 
     assert 3 == status
@@ -141,14 +142,15 @@ def test_secrets_are_kept_where_they_were(
 ) -> None:  # fmt: skip
     """Else everything secret would differ."""
     lives("old")
-    live, given = mode.drive, list[bool]()
+    live: Runs = vars(drive)["run_sessions"]
+    given: list[bool] = []
 
-    async def drive(cassette: Any, driving: DriveOptions, say: Any) -> int:
-        assert driving.recording is not None
-        given.append(driving.recording.redact)
-        return await live(cassette, driving, say)
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is not None
+        given.append(setup.recording.redact)
+        return await live(setup)
 
-    monkeypatch.setattr(mode, "drive", drive)
+    monkeypatch.setattr(drive, "run_sessions", run_sessions)
     path = tmp_path / "a.jsonl"
     path.write_bytes(session("old").replace(b'"tool"', b'"redaction":%b,"tool"' % redaction, 1))
 
@@ -157,5 +159,5 @@ def test_secrets_are_kept_where_they_were(
 
 
 def test_wrong_usage(run: Run, lives: Lives) -> None:
-    assert "say either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
+    assert "name the server: either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
     assert "no JSONPath" in said_of(run("verify", "a.jsonl", "--ignore", "$[", "--", "server"))

@@ -5,9 +5,9 @@ memory, and the clock is a mock. The second client does what the first does, a l
 from __future__ import annotations
 
 import signal
-from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -19,11 +19,12 @@ from mcpmock.channels.http import server
 from mcpmock.channels.http.addresses import Connect
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
-from mcpmock.sessions import ends, http
-from mcpmock.sessions.ends import Listening, Url
-from mcpmock.sessions.http import record_url, replay_listening
-from mcpmock.sessions.proxy import proxy
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import http_front, url_server
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.take import Recording
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.raw_http import request_bytes
@@ -43,29 +44,19 @@ PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse"}
 def live(kind: TransportKind, faults: FaultRun | None) -> Run:
     """A proxy in front of a URL."""
     net = _Net(kind, faults)
-    return net.run(lambda: proxy(net.url, net.listening, net.heard.said.append, faults))
+    return net.run(back=net.url)
 
 
 def taken(kind: TransportKind, file: Path, faults: FaultRun | None = None) -> Run:
     """The same, recorded."""
-    net, recording = _Net(kind, faults), Recording(output=file)
-    say = net.heard.said.append
-    return net.run(lambda: record_url(net.url, recording, net.listening, say, faults))
+    net = _Net(kind, faults)
+    return net.run(back=net.url, recording=Recording(output=file))
 
 
 def replayed(kind: TransportKind, cassette: Cassette, faults: FaultRun | None) -> Run:
     net = _Net(kind, faults)
-    return net.run(
-        lambda: replay_listening(
-            cassette,
-            ReplayOptions(pace=RECORDED),
-            lambda what: net.heard.said.append(str(what)),
-            net.listening,
-            recording=None,
-            say=net.heard.said.append,
-            faults=faults,
-        )
-    )
+    note = lambda what: net.heard.said.append(str(what))  # noqa: E731
+    return net.run(replay=Replay(cassette, ReplayOptions(pace=RECORDED), note))
 
 
 class _Net:
@@ -78,26 +69,28 @@ class _Net:
         self.server = (ServesStreams if kind is TransportKind.SSE else ServesStreamable)(self.heard)
         self.url = Url.parse(f"http://upstream.example{PATHS[kind]}", kind)
         self.announced = trio.Event()
-        self.listening = Listening(announce=lambda _url, _token: self.announced.set(), kind=kind)
+        self.front = HttpFront(announce=lambda _url, _token: self.announced.set(), kind=kind)
 
-    def run(self, mode: Callable[[], Awaitable[int]]) -> Run:
+    def run(self, **parts: Any) -> Run:
+        say = self.heard.said.append
+        setup = Setup(front=self.front, faults=self.faults, say=say, **parts)
+
         async def main() -> None:
             async with trio.open_nursery() as nursery:
                 self.nursery = self.server.nursery = nursery
                 nursery.start_soon(self._stop)
                 for number in (0, 1):
                     nursery.start_soon(_Client(self, number).talk)
-                self.heard.status = await mode()
+                self.heard.status = await run_sessions(setup)
                 self.heard.over = trio.current_time()
                 nursery.cancel_scope.cancel()
 
         minted = count(1)
         with pytest.MonkeyPatch.context() as patch:
-            for module in (ends, http):
-                patch.setattr(module, "mint", lambda: f"minted-{next(minted)}")
+            patch.setattr(http_front, "mint", lambda: f"minted-{next(minted)}")
             patch.setattr(server, "_HANDLING", 0.0)  # what a client needs real time for
-            patch.setattr(ends, "listen", self._listen)
-            patch.setattr(ends, "connector", self._connector)
+            patch.setattr(http_front, "listen", self._listen)
+            patch.setattr(url_server, "connector", self._connector)
             trio.run(main, clock=MockClock(autojump_threshold=0))
         for way in [*self.heard.arrived, *(w for ways in self.heard.client for w in ways.values())]:
             if way.ended is not None and way.ended[0] >= STOPPED:

@@ -15,10 +15,12 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StreamEnd
-from mcpmock.sessions import ends, stdio
-from mcpmock.sessions.ends import Command
-from mcpmock.sessions.proxy import proxy
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import servers, stdio_front
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.servers import Command
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.take import Recording
 from mcpmock.transports.lines import join_lines
 from tests.laws.test_round_trip import RECORDED
 from tests.support import hangs_up
@@ -31,27 +33,18 @@ TRANSPORT = "stdio"
 
 def live(faults: FaultRun | None) -> Run:
     """A proxy in front of a process."""
-    return _Room(faults).run(lambda room: proxy(Command(["server"]), None, print, room.faults))
+    return _Room(faults).run()
 
 
 def taken(file: Path, faults: FaultRun | None = None) -> Run:
     """The same, recorded."""
-    recording = Recording(output=file)
-    return _Room(faults).run(
-        lambda room: stdio.record(["server"], recording, print, room.faults),
-    )
+    return _Room(faults).run(recording=Recording(output=file))
 
 
 def replayed(cassette: Cassette, faults: FaultRun | None) -> Run:
-    async def mode(room: _Room) -> int:
-        playing = ReplayOptions(pace=RECORDED)
-        note = lambda what: room.heard.said.append(str(what))  # noqa: E731
-        status, _ = await stdio.replay(
-            cassette, playing, note, recording=None, say=print, faults=room.faults
-        )
-        return status
-
-    return _Room(faults).run(mode)
+    room = _Room(faults)
+    note = lambda what: room.heard.said.append(str(what))  # noqa: E731
+    return room.run(back=None, replay=Replay(cassette, ReplayOptions(pace=RECORDED), note))
 
 
 class _Room:
@@ -62,22 +55,25 @@ class _Room:
         self.heard = Run([{"stdout": Way()}], [[]], [Way()])
         self.client, self.ours = memory_pair()
 
-    def run(self, mode: Any) -> Run:
+    def run(self, **parts: Any) -> Run:
+        how = {"back": Command(["server"]), **parts}
+        setup = Setup(front=StdioFront(), faults=self.faults, say=print, **how)
+
         async def main() -> None:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._kill)
                 nursery.start_soon(self._talk)
                 nursery.start_soon(self._listen)
                 self.nursery = nursery
-                self.heard.status = await mode(self)
+                self.heard.status = await run_sessions(setup)
                 self.heard.over = trio.current_time()
                 await trio.testing.wait_all_tasks_blocked()
                 nursery.cancel_scope.cancel()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stdio, "take_stdio", lambda: self.ours)
-            patch.setattr(stdio, "start_process", self._start)
-            patch.setattr(ends, "start_process", self._start)
+            patch.setattr(stdio_front, "take_stdio", lambda: self.ours)
+            patch.setattr(servers, "start_process", self._start)
+            patch.setattr(servers, "which", lambda program: program)
             trio.run(main, clock=MockClock(autojump_threshold=0))
         if self.faults is not None:
             self.heard.summary = [*self.faults.summary(), *self.faults.mistakes]

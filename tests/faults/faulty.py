@@ -78,7 +78,7 @@ def on_stdio(
     """What arrives of a request and of what comes back (an answer, if nothing is said), at the
     other side of each: everything, whenever it comes.
     """
-    wire = faulty(fault)
+    wire = faulty(fault).abandon()
     out = [f for batch in wire.pipeline.enter([Frame(way, asked)], 0) for f in batch]
     for raw in answers or (ANSWER,):
         out += [f for batch in wire.pipeline.enter([Frame(way.back, raw)], 1) for f in batch]
@@ -99,7 +99,7 @@ def on_http(
     fault: Fault, asked: bytes = CALL, *replies: Sequence[Frame]
 ) -> tuple[list[str], list[str]]:
     """The same over Streamable HTTP, as lines: exchange 1, answered in JSON if nothing is said."""
-    wire = faulty(fault, transport="streamable-http")
+    wire = faulty(fault, transport="streamable-http").abandon()
     out = [f for batch in wire.pipeline.enter(post(1, asked), 0) for f in batch]
     replies = replies or (answers(1, ANSWER, content_length=str(len(ANSWER))),)
     for frames in filter(None, replies):

@@ -257,7 +257,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     """Twice, to the last bit."""
 
     def run() -> list[tuple[float, bytes]]:
-        wire = faulty(Latency(latency=1, jitter=1, match=Match(probability=0.5)), seed=3)
+        wire = faulty(Latency(latency=1, jitter=1, match=Match(probability=0.5)), seed=3).abandon()
         told = receipts(wire)
         for n in range(50):
             wire._take(wire.pipeline.enter([s2c(response(n))], n / 10))

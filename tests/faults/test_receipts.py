@@ -30,6 +30,7 @@ def test_a_receipt() -> None:
             "drawn": {"seconds": 0.5},
         }
     ] == told
+    wire.abandon()
 
 
 def test_the_summary() -> None:
@@ -88,7 +89,7 @@ def test_one_fault_does_not_disturb_the_dice_of_another() -> None:
     def drawn(*faults: Latency) -> float:
         wire = faulty(*faults)
         told = receipts(wire)
-        wire.pipeline.enter([s2c(response(1))], 0)
+        wire.abandon().pipeline.enter([s2c(response(1))], 0)
         return float(told[0]["drawn"]["seconds"])
 
     assert drawn(jitter) == drawn(jitter, jitter) == drawn(jitter, Latency(jitter=2))

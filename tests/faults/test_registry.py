@@ -70,7 +70,7 @@ def test_nothing_else_is_touched(kind: str) -> None:
             ("stdio", [[f] for f in OTHERS]),
             ("streamable-http", OTHER_EXCHANGES),
         ):
-            pipeline = faulty(fault, transport=transport).pipeline
+            pipeline = faulty(fault, transport=transport).abandon().pipeline
             apart = not (fault.blocks or fault.swallows or kind in ENDS)
             if busy and apart and transport == "stdio":
                 pipeline.enter([c2s(call(77, "x"))], 0)

@@ -9,8 +9,8 @@ import pytest
 
 from mcpmock.playback.fallback import (
     answer_lost,
-    answer_unrecorded,
     answer_too_long,
+    answer_unrecorded,
     answer_without_result,
     empty_result,
     exchange,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcpmock.pipeline.reassembly import LIMIT
 from mcpmock.playback.request_assembly import ClientMessage, RequestAssembly
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
+from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
 
 
@@ -65,10 +65,13 @@ def test_a_client_that_goes() -> None:
 def test_what_is_too_long() -> None:
     """Of what is too long to look at the size is known."""
     assembly = RequestAssembly()
-    found = [assembly.add(piece(b"x" * (LIMIT // 2 + 1), None, last)) for last in (False, True)]
+    found = [
+        assembly.add(piece(b"x" * (MAX_MESSAGE_BYTES // 2 + 1), None, last))
+        for last in (False, True)
+    ]
 
     assert isinstance(found[1], ClientMessage)
-    assert LIMIT + 2 == found[1].size
+    assert MAX_MESSAGE_BYTES + 2 == found[1].size
 
 
 def test_nothing_leaves_on_what_is_over() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 from typing import Any
 
 import pytest
 
 from mcpmock.protocol import correlation as module
-from mcpmock.protocol.correlation import Attribution, Correlation
+from mcpmock.protocol.correlation import Attribution, Correlation, id_space
 from mcpmock.protocol.messages import C2S, S2C, Direction, parse
+from mcpmock.protocol.transport_facts import NO_SESSION
 from tests.support import batch, cancelled, error, notification, progress, request, response
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -234,7 +236,7 @@ def test_a_token_outlives_the_calls_that_had_it_before(monkeypatch: pytest.Monke
     """A client may give each call the same token; when the first call is forgotten, the last one's
     progress is still its own.
     """
-    monkeypatch.setattr(module, "_REMEMBERED", 1)
+    monkeypatch.setattr(module, "MAX_CLOSED_CALLS", 1)
     session = Told()
     for number in range(3):
         session.note(C2S, request(number, "tools/call", token=7))
@@ -246,8 +248,76 @@ def test_a_token_outlives_the_calls_that_had_it_before(monkeypatch: pytest.Monke
 
 def test_of_very_many_open_calls_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that answers nobody does not fill the memory."""
-    monkeypatch.setattr(module, "_MOST_OPEN", 2)
+    monkeypatch.setattr(module, "MAX_OPEN_CALLS", 2)
     session = told(*((C2S, request(number, "ping", token=number)) for number in range(5)))
 
     assert [3, 4] == [call.index for call in session.session.open_calls(C2S)]
     assert session.belongs_to(S2C, progress(0))[1] is None
+
+
+def related(calls: Correlation, raw: bytes, exchange: int | None = None, **how: bool) -> int | None:
+    """The number of the client's call that a server message was sent for."""
+    message = parse(raw)
+    call = calls.related(message, calls.note(S2C, message, -1, exchange), exchange, **how)
+    return None if call is None else call.index
+
+
+def test_what_names_no_call_belongs_to_the_only_open_one() -> None:
+    """On stdio that is all there is to go by; with two open calls it belongs to neither."""
+    calls = told((C2S, request(1, "tools/call"))).session
+
+    assert 0 == related(calls, notification("notifications/message"))
+    assert None is related(calls, notification("notifications/message"), guess=False)
+    calls.note(C2S, parse(request(2, "tools/call")), 1)
+    assert None is related(calls, notification("notifications/message"))
+
+
+def test_what_comes_on_the_exchange_of_a_call_belongs_to_it() -> None:
+    """Whatever else is open, until the exchange has ended."""
+    calls = Correlation()
+    for number in (1, 2):
+        calls.note(C2S, parse(request(number, "tools/call")), number, exchange=number)
+
+    assert 2 == related(calls, notification("notifications/message"), exchange=2)
+    calls.end_exchange(2)
+    assert None is related(calls, notification("notifications/message"), exchange=2)
+
+
+def test_an_id_used_twice_at_once_is_told_apart_by_the_exchange() -> None:
+    """Each answer belongs to the call that its own exchange carried."""
+    calls = Correlation()
+    for number in (1, 2):
+        calls.note(C2S, parse(request(7, "tools/call")), number, exchange=number)
+
+    assert [1, 2] == [related(calls, response(7), exchange=number) for number in (1, 2)]
+
+
+def test_a_server_request_belongs_to_the_call_it_was_sent_for() -> None:
+    """So does its cancel, when other calls have come meanwhile."""
+    calls = told((C2S, request(1, "tools/call"))).session
+    asked = calls.note(S2C, parse(request(1, "roots/list")), 1).call
+    calls.note(C2S, parse(request(2, "tools/call")), 2)
+
+    assert asked is not None
+    assert asked.within is not None
+    assert 0 == asked.within.index
+    assert 0 == related(calls, cancelled(1))
+
+
+def test_progress_of_an_unknown_token_belongs_to_no_call() -> None:
+    """It names a call, and not the one that is open."""
+    calls = told((C2S, request(1, "tools/call", token="t"))).session
+
+    assert None is related(calls, progress("u"))
+    assert None is related(calls, response(9))
+
+
+def test_outside_sessions_each_exchange_has_ids_of_its_own() -> None:
+    """Two callers without a session both begin at id 1."""
+    assert id_space(NO_SESSION, 4) != id_space(NO_SESSION, 5)
+    assert id_space(2, 4) == id_space(2, 5)
+
+
+def test_the_examples_in_the_module_run() -> None:
+    """The docstring of the module shows what the code does."""
+    assert 0 == doctest.testmod(module).failed

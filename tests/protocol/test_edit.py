@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.protocol import edit
-from tests.support import error, notification, response
+from tests.support import cancelled, error, notification, request, response
 
 
 def test_a_member_is_replaced_or_added() -> None:
@@ -33,6 +33,8 @@ def test_messages() -> None:
     assert error(1, -1, "no") == edit.error(b"1", -1, "no")
     assert notification("a", {"b": 1}) == edit.notification("a", {"b": 1})
     assert notification("a") == edit.notification("a")
+    assert request(1, "a", {"b": 1}) == edit.request(b"1", "a", {"b": 1})
+    assert cancelled(1) == edit.cancelled(b"1")
     assert response("x") == edit.with_id(response(1), b'"x"')
 
 

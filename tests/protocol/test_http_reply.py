@@ -7,8 +7,7 @@ import json
 import pytest
 
 from mcpmock.protocol.http_reply import (
-    BodyPieces,
-    Held,
+    HeldMessages,
     ReplyFlattener,
     error_response,
     flatten,
@@ -99,21 +98,9 @@ def test_ids_asked() -> None:
     assert [b"1.0", b'"b"'] == ids_asked(items)
 
 
-def test_pieces() -> None:
-    """Put together in order; of one too long nothing is kept, and the next is a new one."""
-    pieces = BodyPieces(limit=4)
-    more, last = Fragment(), Fragment(last=True)
-
-    assert [None, b"abc"] == [pieces.add(fact(more, b"ab")), pieces.add(fact(last, b"c"))]
-    assert not pieces.too_long
-    assert [None, b""] == [pieces.add(fact(more, b"abcde")), pieces.add(fact(last, b"f"))]
-    assert (True, 6) == (pieces.too_long, pieces.size)
-    assert (b"abcd", False) == (pieces.add(said(b"abcd")), pieces.too_long)
-
-
 def test_held() -> None:
     """The oldest are dropped, by number and by size."""
-    by_number, by_size = Held(most=2), Held(most_bytes=4)
+    by_number, by_size = HeldMessages(most=2), HeldMessages(most_bytes=4)
     for raw in (b"aa", b"bb", b"cc"):
         by_number.add(raw)
         by_size.add(raw)

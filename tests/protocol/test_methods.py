@@ -7,8 +7,11 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.protocol.methods import (
+    CACHEABLE,
     FIRST,
     LATEST,
+    LISTS,
+    NAMES,
     REVISIONS,
     ROWS,
     MessageKind,
@@ -132,3 +135,21 @@ def test_the_tasks_extension() -> None:
     }
 
     assert {"tasks/get", "tasks/update", "tasks/cancel", "notifications/tasks"} == extended
+
+
+def test_cacheable_results() -> None:
+    """The operations whose results carry caching hints, as the specification lists them."""
+    assert {
+        "server/discover", "tools/list", "prompts/list", "resources/list",
+        "resources/templates/list", "resources/read",
+    } == CACHEABLE  # fmt: skip
+
+
+def test_what_a_request_names() -> None:
+    """A tool and a prompt by name, a resource by its URI; tasks are named in the extension only."""
+    assert NAMES["tools/call"] == NAMES["prompts/get"] == "name"
+    assert NAMES["resources/read"] == NAMES["resources/subscribe"] == "uri"
+    assert "tasks/get" not in NAMES
+    assert {"tools/list", "resources/list", "resources/templates/list", "prompts/list"} == set(
+        LISTS
+    )

@@ -11,9 +11,9 @@ import pytest
 from mcpmock.cassette.model import Event
 from mcpmock.cassette.parser import read
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.reassembly import HEAD
 from mcpmock.pipeline.stage import PASS, Hangup, Send
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
+from mcpmock.protocol.reassembly import EXCERPT_BYTES
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
 from tests.support import HEADER, INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
@@ -278,7 +278,7 @@ def test_oversize() -> None:
         fed(recorder, piece(data, last=number == 65))
 
     [event] = tape.events()
-    assert data[:HEAD] == event.payload
+    assert data[:EXCERPT_BYTES] == event.payload
     assert event.oversize is not None
     assert (66 << 20, digest.hexdigest()) == (event.oversize.bytes, event.oversize.sha256)
 

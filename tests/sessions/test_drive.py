@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -18,11 +19,12 @@ from mcpmock.errors import CannotStart, CassetteError
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.runner import LiveSession, run
-from mcpmock.sessions import drive as mode
-from mcpmock.sessions import ends
-from mcpmock.sessions.drive import DriveOptions, drive, parts_of
-from mcpmock.sessions.ends import Command
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions import servers
+from mcpmock.sessions.drive import client_scripts, drive_front
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.servers import Command, Server
+from mcpmock.sessions.take import Recording, Say
 from tests.support import (
     INITIALIZE,
     WELCOME,
@@ -45,6 +47,10 @@ TWO = cassette(*OPENING, c(call(1, "a")), s(response(1)), ("take", None), *OPENI
 Plays = Callable[[Cassette], list[Sequence[str]]]
 
 
+def drive(cassette: Cassette, say: Say, server: Server = SERVER, **parts: Any) -> Awaitable[int]:
+    return run_sessions(Setup(front=drive_front(cassette), back=server, say=say, **parts))
+
+
 def files(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
@@ -63,7 +69,7 @@ def plays(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Plays:
             nursery.start_soon(run, LiveSession(Pipeline([Player(casting)]), client, None))
             return process
 
-        monkeypatch.setattr(ends, "start_process", start)
+        monkeypatch.setattr(servers, "start_process", start)
         return started
 
     return become
@@ -74,9 +80,9 @@ async def test_every_session_in_turn(plays: Plays, tmp_path: Path) -> None:
     started, told = plays(TWO), list[str]()
     output = tmp_path / "b.jsonl"
     output.write_bytes(b'{"mcpmock":1}\n')
-    driving = DriveOptions(SERVER, recording=Recording.to(str(output), overwrite=True))
+    recording = Recording.to(str(output), overwrite=True)
 
-    assert 0 == await drive(TWO, driving, told.append)
+    assert 0 == await drive(TWO, told.append, recording=recording)
     assert ([SERVER.command] * 2, []) == (started, told)
     takes = load(output).takes
     assert ["stdio", "stdio"] == [take.transport for take in takes]
@@ -90,7 +96,7 @@ async def test_driving_without_recording(plays: Plays) -> None:
     plays(TWO)
     told: list[str] = []
 
-    assert (0, []) == (await drive(TWO, DriveOptions(SERVER), told.append), told)
+    assert (0, []) == (await drive(TWO, told.append), told)
 
 
 async def test_a_server_that_ends_too_soon(plays: Plays) -> None:
@@ -98,7 +104,7 @@ async def test_a_server_that_ends_too_soon(plays: Plays) -> None:
     plays(cassette(*OPENING, ("end", {"exit": 3})))
     told: list[str] = []
 
-    assert 1 == await drive(TWO, DriveOptions(SERVER), told.append)
+    assert 1 == await drive(TWO, told.append)
     assert ["the server ended; recorded messages left to send: 1"] == told
 
 
@@ -110,12 +116,12 @@ async def test_told_to_stop(
     """
     started = plays(cassette(*OPENING))
     output = tmp_path / "b.jsonl"
-    driving = DriveOptions(SERVER, recording=Recording.to(str(output)))
+    recording = Recording.to(str(output))
 
     async def hang(_session: LiveSession) -> None:
         await trio.sleep_forever()
 
-    monkeypatch.setattr(mode, "run", hang)
+    monkeypatch.setattr(run_module, "run", hang)
     async with trio.open_nursery() as nursery:
 
         async def stop() -> None:
@@ -123,7 +129,7 @@ async def test_told_to_stop(
             signal.raise_signal(signal.SIGINT)
 
         nursery.start_soon(stop)
-        assert 130 == await drive(TWO, driving, lambda _line: None)
+        assert 130 == await drive(TWO, lambda _line: None, recording=recording)
     assert 1 == len(started)
     assert [True] == [take.sealed for take in load(output).takes]
 
@@ -131,9 +137,9 @@ async def test_told_to_stop(
 async def test_a_folder(plays: Plays, tmp_path: Path) -> None:
     """All sessions of one drive are in one file of it."""
     plays(TWO)
-    driving = DriveOptions(SERVER, recording=Recording.to(f"{tmp_path}/"))
+    recording = Recording.to(f"{tmp_path}/")
 
-    assert 0 == await drive(TWO, driving, lambda _line: None)
+    assert 0 == await drive(TWO, lambda _line: None, recording=recording)
     [file] = files(tmp_path)
     assert 2 == len(load(file).takes)
 
@@ -143,9 +149,9 @@ async def test_nothing_to_play(tmp_path: Path) -> None:
     recording = Recording.to(str(tmp_path / "b.jsonl"))
 
     with pytest.raises(CassetteError, match="no client says anything in it"):
-        await drive(cassette(s(WELCOME)), DriveOptions(SERVER, recording=recording), print)
+        await drive(cassette(s(WELCOME)), print, recording=recording)
     with pytest.raises(CannotStart):
-        await drive(TWO, DriveOptions(Command(["/no/such"]), recording=recording), print)
+        await drive(TWO, print, Command(["/no/such"]), recording=recording)
     assert [] == files(tmp_path)
 
 
@@ -156,7 +162,7 @@ async def test_a_line_that_was_not_recorded_whole(plays: Plays) -> None:
     recorded.takes[0].events[2].oversize = Oversize(1 << 30, "")
     told: list[str] = []
 
-    assert 0 == await drive(recorded, DriveOptions(SERVER), told.append)
+    assert 0 == await drive(recorded, told.append)
     assert ["event 3 is not played: it was too long to be recorded whole"] == told
 
 
@@ -166,7 +172,7 @@ def test_parts_over_http() -> None:
         in_session(1, bodiless(1, "GET", to="/favicon.ico"), accepts(1, 404)),
         in_session(2, post(2, INITIALIZE), answers(2, WELCOME)),
     )
-    [part] = parts_of(recorded)
+    [part] = client_scripts(recorded)
 
     assert [INITIALIZE, b""] == [line.frame.raw for line in part.lines]
     assert part.opens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.channels.http.server import HttpServerChannel
 from mcpmock.errors import CannotStart, McpMockError
-from mcpmock.sessions import ends
-from mcpmock.sessions.ends import Command, Listening, Reach, Url, mint, numbers, serve, server_rules
-from mcpmock.transports.headers import Upstream
+from mcpmock.sessions import servers
+from mcpmock.sessions.http_front import HttpFront, mint, serve, server_rules
+from mcpmock.sessions.servers import Command, Reach
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.http_sse import SseClient, SseServer
 from mcpmock.transports.session_routing import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
@@ -68,10 +70,10 @@ def test_what_is_no_url() -> None:
 
 def test_rules_of_servers() -> None:
     """A process takes bare messages; a URL has the rules of its transport."""
-    [sse] = Url.parse("http://localhost/sse").rules(numbers())
-    [streamable] = Url.parse("http://localhost/mcp").rules(numbers())
+    [sse] = Url.parse("http://localhost/sse").rules(count(1))
+    [streamable] = Url.parse("http://localhost/mcp").rules(count(1))
 
-    assert [] == Command(["server"]).rules(numbers())
+    assert [] == Command(["server"]).rules(count(1))
     assert isinstance(sse, SseClient)
     assert isinstance(streamable, StreamableHttpClient)
 
@@ -95,7 +97,7 @@ async def test_what_servers_are_reached_by(monkeypatch: pytest.MonkeyPatch) -> N
         started.append(command)
         return memory_pair()[0]
 
-    monkeypatch.setattr(ends, "start_process", start)
+    monkeypatch.setattr(servers, "start_process", start)
     server = Command(["server", "-x"])
     reach = Reach(print)
 
@@ -118,8 +120,8 @@ def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: in
     Url.parse("http://no-such-server.invalid/").check()
 
 
-async def test_a_connection_that_is_watched() -> None:
-    """The user hears of it when it begins to fail, without what may be secret in the URL."""
+async def test_a_connection_that_fails() -> None:
+    """The user reads a line when connections begin to fail, without the secrets of the URL."""
     said: list[str] = []
     reach = Reach(said.append)
     outcomes = iter([OSError("a"), trio.BrokenResourceError("b"), None, OSError("c")])
@@ -130,11 +132,11 @@ async def test_a_connection_that_is_watched() -> None:
             raise error
         return memory_stream_pair()[0]
 
-    watched = reach.watched(connect, Upstream.parse("http://localhost/mcp?key=hunter2"))
+    reported = Url.parse("http://localhost/mcp?key=hunter2")._reported(connect, reach)
     failing = []
     for _ in range(4):
         with suppress(OSError, trio.BrokenResourceError):
-            await watched()
+            await reported()
         failing.append(reach.failing)
 
     assert [True, True, False, True] == failing
@@ -147,10 +149,10 @@ async def test_a_connection_that_is_watched() -> None:
 async def test_an_address_that_others_reach(web: Web, host: str) -> None:
     """It is refused, unless it is asked for; it takes a token then, a new one each time."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        async with web.listening(host=host).opened(TransportKind.SSE, "/sse"):
+        async with web.front(host=host).opened(TransportKind.SSE, "/sse"):
             pass
     for _ in range(2):
-        listening = web.listening(host=host, dangerously=True)
+        listening = web.front(host=host, dangerously=True)
         async with listening.opened(TransportKind.SSE, "/sse") as front:
             front.announce()
 
@@ -163,7 +165,7 @@ async def test_an_address_that_others_reach(web: Web, host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
 async def test_an_address_that_only_we_reach(web: Web, host: str) -> None:
     """It takes no token."""
-    async with web.listening(host=host).opened(TransportKind.SSE, "/sse") as front:
+    async with web.front(host=host).opened(TransportKind.SSE, "/sse") as front:
         assert [] == web.announced
         front.announce()
 
@@ -194,7 +196,7 @@ async def test_conversations_until_a_signal(web: Web, signum: int, status: int) 
         caller = web.door.client()
         await caller.post(PING)
     await (client := web.door.client()).post(request(1, "initialize", {}))
-    listening = web.listening()
+    listening = web.front()
     async with (
         listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
         aclosing(signals(signum)) as coming,
@@ -225,19 +227,22 @@ async def test_a_mistake_of_ours(web: Web, autojump_clock: MockClock) -> None:
     statuses: list[int] = []
     await (client := web.door.client()).post(request(1, "initialize", {}))
     async with (
-        web.listening().opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
+        web.front().opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
         aclosing(stop()) as coming,
     ):
         assert 0 == await serve(front, converse, coming, web.said.append)
 
     assert ([503, 503], [1]) == (statuses, served)
     [line] = web.said
-    assert "by a mistake of ours: ValueError('wrong') in test_ends.py:" in line
+    assert (
+        "internal error (please report): a conversation was dropped: ValueError('wrong') in "
+        in line
+    )
 
 
 async def test_who_is_let_in(web: Web, autojump_clock: MockClock) -> None:
     """Hosts and origins that were allowed are, besides those of this machine."""
-    listening = Listening(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
+    listening = HttpFront(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
     statuses = []
     async with (
         listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,

@@ -21,10 +21,12 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.http.addresses import Connect
 from mcpmock.errors import CassetteError
 from mcpmock.playback.player import ReplayOptions
-from mcpmock.sessions import ends
-from mcpmock.sessions.ends import Listening, Url
-from mcpmock.sessions.http import record_url, replay_listening
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import http_front, url_server
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.take import Recording
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_caller import Answer, Caller
@@ -92,12 +94,12 @@ class Web:
     down: str = ""
     """Why the server takes no connection."""
 
-    def listening(self, **options: Any) -> Listening:
+    def front(self, **options: Any) -> HttpFront:
         def announce(url: str, token: str | None) -> None:
             self.announced.append(url)
             self.tokens.append(token)
 
-        return Listening(announce=announce, **options)
+        return HttpFront(announce=announce, **options)
 
     async def posts(self, body: bytes, session: str | None = None, **fields: str) -> Answer:
         caller = self.door.client(self.announced[0].partition(f":{PORT}")[2])
@@ -128,8 +130,8 @@ def web(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery, autojump_clock: 
 
         return connect
 
-    monkeypatch.setattr(ends, "listen", listen)
-    monkeypatch.setattr(ends, "connector", connector)
+    monkeypatch.setattr(http_front, "listen", listen)
+    monkeypatch.setattr(url_server, "connector", connector)
     return made
 
 
@@ -152,22 +154,24 @@ async def running(web: Web, mode: Callable[[], Awaitable[int]]) -> AsyncIterator
 
 
 def recorder(web: Web, file: Path, url: str = URL, **options: Any) -> Callable[[], Awaitable[int]]:
-    return lambda: record_url(
-        Url.parse(url), Recording(output=file), web.listening(**options), web.said.append
+    kind = options.pop("kind", None)
+    setup = Setup(
+        front=web.front(**options),
+        back=Url.parse(url, kind),
+        recording=Recording(output=file),
+        say=web.said.append,
     )
+    return lambda: run_sessions(setup)
 
 
 def player(
     web: Web, recorded: Cassette, recording: Recording | None = None, **options: Any
 ) -> Callable[[], Awaitable[int]]:
-    return lambda: replay_listening(
-        recorded,
-        ReplayOptions(),
-        lambda what: web.said.append(str(what)),
-        web.listening(**options),
-        recording=recording,
-        say=web.said.append,
+    replay = Replay(recorded, ReplayOptions(), lambda what: web.said.append(str(what)))
+    setup = Setup(
+        front=web.front(**options), replay=replay, recording=recording, say=web.said.append
     )
+    return lambda: run_sessions(setup)
 
 
 async def test_a_server_is_recorded(web: Web, tmp_path: Path) -> None:
@@ -342,6 +346,6 @@ async def test_a_replay_is_recorded_too(web: Web, tmp_path: Path) -> None:
 async def test_a_body_that_is_too_long(web: Web) -> None:
     """A replay takes 4 MiB and no more, as the SDKs do."""
     async with running(web, player(web, RECORDED)):
-        answer = await web.posts(request(1, "m", {"x": "y" * ends.BODY_LIMIT}))
+        answer = await web.posts(request(1, "m", {"x": "y" * http_front.MAX_REQUEST_BODY_BYTES}))
 
     assert 413 == answer.status

@@ -13,7 +13,8 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import REACTIONS, Cell, Reaction, cells
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
-from mcpmock.sessions.http import replay_listening
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
 from tests.e2e.http_caller import Caller, HungUpError
 from tests.sessions.test_http import Web, running, web
 from tests.support import (
@@ -90,18 +91,9 @@ async def test_every_cell(web: Web) -> None:
         for cell, reaction in RACES
     ]
     run = FaultRun.of(Plan(faults=tuple(faults)))
-    async with running(
-        web,
-        lambda: replay_listening(
-            cassette(*lines),
-            ReplayOptions(),
-            lambda what: web.said.append(str(what)),
-            web.listening(),
-            recording=None,
-            say=web.said.append,
-            faults=run,
-        ),
-    ):
+    replay = Replay(cassette(*lines), ReplayOptions(), lambda what: web.said.append(str(what)))
+    setup = Setup(front=web.front(), replay=replay, faults=run, say=web.said.append)
+    async with running(web, lambda: run_sessions(setup)):
         session = (await web.posts(INITIALIZE)).header("mcp-session-id") or ""
         for id_, race_ in enumerate(RACES, 1):
             assert expected(id_, *race_) == await race(web, session, id_, *race_), race_

@@ -15,12 +15,16 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
-from mcpmock.playback.player import PlayerNote, ReplayOptions
+from mcpmock.playback.player import PlayerNote, ReplayOptions, Report
 from mcpmock.protocol.messages import C2S
-from mcpmock.sessions import ends, stdio
-from mcpmock.sessions.ends import Command, Server, Url
-from mcpmock.sessions.passthrough import live_listening, live_on_stdio
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import servers as servers_module
+from mcpmock.sessions import stdio_front
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Front, Setup, run_sessions
+from mcpmock.sessions.servers import Command, Server
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.take import Recording
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served
@@ -55,6 +59,21 @@ MISSED = request(1, "tools/call", {"name": "new"})
 ANSWERED = response(1, {"process": 1})
 
 
+async def live(
+    web: Web,
+    front: Front,
+    server: Server,
+    recording: Recording | None,
+    *,
+    recorded: Cassette = RECORDED,
+    report: Report = lambda _what: None,
+) -> int:
+    """A run with a recording and a server behind it."""
+    replay = Replay(recorded, LIVE, report)
+    setup = Setup(front=front, back=server, replay=replay, recording=recording, say=web.said.append)
+    return await run_sessions(setup)
+
+
 async def over_stdio(
     web: Web,
     client: MemoryChannel,
@@ -79,9 +98,7 @@ async def over_stdio(
     recording = None if file is None else Recording(output=file, test="t")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(talk)
-        status, _ = await live_on_stdio(
-            recorded, LIVE, lambda _what: None, server, recording=recording, say=web.said.append
-        )
+        status = await live(web, StdioFront(), server, recording, recorded=recorded)
     return status, heard
 
 
@@ -139,7 +156,7 @@ async def test_the_next_run(
     await over_stdio(web, client, *says, file=file)
     both = Cassette(name="both", takes=[*RECORDED.takes, *load(file).takes])
     outer, ours = memory_pair()
-    monkeypatch.setattr(stdio, "take_stdio", lambda: ours)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: ours)
     _, heard = await over_stdio(web, outer, *says, recorded=both, file=file)
 
     assert ([WELCOME, response(1), ANSWERED], 1) == (heard, len(servers))
@@ -155,7 +172,7 @@ async def test_a_command_that_cannot_start(
         await trio.lowlevel.checkpoint()
         raise CannotStart("server", "no such file", found=False)
 
-    monkeypatch.setattr(ends, "start_process", start)
+    monkeypatch.setattr(servers_module, "start_process", start)
     with pytest.RaisesGroup(CannotStart, flatten_subgroups=True):
         await over_stdio(web, client, INITIALIZE, MISSED, file=tmp_path / "a.jsonl")
 
@@ -206,10 +223,8 @@ async def test_a_server_at_a_url(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(talk)
-        status, _ = await live_on_stdio(
-            RECORDED, LIVE, lambda _what: None, server,
-            recording=Recording(output=file) if record else None, say=web.said.append,
-        )  # fmt: skip
+        recording = Recording(output=file) if record else None
+        status = await live(web, StdioFront(), server, recording)
 
     assert (0, []) == (status, web.said)
     assert [WELCOME, progress("p"), response(5, {"live": True})] == [
@@ -259,10 +274,9 @@ async def test_clients_over_http(
     recording = Recording(output=file)
 
     async def mode() -> int:
-        return await live_listening(
-            HTTP_RECORDED, LIVE, notes.append, server, web.listening(), recording=recording,
-            say=web.said.append,
-        )  # fmt: skip
+        return await live(
+            web, web.front(), server, recording, recorded=HTTP_RECORDED, report=notes.append
+        )
 
     async with running(web, mode) as statuses:
         first, second = [(await web.posts(INITIALIZE)).header("mcp-session-id") for _ in range(2)]
@@ -294,14 +308,11 @@ async def test_a_command_that_cannot_start_over_http(
         await trio.lowlevel.checkpoint()
         raise CannotStart("server", "no such file", found=False)
 
-    monkeypatch.setattr(ends, "start_process", start)
+    monkeypatch.setattr(servers_module, "start_process", start)
 
     async def mode() -> int:
-        listening = web.listening(kind=TransportKind.STREAMABLE_HTTP)
-        return await live_listening(
-            RECORDED, LIVE, lambda _what: None, Command(["server"]), listening, recording=None,
-            say=web.said.append,
-        )  # fmt: skip
+        front = web.front(kind=TransportKind.STREAMABLE_HTTP)
+        return await live(web, front, Command(["server"]), None)
 
     async with running(web, mode):
         session = (await web.posts(INITIALIZE)).header("mcp-session-id")

@@ -11,9 +11,14 @@ import trio
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.protocol.messages import C2S, S2C
-from mcpmock.sessions import ends, stdio
-from mcpmock.sessions.ends import Command, Listening, Server, Url
-from mcpmock.sessions.proxy import proxy
+from mcpmock.sessions import servers as servers_module
+from mcpmock.sessions import stdio_front
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.run import Front, Setup, run_sessions
+from mcpmock.sessions.servers import Command, Server
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.take import Say
+from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_routing import TransportKind
 from tests.e2e.http_caller import Caller
 from tests.e2e.http_upstream import Asked, Reply
@@ -56,8 +61,8 @@ def servers(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> list[Memo
         nursery.start_soon(answer, server)
         return process
 
-    monkeypatch.setattr(ends, "start_process", start)
-    monkeypatch.setattr(ends, "which", lambda program: program)
+    monkeypatch.setattr(servers_module, "start_process", start)
+    monkeypatch.setattr(servers_module, "which", lambda program: program)
     return started
 
 
@@ -65,12 +70,16 @@ def servers(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> list[Memo
 def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     """Whoever is on our stdio."""
     outer, ours = memory_pair()
-    monkeypatch.setattr(stdio, "take_stdio", lambda: ours)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: ours)
     return outer
 
 
+def proxy(server: Server, front: Front, say: Say) -> Awaitable[int]:
+    return run_sessions(Setup(front=front, back=server, say=say))
+
+
 def listening(web: Web, server: Server, **options: Any) -> Callable[[], Awaitable[int]]:
-    return lambda: proxy(server, web.listening(**options), web.said.append)
+    return lambda: proxy(server, web.front(**options), web.said.append)
 
 
 async def over_sse(web: Web) -> tuple[Caller, Caller]:
@@ -96,7 +105,7 @@ async def over_stdio(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(talk)
-        status = await proxy(server, None, web.said.append)
+        status = await proxy(server, StdioFront(), web.said.append)
     return status, heard
 
 
@@ -271,13 +280,13 @@ async def test_a_command_that_cannot_be_started(
         await trio.lowlevel.checkpoint()
         raise CannotStart("server", "no such file", found=False)
 
-    monkeypatch.setattr(ends, "start_process", start)
-    for front in (None, web.listening()):
+    monkeypatch.setattr(servers_module, "start_process", start)
+    for front in (StdioFront(), web.front()):
         with pytest.raises(CannotStart):
             await proxy(COMMAND, front, web.said.append)
     assert [] == web.announced
 
-    monkeypatch.setattr(ends, "which", lambda program: program)
+    monkeypatch.setattr(servers_module, "which", lambda program: program)
     async with running(web, listening(web, COMMAND)) as statuses:
         answers = [await web.posts(INITIALIZE) for _ in range(2)]
 
@@ -289,6 +298,6 @@ async def test_a_command_that_cannot_be_started(
 async def test_an_address_that_others_reach(web: Web) -> None:
     """Nothing is started, and nobody listens."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        await proxy(Command(["sh"]), Listening(host="0.0.0.0"), web.said.append)
+        await proxy(Command(["sh"]), HttpFront(host="0.0.0.0"), web.said.append)
 
     assert [] == web.announced

@@ -1,4 +1,4 @@
-"""The signals that tell us to stop."""
+"""Stop signals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import signal
 import pytest
 import trio
 
-from mcpmock.sessions.signals import embedded, listener_status_of, status_of, taking_signals
+from mcpmock.sessions.signals import listener_status_of, status_of, stop_requests
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_signals_are_taken(signum: int) -> None:
     """Each of them arrives and ends nothing by itself."""
-    with taking_signals() as signals:
+    with stop_requests() as signals:
         os.kill(os.getpid(), signum)
         with trio.fail_after(5):
             async for came in signals:
@@ -24,7 +24,7 @@ async def test_signals_are_taken(signum: int) -> None:
 
 async def test_they_stay_taken() -> None:
     """Behind the session a late signal changes nothing."""
-    with taking_signals():
+    with stop_requests():
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -42,7 +42,7 @@ async def test_inside_another_program() -> None:
     """Its signals are left alone, and an event stands for them."""
     before = signal.getsignal(signal.SIGTERM)
     stop = trio.Event()
-    with embedded(stop), taking_signals() as signals:
+    with stop_requests(stop) as signals:
         assert before is signal.getsignal(signal.SIGTERM)
         stop.set()
         assert [signal.SIGTERM] == [signum async for signum in signals]

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,17 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr
 from mcpmock.redaction.redactor import RULES
-from mcpmock.sessions import stdio
-from mcpmock.sessions.take_recording import Recording
+from mcpmock.sessions import servers, stdio_front
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.servers import Command
+from mcpmock.sessions.stdio_front import StdioFront
+from mcpmock.sessions.take import Recording, Say
 from tests.support import (
     INITIALIZE,
     OPENING,
@@ -61,7 +66,7 @@ class Stage:
             nursery.start_soon(self.ask)
             nursery.start_soon(self.answer)
             recording = Recording(output=output, **options)
-            return await stdio.record(COMMAND, recording, self.said.append)
+            return await recorded(recording, self.said.append)
 
     async def ask(self) -> None:
         self.client.send_nowait([c2s(INITIALIZE), hangs_up(C2S)])
@@ -90,8 +95,21 @@ class Stage:
     async def replay(self, *, recording: Recording | None = None, **playing: Any) -> int:
         recorded = cassette(*OPENING, ("s2c", b"bye"), ("end", {"d": "s2c"}), ("end", {"exit": 4}))
         how = ReplayOptions(**playing)
-        status, _ = await stdio.replay(recorded, how, print, recording=recording, say=print)
-        return status
+        return await replayed(recorded, how, recording=recording)
+
+
+def recorded(recording: Recording, say: Say) -> Awaitable[int]:
+    """A run that records the server for the client on our stdio."""
+    back = Command(COMMAND)
+    return run_sessions(Setup(front=StdioFront(), back=back, recording=recording, say=say))
+
+
+def replayed(
+    cassette: Cassette, options: ReplayOptions | None = None, **parts: Any
+) -> Awaitable[int]:
+    """A run that plays a cassette to the client on our stdio."""
+    replay = Replay(cassette, options or ReplayOptions(), print)
+    return run_sessions(Setup(front=StdioFront(), replay=replay, say=print, **parts))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -110,8 +128,9 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         return process
 
     monkeypatch.setattr(process, "interrupt", made.signals.append, raising=False)
-    monkeypatch.setattr(stdio, "take_stdio", lambda: ours)
-    monkeypatch.setattr(stdio, "start_process", start)
+    monkeypatch.setattr(stdio_front, "take_stdio", lambda: ours)
+    monkeypatch.setattr(servers, "start_process", start)
+    monkeypatch.setattr(servers, "which", lambda program: program)
     return made
 
 
@@ -191,7 +210,7 @@ async def test_a_signal_while_recording(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask)
         nursery.start_soon(stage.answer)
-        status = await stdio.record(COMMAND, Recording(output=tmp_path / "a.jsonl"), print)
+        status = await recorded(Recording(output=tmp_path / "a.jsonl"), print)
     signal.raise_signal(signum)
 
     assert (3, [signum]) == (status, stage.signals)
@@ -224,15 +243,15 @@ async def test_a_replay_of_what_was_recorded_over_http(
     autojump_clock: MockClock, stage: Stage
 ) -> None:
     """The bare messages are what is played; nothing is left of the exchanges."""
-    recorded = over_http(
+    over_both = over_http(
         in_session(2, post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="old")),
         in_session(2, post(2, request(1, "ping"), session="old"), answers(2, response(1, {}))),
     )
     stage.client.send_nowait([c2s(INITIALIZE), c2s(request(7, "ping")), hangs_up(C2S)])
-    status, player = await stdio.replay(recorded, ReplayOptions(), print, recording=None, say=print)
+    status = await replayed(over_both)
     await stage.listen()
 
-    assert (0, 0) == (status, player.missed)
+    assert 0 == status
     assert [WELCOME, response(7, {})] == stage.heard
 
 

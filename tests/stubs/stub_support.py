@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mcpmock.api.stub import Stub
-from mcpmock.playback.player import Player, ReplayOptions, Report, SessionSelection
+from mcpmock.playback.player import ReplayOptions, Report
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST
-from mcpmock.sessions.stub_stages import with_stubs
+from mcpmock.sessions.replay import Replay
 from tests.support import INITIALIZED, Line, Script, cassette, notification, request
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -20,8 +20,8 @@ def session(stub: Stub, *events: Line, report: Report = lambda _: None, **playin
     recorded = cassette(*events)
     if not events:
         recorded.takes.clear()
-    player = Player(SessionSelection(recorded, ReplayOptions(**playing)), report)
-    return Script(with_stubs(stub.script, player))
+    replay = Replay(recorded, ReplayOptions(**playing), report, stub.script)
+    return Script(replay.stages(replay.bare_player()))
 
 
 def opened(stub: Stub, *events: Line, revision: str = "2025-11-25", **playing: Any) -> Script:

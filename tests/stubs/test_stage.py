@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mcpmock.api.stub import Stub
-from mcpmock.pipeline.reassembly import LIMIT
 from mcpmock.pipeline.stage import PASS, Send
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import C2S, Fragment, Frame, decode
+from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 from mcpmock.stubs import stage
 from mcpmock.stubs.stage import StubStage
 from tests.support import (
@@ -312,7 +312,7 @@ def test_the_end_waits_for_answers() -> None:
 def test_a_call_too_long_to_be_looked_at() -> None:
     """It is refused, as a player refuses it."""
     live = opened(Stub().tool("a").reply("1"))
-    piece = b"x" * (LIMIT // 4)
+    piece = b"x" * (MAX_MESSAGE_BYTES // 4)
     for number in range(5):
         heard = live.heard(Frame(C2S, piece, fact=Fragment(last=number == 4)))
 

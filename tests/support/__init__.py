@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from mcpmock.cassette.model import Cassette, Episode, event_line
 from mcpmock.cassette.parser import read
@@ -297,14 +297,18 @@ OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
 
 class Script:
     """A pipeline and the sequence diagram it is held against. Every step names its time; nothing
-    may come between.
+    may come between, and nothing behind the last one (`tests/conftest.py` asks at the end of the
+    test).
     """
+
+    running: ClassVar[list[Script]] = []
 
     def __init__(self, stages: Sequence[Stage], now: float = 0.0) -> None:
         self.pipeline = Pipeline(stages)
         self._out: list[Frame] = []
         self._now = now
         self._take(self.pipeline.begin(now))
+        Script.running.append(self)
 
     def at(
         self,
@@ -333,6 +337,11 @@ class Script:
         """Whatever time passes, nothing more comes, and nothing has come that no step expected."""
         self._pass_time(float("inf"))
         assert [] == [(self._now, *seen(frame)) for frame in self._out]
+        return self
+
+    def abandon(self) -> Script:
+        """What comes behind the last step is the subject of another test."""
+        Script.running.remove(self)
         return self
 
     def hung_up(self) -> Script:

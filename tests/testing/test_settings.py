@@ -149,7 +149,7 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
         ('overlap_grace="x"', "overlap_grace 'x': say a number"),
         ("timing=5", "timing 5: say none, recorded"),
         ('server="python server.py"', "say the words of a command"),
-        ("url=7", "url=7: say an address"),
+        ("url=7", "url=7: give an address"),
         ('url="ftp://x"', "not an http:// or https:// URL"),
         ("faults=7", "no fault 7: say a plan"),
         ('seed="x"', "seed 'x': say a whole number"),

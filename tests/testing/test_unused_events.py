@@ -6,8 +6,7 @@ from pathlib import Path
 
 from mcpmock.api.log import Log
 from mcpmock.playback.player import Player
-from mcpmock.playback.session_selection import ReplayOptions
-from mcpmock.sessions.embedded import bare_casting
+from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.testing.settings import Settings
 from mcpmock.testing.unused_events import told_of
 from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
@@ -21,7 +20,7 @@ RECORDED = cassette(
 def asks(*calls: bytes) -> Log:
     """The log of a test that asks these."""
     log = Log()
-    player = Player(bare_casting(RECORDED, ReplayOptions()))
+    player = Player(SessionSelection(RECORDED, ReplayOptions()))
     log.watch(1, player)
     list(player.begin(0.0))
     for raw in (INITIALIZE, *calls):
@@ -44,7 +43,7 @@ def test_what_belongs_to_no_session() -> None:
     """All takes are played at once, and each is told for itself: another test may play it alone."""
     log = Log()
     takes = cassette(c(call(1, "a")), s(response(1)), ("take", None), c(call(1, "b")))
-    player = Player(bare_casting(takes, ReplayOptions()), stateless=True)
+    player = Player(SessionSelection(takes, ReplayOptions()), stateless=True)
     log.watch(1, player)
     list(player.begin(0.0))
     list(player.feed([c2s(call(1, "a"))], 0.0))

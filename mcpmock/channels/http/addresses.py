@@ -55,7 +55,7 @@ async def listen(host: str, port: int) -> list[trio.SocketListener]:
         return await trio.open_tcp_listeners(port, host=host)
     except OSError as error:
         shown = f"[{host}]" if ":" in host else host
-        raise CannotListen(f"{shown}:{port}", _why(error)) from error
+        raise CannotListen(f"{shown}:{port}", reason_of(error)) from error
 
 
 def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:
@@ -76,7 +76,7 @@ def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> 
         except trio.TooSlowError:
             raise OSError(f"no connection within {CONNECT_PATIENCE:g} s") from None
         except OSError as error:
-            raise OSError(_why(error)) from error
+            raise OSError(reason_of(error)) from error
 
     async def _secure(stream: trio.SocketStream) -> trio.abc.Stream:
         assert ssl_context is not None
@@ -167,7 +167,7 @@ async def _close(wire: Wire) -> None:
     await trio.aclose_forcefully(wire.stream)
 
 
-def _why(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The innermost reason, in the system's words."""
     while (cause := error.__cause__) is not None:
         error = cause

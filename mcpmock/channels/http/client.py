@@ -33,7 +33,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
 
-from .addresses import ConnectionPool
+from .addresses import ConnectionPool, reason_of
 from .flow import Outflow, Wire
 from .http1 import RequestWriter, ResponseReader
 
@@ -135,7 +135,7 @@ class _Exchange:
             with self._connecting:
                 wire = await self._connections.open()
         except (OSError, trio.BrokenResourceError, McpMockError) as error:
-            return self._bad_gateway(f"cannot reach {self._upstream.url}: {_why(error)}")
+            return self._bad_gateway(f"cannot reach {self._upstream.url}: {reason_of(error)}")
         if wire is None or self._over:
             if wire is not None:
                 self._connections.discard(wire)
@@ -357,7 +357,3 @@ def _relative(frames: list[Frame]) -> list[Frame]:
                 raw = path_and_query(uri).encode("utf-8", "surrogateescape")
                 frames[place] = Frame(S2C, raw, frame.eol, exchange=frame.exchange)
     return frames
-
-
-def _why(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__

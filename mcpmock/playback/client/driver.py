@@ -15,7 +15,6 @@ from typing import Any
 
 import attrs
 
-from mcpmock.pipeline.reassembly import Assembler
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.fallback import empty_result, method_not_found
 from mcpmock.playback.id_mapping import fill
@@ -39,6 +38,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .expectations import Expectations, Patience
@@ -93,7 +93,7 @@ class Driver(Stage):
     _bindings: Bindings = attrs.field(factory=dict)
     _replies: list[_Held] = attrs.field(factory=list)
     _unrecorded: set[str] = attrs.field(factory=set)
-    _long: Assembler = attrs.field(factory=Assembler)
+    _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
     _alarm: float | None = None
     """When we are to be woken: one time is enough."""
@@ -146,8 +146,8 @@ class Driver(Stage):
     def _hear_frame(self, frame: Frame, now: float) -> None:
         raw: bytes | None = frame.raw if frame.fact is None else None
         if isinstance(frame.fact, Fragment):
-            whole = self._long.add(frame)
-            raw = None if whole is None or whole.digest is not None else whole.frame.raw
+            whole = self._reassembly.add(frame)
+            raw = None if whole is None or whole.too_long else whole.frame.raw
         if raw is not None:
             self._silences = 0
             for message in parse_items(raw):

@@ -1,5 +1,5 @@
-"""`ServerRequests`: which recorded request of the server's a live one is. Not what it is answered: that
-is in the part of the client, which `driver` plays.
+"""`ServerRequests`: which recorded request of the server a live one is. What the client answered to
+it is in `client.script`, which `client.driver` plays.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""An episode as a plan: each recorded server frame as a planned, with what must have happened before
-it is played.
+"""An episode as a plan: each recorded server frame as a planned message, with what must have happened
+before it is sent.
 
-These are the values; `compose` makes them. `match` finds which recorded client event a live message
-stands for; `playback.schedule` plays the messages when their causes have happened.
+These are the values; `plan.builder` makes them. `playback.matcher` finds which recorded client
+event a live message stands for; `playback.schedule` releases messages when their causes have
+happened.
 """
 
 from __future__ import annotations

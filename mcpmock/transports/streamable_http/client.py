@@ -17,7 +17,7 @@ import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Stage, Wake
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.http_reply import EVENT_STREAM, BodyPieces, ReplyFlattener
+from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener
 from mcpmock.protocol.messages import (
     C2S,
     ExchangeEnd,
@@ -35,10 +35,17 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
-from mcpmock.protocol.transport_facts import Fact, Headers
+from mcpmock.protocol.transport_facts import (
+    LAST_EVENT_ID_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_HEADER,
+    Fact,
+    Headers,
+)
 
-from .common import JSON, LAST_EVENT, SESSION, VERSION, standard_headers
+from .common import JSON, standard_headers
 
 RETRY = 1.0
 """Seconds until a stream that broke is resumed, where the server names no time."""
@@ -88,7 +95,7 @@ class StreamableHttpClient(Stage):
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._newest = 0
-        self._pieces = BodyPieces()
+        self._reassembly = Reassembly()
         self._leaving: Frame | None = None
         self._goodbye: int | None = None
         self._deadline = inf
@@ -139,9 +146,9 @@ class StreamableHttpClient(Stage):
             case None:
                 self._hold(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._hold(whole)
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._hold(whole.frame.raw)
             case StreamEnd():
                 self._leaving, self._deadline = frame, now + LINGER
             case _:
@@ -212,15 +219,17 @@ class StreamableHttpClient(Stage):
         return not self._legacy and is_modern(self._version)
 
     def _session_headers(self) -> Headers:
-        fields = [] if self._session is None else [(SESSION, self._session)]
-        return fields if self._version is None else [*fields, (VERSION, self._version)]
+        fields = [] if self._session is None else [(SESSION_HEADER, self._session)]
+        return (
+            fields if self._version is None else [*fields, (PROTOCOL_VERSION_HEADER, self._version)]
+        )
 
     def _listen(self, exchange: _Exchange) -> None:
         """Opens a stream: for what nobody asked for, or the rest of one that broke."""
         exchange.head = None
         fields = [("Accept", EVENT_STREAM), *self._session_headers()]
         if exchange.last_event is not None:
-            fields.append((LAST_EVENT, exchange.last_event))
+            fields.append((LAST_EVENT_ID_HEADER, exchange.last_event))
         self._begin(exchange, "GET", fields)
 
     def _begin(self, exchange: _Exchange, method: str, fields: Headers) -> None:
@@ -297,7 +306,7 @@ class StreamableHttpClient(Stage):
     def _hear_head(self, exchange: _Exchange, head: HttpResponse) -> None:
         exchange.head = head
         if exchange.opens and head.status < 300:
-            self._session = head.header(SESSION)
+            self._session = head.header(SESSION_HEADER)
         if exchange.confirms and head.status < 300 and self._session is not None:
             exchange.confirms = False
             self._listen(_Exchange(ReplyFlattener(None), listens=True))

@@ -17,14 +17,16 @@ import attrs
 from mcpmock.protocol.http_reply import FAILED
 from mcpmock.protocol.messages import Message, Notification, Opaque, Request, decode, member
 from mcpmock.protocol.revisions import version_of
-from mcpmock.protocol.transport_facts import Headers, HttpRequest
+from mcpmock.protocol.transport_facts import (
+    METHOD_HEADER,
+    NAME_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_HEADER,
+    Headers,
+    HttpRequest,
+)
 
 JSON = "application/json"
-SESSION = "Mcp-Session-Id"
-VERSION = "MCP-Protocol-Version"
-METHOD = "Mcp-Method"
-NAME = "Mcp-Name"
-LAST_EVENT = "Last-Event-ID"
 BATCHES = "2025-03-26"
 """The only revision with JSON-RPC batches."""
 PRIMING = "2025-11-25"
@@ -52,7 +54,7 @@ class RequestRefusal:
 
 SESSION_ENDED = RequestRefusal(404, "Not Found", NO_SESSION, "Session not found")
 SESSION_MISSING = RequestRefusal(
-    400, "Bad Request", FAILED, f"Bad Request: {SESSION} header is required"
+    400, "Bad Request", FAILED, f"Bad Request: {SESSION_HEADER} header is required"
 )
 
 
@@ -94,11 +96,11 @@ def name_of(message: Request) -> str | None:
 
 def standard_headers(message: Message, version: str | None) -> Headers:
     """The header fields that a modern message goes with."""
-    fields = [] if version is None else [(VERSION, version)]
+    fields = [] if version is None else [(PROTOCOL_VERSION_HEADER, version)]
     if isinstance(message, Request | Notification):
-        fields.append((METHOD, to_field(message.method)))
+        fields.append((METHOD_HEADER, to_field(message.method)))
     if isinstance(message, Request) and (name := name_of(message)) is not None:
-        fields.append((NAME, to_field(name)))
+        fields.append((NAME_HEADER, to_field(name)))
     return fields
 
 
@@ -106,15 +108,19 @@ def mismatch(head: HttpRequest, request: Request) -> str | None:
     """How the header fields contradict the request; None where they repeat it. A field that is
     missing is as bad as a wrong one: who stands between decides by the fields alone.
     """
-    said = {VERSION: version_of(request), METHOD: request.method, NAME: name_of(request)}
+    said = {
+        PROTOCOL_VERSION_HEADER: version_of(request),
+        METHOD_HEADER: request.method,
+        NAME_HEADER: name_of(request),
+    }
     for field, expected in said.items():
         value = head.header(field)
-        optional = field == NAME and request.method not in _NAMED_BY
+        optional = field == NAME_HEADER and request.method not in _NAMED_BY
         if expected is None or (value is None and optional):
             continue
         if value is None:
             return f"{field} header is required"
-        if (value if field == VERSION else from_field(value)) != expected:
+        if (value if field == PROTOCOL_VERSION_HEADER else from_field(value)) != expected:
             return f"{field} header {value!r} does not match the body's {expected!r}"
     return None
 

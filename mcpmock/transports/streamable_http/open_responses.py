@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
-from mcpmock.protocol.http_reply import EVENT_STREAM, FAILED, Held, error_response, flatten
+from mcpmock.protocol.http_reply import EVENT_STREAM, FAILED, HeldMessages, error_response, flatten
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
@@ -32,9 +32,9 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import elements, splice
-from mcpmock.protocol.transport_facts import Fact, Headers
+from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
 
-from .common import HEADER_MISMATCH, JSON, LISTEN, SESSION
+from .common import HEADER_MISMATCH, JSON, LISTEN
 from .id_rewriting import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")
@@ -69,7 +69,7 @@ class OpenResponses:
     in_flight: InFlightCalls = attrs.field(factory=InFlightCalls)
     _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
     _streams: list[_Exchange] = attrs.field(factory=list)
-    _held: Held = attrs.field(factory=Held)
+    _held: HeldMessages = attrs.field(factory=HeldMessages)
     _out: list[Frame] = attrs.field(factory=list)
 
     def take(self) -> list[Frame]:
@@ -257,7 +257,7 @@ class OpenResponses:
         self._say(exchange.number, ExchangeEnd())
 
     def _headers(self) -> Headers:
-        return [] if self.session is None else [(SESSION, self.session)]
+        return [] if self.session is None else [(SESSION_HEADER, self.session)]
 
     def _say(self, x: int, fact: Fact) -> None:
         self._out.append(Frame(S2C, fact=fact, exchange=x))

@@ -27,8 +27,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
 )
 from mcpmock.protocol.revisions import is_modern
-
-from .common import LAST_EVENT, VERSION
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, PROTOCOL_VERSION_HEADER
 
 MOST_EVENTS, MOST_BYTES = 1000, 4 << 20
 """What is remembered of one conversation; beyond, its oldest events are forgotten."""
@@ -179,10 +178,10 @@ class Resumption(Stage):
 
     def _resume(self, x: int, head: HttpRequest, back: list[Frame]) -> bool:
         """Answers a GET with the rest of a stream, where that is known and not nothing."""
-        if is_modern(head.header(VERSION)):
+        if is_modern(head.header(PROTOCOL_VERSION_HEADER)):
             self._modern.add(x)
             return False
-        id_ = head.header(LAST_EVENT) if head.method == "GET" else None
+        id_ = head.header(LAST_EVENT_ID_HEADER) if head.method == "GET" else None
         if not id_:
             return False
         if not self._take_up(x, id_, back):

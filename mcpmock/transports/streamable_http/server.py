@@ -16,7 +16,6 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.http_reply import (
     EVENT_STREAM,
     FAILED,
-    BodyPieces,
     cancel,
     error_response,
     flatten,
@@ -41,17 +40,17 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern
+from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
 
 from .common import (
     BATCHES,
     HEADER_MISMATCH,
     INVALID_REQUEST,
     PRIMING,
-    SESSION,
     SESSION_ENDED,
     SESSION_MISSING,
-    VERSION,
     RequestRefusal,
     bad_request,
     mismatch,
@@ -78,8 +77,8 @@ class StreamableHttpServer(Stage):
         self._handlers: dict[str, Handler] = {"POST": self._post}
         if not stateless:
             self._handlers |= {"GET": self._get, "DELETE": self._delete}
-        self._arriving: dict[int, tuple[HttpRequest, BodyPieces]] = {}
-        self._pieces = BodyPieces()
+        self._arriving: dict[int, HttpRequest] = {}
+        self._reassembly = Reassembly()
         self._ended = self._left = False
         self._on: list[Frame] = []
 
@@ -102,9 +101,9 @@ class StreamableHttpServer(Stage):
             case None:
                 self._responses.route(frame.raw)
             case Fragment():
-                whole = self._pieces.add(frame)
-                if whole is not None:
-                    self._responses.route(whole)
+                whole = self._reassembly.add(frame)
+                if whole is not None and not whole.too_long:
+                    self._responses.route(whole.frame.raw)
             case StreamEnd() | ProcessExit():
                 self._ended = True
                 self._responses.end()
@@ -118,17 +117,16 @@ class StreamableHttpServer(Stage):
             return
         match frame.fact:
             case HttpRequest() as head if head.has_body:
-                self._arriving[x] = (head, BodyPieces())
+                self._arriving[x] = head
             case HttpRequest() as head:
                 self._serve(x, head, b"")
             case ExchangeEnd():
                 self._disconnect(x)
             case None | Fragment() | HttpBody() if x in self._arriving:
-                head, pieces = self._arriving[x]
-                body = pieces.add(frame)
-                if body is not None:
-                    del self._arriving[x]
-                    self._serve(x, head, body, too_long=pieces.too_long)
+                whole = self._reassembly.add(frame)
+                if whole is not None:
+                    head = self._arriving.pop(x)
+                    self._serve(x, head, whole.frame.raw, too_long=whole.too_long)
             case _:
                 pass
 
@@ -222,12 +220,13 @@ class StreamableHttpServer(Stage):
         the older ones it says nothing.
         """
         self._arriving.pop(x, None)
+        self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
         if self._stateless:
             self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
 
     def _check_session(self, head: HttpRequest) -> RequestRefusal | None:
-        session = head.header(SESSION)
+        session = head.header(SESSION_HEADER)
         if session is None or self._responses.session is None:
             return SESSION_MISSING
         return None if session == self._responses.session else SESSION_ENDED
@@ -236,11 +235,11 @@ class StreamableHttpServer(Stage):
         self, head: HttpRequest, message: Message, items: Sequence[Message]
     ) -> RequestRefusal | None:
         opening = _opening(items) is not None
-        if not opening or head.header(SESSION) is not None:
+        if not opening or head.header(SESSION_HEADER) is not None:
             refusal = self._check_session(head)
             if refusal is not None:
                 return refusal
-        version = head.header(VERSION)
+        version = head.header(PROTOCOL_VERSION_HEADER)
         if not opening and version is not None and version not in REVISIONS:
             known = ", ".join(REVISIONS)
             return bad_request(FAILED, f"Unsupported protocol version: {version} (known: {known})")
@@ -251,8 +250,10 @@ class StreamableHttpServer(Stage):
     def _check_modern(
         self, head: HttpRequest, message: Message, items: Sequence[Message]
     ) -> RequestRefusal | None:
-        if not is_modern(head.header(VERSION)) and not any(map(speaks_modern, items)):
-            return SESSION_MISSING if head.header(SESSION) is None else SESSION_ENDED
+        if not is_modern(head.header(PROTOCOL_VERSION_HEADER)) and not any(
+            map(speaks_modern, items)
+        ):
+            return SESSION_MISSING if head.header(SESSION_HEADER) is None else SESSION_ENDED
         if not isinstance(message, Request | Notification):
             return bad_request(INVALID_REQUEST, "only one request or notification is accepted")
         why = mismatch(head, message) if isinstance(message, Request) else None

@@ -167,5 +167,5 @@ def test_reasons_are_the_innermost() -> None:
     outer = OSError("all attempts failed")
     outer.__cause__ = ExceptionGroup("several", [inner, OSError(113, "No route to host")])
 
-    assert "Connection refused" == addresses._why(outer)
-    assert "ValueError" == addresses._why(ValueError())
+    assert "Connection refused" == addresses.reason_of(outer)
+    assert "ValueError" == addresses.reason_of(ValueError())

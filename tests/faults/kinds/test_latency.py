@@ -40,6 +40,7 @@ def test_order_within_a_direction_is_kept() -> None:
     wire._pass_time(float("inf"))
 
     assert [response(n) for n in range(20)] == [frame.raw for frame in wire._out]
+    wire.abandon()
 
 
 def test_the_answer_does_not_overtake_its_progress() -> None:
@@ -71,6 +72,7 @@ def test_receipt() -> None:
         receipt[key] for key in ("name", "kind", "fired", "on")
     )
     assert 0.2 <= receipt["drawn"]["seconds"] <= 0.3
+    wire.abandon()
 
 
 def test_empirical_needs_samples() -> None:

@@ -266,6 +266,7 @@ def test_over_http_a_client_that_leaves() -> None:
 
     assert shown([left]) == wire.hears(2, [left])
     assert 2 == len(wire.hears(3, post(2, PING)))
+    wire.abandon()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import script_of
 from mcpmock.playback.timing import Timing
@@ -30,7 +31,6 @@ from tests.support import (
     response,
     s,
     s2c,
-    script,
 )
 
 OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
@@ -43,7 +43,8 @@ class Server:
     def __init__(self, *events: Line, **how: Any) -> None:
         self.told: list[str] = []
         self.driver = Driver(script_of(episode(*events)), tell=self.told.append, **how)
-        self.pipeline = script(self.driver).pipeline
+        self.pipeline = Pipeline([self.driver])
+        self.pipeline.begin(0.0)
 
     def says(self, now: float, *raws: bytes) -> list[bytes]:
         """What the driver says at once of these."""

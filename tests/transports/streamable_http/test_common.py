@@ -156,6 +156,7 @@ def test_the_server_that_ends_is_an_error_to_who_asked() -> None:
     told = [frame.raw for frames in wire.pipeline.enter([hangs_up(S2C)], 2) for frame in frames]
 
     assert error(1, -32000, "mcpmock: the server ended") == told[0]
+    wire.abandon()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,0 +1,100 @@
+"""`mcpmock convert`: a cassette to HAR (`convert.har`), recordings of other tools to a cassette
+(`convert.foreign`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcpmock.errors import CassetteError
+
+from .options_files import OUTPUT, refuse_existing
+from .output import CASSETTE, common, emit, encodable, many, say
+
+
+@click.command()
+@click.argument("file", type=CASSETTE)
+@OUTPUT
+@click.option("--no-redact", is_flag=True, help="Keep secrets of an imported recording.")
+@common
+def convert(
+    file: Path,
+    output: Path,
+    no_redact: bool,
+    quiet: bool,
+    verbose: bool,  # noqa: ARG001
+    json: bool,
+) -> int:
+    """Convert a cassette to HAR, or a recording of another tool to a cassette.
+
+    The content of FILE decides: a cassette becomes a HAR 1.2 file, for the network panel of a
+    browser; a recording of mcp-rec, mcpsnoop or mcp-cassette becomes a cassette. HAR describes
+    HTTP only, so each call over stdio becomes an entry with an invented URL
+    (`http://server.invalid/tools/call/NAME`).
+    """
+    from mcpmock.cassette.file import read_bytes
+    from mcpmock.cassette.parser import HEADER_START
+
+    refuse_existing(output)
+    data = read_bytes(file)
+    if data.startswith(HEADER_START):
+        if no_redact:
+            raise click.UsageError("--no-redact is only for recordings of other tools")
+        facts, lines = _export_har(file, output)
+    else:
+        facts, lines = _import_foreign(file, output, data, redact=not no_redact)
+    if json:
+        emit({"type": "converted", "file": encodable(output), **facts})
+    for line in () if quiet else lines:
+        say(f"{output}: {line}")
+    return 0
+
+
+_Outcome = tuple[dict[str, Any], list[str]]
+"""The members for `--json`, and the lines for people."""
+
+
+def _export_har(file: Path, output: Path) -> _Outcome:
+    from mcpmock.cassette.file import load, rewrite
+    from mcpmock.convert.har import har
+
+    made = har(load(file))
+    rewrite(output, made.data)
+    lines = [f"{_entries(made.entries)} in HAR 1.2"]
+    if made.made_up:
+        url = "http://server.invalid/..."
+        lines.append(f"{_entries(made.made_up)} for calls over stdio, with invented URLs: {url}")
+    if made.left_out:
+        lines.append(f"left out {many(made.left_out, 'event')} outside of any exchange")
+    counts = {"entries": made.entries, "made_up": made.made_up, "left_out": made.left_out}
+    return {"format": "har", **counts}, lines
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _Outcome:
+    from mcpmock.cassette.file import rewrite
+    from mcpmock.convert.foreign import recognised
+    from mcpmock.convert.foreign_import import imported
+
+    runs = recognised(str(file), data)
+    if runs is None:
+        raise CassetteError(file, "is neither a cassette nor a recording in a known format")
+    made = imported(runs, redact=redact)
+    if not made.events:
+        raise CassetteError(file, f"is an empty recording of {made.tool}")
+    rewrite(output, made.data)
+    size = f"{many(made.takes, 'take')}, {many(made.events, 'event')}"
+    lines = [f"{size} of {made.tool}, which does not record {', '.join(made.lacks)}"]
+    if made.lost:
+        lines.append(f"{many(made.lost, 'event')} that {made.tool} reports as lost are gaps")
+    if made.left_out:
+        lines.append(f"left out {many(made.left_out, 'line')} without a message")
+    counts = {"takes": made.takes, "events": made.events, "lost": made.lost}
+    more = {"left_out": made.left_out, "lacks": made.lacks}
+    return {"format": "cassette", "from": made.tool, **counts, **more}, lines

@@ -1,0 +1,75 @@
+"""`mcpmock fmt`: cassettes in canonical form (`cassette.canonical`), in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options_files import FILES, run_each
+from .output import common, emit, encodable, many, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.canonical import Canonical, Times
+
+
+@click.command()
+@FILES
+@click.option(
+    "--times",
+    type=click.Choice(["drop", "round", "keep"]),
+    default="drop",
+    show_default=True,
+    help="Drop the times of events, round them to 10 ms, or keep them.",
+)
+@common
+def fmt(
+    files: tuple[Path, ...],
+    times: Times,
+    quiet: bool,
+    verbose: bool,  # noqa: ARG001
+    json: bool,
+) -> int:
+    """Rewrite cassettes in canonical form, in place.
+
+    Two recordings of an unchanged server have the same canonical form, so a diff shows only real
+    changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
+    and takes that had a footer get a new one. A damaged cassette is refused.
+    """
+    return run_each(files, lambda path: _fmt(path, times, quiet=quiet, json=json))
+
+
+def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
+    from mcpmock.cassette.canonical import canonical
+    from mcpmock.cassette.file import load, read_bytes, rewrite
+
+    load(path)  # refuses a damaged cassette
+    data = read_bytes(path)
+    formed = canonical(data, times)
+    changed = formed.data != data
+    if changed:
+        rewrite(path, formed.data, was=data)
+    if json:
+        counts = {
+            "takes": formed.takes,
+            "events": formed.events,
+            "joined": formed.joined,
+            "torn": len(formed.torn),
+            "sealed": formed.sealed,
+        }
+        emit({"type": "formatted", "file": encodable(path), "changed": changed, **counts})
+    if not quiet:
+        say(f"{path}: {_changes(formed) if changed else 'is in canonical form'}")
+    return 0
+
+
+def _changes(formed: Canonical) -> str:
+    parts = [f"formatted {many(formed.takes, 'take')}, {many(formed.events, 'event')}"]
+    if formed.joined:
+        parts.append(f"joined {many(formed.joined, 'piece')} of stderr")
+    if formed.torn:
+        parts.append(f"left out {many(len(formed.torn), 'torn line')}")
+    if formed.sealed:
+        parts.append(f"sealed {many(formed.sealed, 'take')}")
+    return "; ".join(parts)

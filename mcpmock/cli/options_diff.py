@@ -1,0 +1,91 @@
+"""The options of commands that end in a comparison (`diff`, `verify`), and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mcpmock.view.printable import printable
+
+from .output import emit
+
+if TYPE_CHECKING:
+    from mcpmock.semantic_diff.compare import Comparison, Rules
+
+FORMATS = ("text", "json", "markdown", "junit")
+THRESHOLDS = ("any", "risky", "breaking", "never")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="Format of the report; `markdown` suits a pull request comment.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(THRESHOLDS),
+        default="any",
+        show_default=True,
+        help="Lowest severity that exits with status 1.",
+    ),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        help="Ignore differences at [METHOD [NAME]] JSONPATH, for example '$.result._meta' or"
+        " 'tools/call get_time $.result.content' (repeatable).",
+    ),
+    click.option(
+        "--tolerance",
+        default="0",
+        show_default=True,
+        metavar="N|N%",
+        help="Ignore differences between numbers up to N or N percent.",
+    ),
+    click.option(
+        "--unordered",
+        multiple=True,
+        metavar="RULE",
+        help="Ignore the order of the lists at RULE, written as for --ignore (repeatable).",
+    ),
+)
+
+
+def diff_options(command: _Command) -> _Command:
+    """Add the options of a comparison to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], tolerance: str) -> Rules:
+    """Parse the rules. Raises UsageError for one that is not valid."""
+    from mcpmock.semantic_diff.compare import Rules
+
+    try:
+        return Rules.parse(ignore, unordered, tolerance)
+    except ValueError as error:
+        raise click.UsageError(printable(str(error))) from error
+
+
+def write_report(comparison: Comparison, form: str, fail_on: str, *, quiet: bool = False) -> int:
+    """Print the report to stdout and return the exit status. With `quiet`, a text report is printed
+    only if it makes the status 1.
+    """
+    from .diff_formats import fails, junit, markdown, object_of, text
+
+    failed = fails(comparison.worst, fail_on)
+    if form == "json":
+        emit(object_of(comparison))
+    elif form == "junit":
+        click.echo(junit(comparison, fail_on))
+    elif form == "markdown":
+        click.echo(markdown(comparison))
+    elif failed or not quiet:
+        for line in text(comparison):
+            click.echo(line)
+    return int(failed)

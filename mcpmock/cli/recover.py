@@ -1,0 +1,61 @@
+"""`mcpmock recover`: the readable part of a damaged cassette, written to a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mcpmock.errors import CassetteError
+
+from .options_files import OUTPUT, refuse_existing
+from .output import CASSETTE, common, emit, encodable, many, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.canonical import Recovery
+
+
+@click.command()
+@click.argument("file", type=CASSETTE)
+@OUTPUT
+@common
+def recover(file: Path, output: Path, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+    """Write the readable part of a damaged cassette to a new file.
+
+    Good lines are kept as they are. The damaged file is not changed.
+    """
+    from mcpmock.cassette.canonical import recover as recovered
+    from mcpmock.cassette.file import read_bytes, rewrite
+
+    refuse_existing(output)
+    recovery = recovered(read_bytes(file))
+    if not recovery.takes:
+        raise CassetteError(file, "contains nothing that can be recovered")
+    rewrite(output, recovery.data)
+    if json:
+        counts = {
+            "takes": recovery.takes,
+            "events": recovery.events,
+            "lost": len(recovery.lost),
+            "headers": recovery.headers,
+            "footers": recovery.footers,
+            "renumbered": recovery.renumbered,
+        }
+        emit({"type": "recovered", "file": encodable(file), **counts})
+    for damage in () if quiet else recovery.lost:
+        say(f"{file}:{damage.line}: lost: {damage.reason}")
+    if not quiet:
+        say(f"{output}: {_changes(recovery)}")
+    return 0
+
+
+def _changes(recovery: Recovery) -> str:
+    parts = [f"saved {many(recovery.events, 'event')} in {many(recovery.takes, 'take')}"]
+    if recovery.headers:
+        parts.append(f"{many(recovery.headers, 'header')} lost and replaced")
+    if recovery.footers:
+        parts.append(f"{many(recovery.footers, 'footer')} left out (checksum no longer fits)")
+    if recovery.renumbered:
+        parts.append(f"{many(recovery.renumbered, 'take')} renumbered")
+    return "; ".join(parts)

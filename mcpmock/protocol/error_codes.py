@@ -1,0 +1,42 @@
+"""The codes of JSON-RPC errors, by name: those of JSON-RPC, of MCP, of the SDKs, and our own one.
+
+In 2026-07-28 (basic/index) -32000 to -32019 are legacy codes without a meaning, and -32020 to
+-32099 are reserved for the specification.
+"""
+
+from __future__ import annotations
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+HEADER_MISMATCH = -32020
+"""2026-07-28: a header field contradicts the body."""
+MISSING_CLIENT_CAPABILITY = -32021
+"""2026-07-28: the request needs a capability that the client does not declare."""
+UNSUPPORTED_PROTOCOL_VERSION = -32022
+"""2026-07-28: `data.supported` lists the versions that the server does support."""
+DEFINED_MODERN = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION)
+RESERVED_MODERN = range(-32099, -32019)
+LEGACY_SERVER_ERRORS = range(-32019, -31999)
+
+RESOURCE_NOT_FOUND = -32002
+"""Until 2025-11-25; 2026-07-28 says `INVALID_PARAMS` instead."""
+URL_ELICITATION_REQUIRED = -32042
+"""Of 2025-11-25 only."""
+RETIRED_MODERN = (RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED)
+
+SERVER_ERROR = -32000
+"""What the TypeScript SDK says with the status 400, and mcpmock in the place of a server that does
+not answer.
+"""
+SESSION_NOT_FOUND = -32001
+"""What the TypeScript SDK says with the status 404."""
+REQUEST_CANCELLED = -32800
+"""What servers built on PyPI `mcp` 2.3 answer to a cancelled request over HTTP, up to 2025-11-25.
+The code is the one of the Language Server Protocol.
+"""
+NOTHING_RECORDED = -32099
+"""Ours: nothing recorded answers a request."""

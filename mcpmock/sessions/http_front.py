@@ -1,0 +1,310 @@
+"""`HttpFront`: clients over Streamable HTTP or HTTP+SSE, in front of a server or in its place.
+
+Where the server speaks the clients' transport, exchanges pass unchanged. Otherwise, rules translate
+between exchanges and bare messages. A recording made over the clients' transport is played exchange
+for exchange, any other as the bare messages that it amounts to.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from functools import partial
+from uuid import UUID
+
+import attrs
+import trio
+from msgspec import UNSET
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.channels.http.server import HttpListener, HttpServerChannel
+from mcpmock.errors import McpMockError
+from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.player import Player
+from mcpmock.playback.session_selection import SessionSelection
+from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.transports.access_policy import AccessPolicy
+from mcpmock.transports.http_sse import SseServer
+from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.streamable_http.resumption import Resumption
+from mcpmock.transports.streamable_http.server import StreamableHttpServer
+
+from .replay import Replay
+from .run import STDIO, Conversation, Front, Run
+from .signals import listener_status_of
+from .take import Say
+
+DEFAULT_PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse"}
+MESSAGES_PATH = "/messages"
+MAX_REQUEST_BODY_BYTES = 4 << 20
+"""The longest request body that a fake server accepts, as in the SDKs."""
+PROGRESS_PAUSE_S = {TransportKind.STREAMABLE_HTTP: 0.0, TransportKind.SSE: 0.002}
+"""The shortest time between the last progress of a call and its answer, in seconds. Where both come
+on one stream with everything else, the TypeScript SDKs lose progress that they read together with
+the answer.
+"""
+
+
+def mint() -> str:
+    """A session id: 128 bits that cannot be guessed, in the form that most servers use."""
+    return str(UUID(bytes=secrets.token_bytes(16)))
+
+
+@attrs.frozen
+class OpenListener:
+    """A listener that clients can connect to; `announce` says where."""
+
+    listener: HttpListener
+    announce: Callable[[], None]
+
+
+@attrs.frozen(kw_only=True)
+class HttpFront(Front):
+    """Where to listen for clients over HTTP, and whom to let in: the options of `--listen`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    kind: TransportKind | None = None
+    """The transport to speak; None for that of the other side."""
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    dangerously: bool = False
+    """Whether an address beyond loopback may be bound. Clients need a bearer token then."""
+    announce: Callable[[str, str | None], None] = lambda _url, _token: None
+    """Called with the URL, and the bearer token that clients need, once they are served."""
+
+    async def serve(
+        self,
+        run: Run,
+        stops: AsyncIterator[int],
+        beside: Callable[[], Awaitable[None]] | None = None,
+    ) -> int:
+        """Until a stop signal. `beside` brings clients over stdio at the same time: a recording
+        holds bare messages then, which is what all clients have in common.
+        """
+        run.check()
+        serving = _Serving.of(run, self.kind, bare_recording=beside is not None)
+        async with (
+            self.opened(
+                serving.kind, serving.target, body_limit=serving.body_limit, posts=serving.posts
+            ) as front,
+            run.recorded(serving.recorded_transport),
+        ):
+            converse = partial(serving.converse, front.listener)
+            return await serve(front, converse, stops, run.setup.say, beside)
+
+    @asynccontextmanager
+    async def opened(
+        self,
+        kind: TransportKind,
+        target: str,
+        *,
+        body_limit: int | None = None,
+        posts: Collection[str] = (),
+    ) -> AsyncIterator[OpenListener]:
+        """Clients can connect from now on; `announce` is called when they are served. `posts` are
+        the paths that messages are posted to, where they are known.
+        """
+        token = None
+        if not is_loopback(self.host):
+            if not self.dangerously:
+                raise McpMockError(
+                    f"{self.host} can be reached by others: say --dangerously-bind if they may"
+                )
+            token = secrets.token_urlsafe(24)
+        sockets = await listen(self.host, self.port)
+        port = sockets[0].socket.getsockname()[1]
+        doorkeeper = AccessPolicy(port, self.hosts, self.origins, token)
+        reception = SessionRouter(kind, target.partition("?")[0], posts=posts)
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        announce = partial(self.announce, f"http://{host}:{port}{target}", token)
+        stderr = Outlet(borrow(2, os.O_WRONLY))
+        async with HttpListener(
+            reception, doorkeeper, sockets, body_limit=body_limit, stderr=stderr
+        ) as listener:
+            yield OpenListener(listener, announce)
+
+
+@attrs.frozen(kw_only=True)
+class _Serving:
+    """What all conversations of one listener have in common."""
+
+    run: Run
+    kind: TransportKind
+    target: str
+    unchanged: bool
+    """Whether exchanges reach the server as they are."""
+    as_recorded: bool = False
+    """Whether the recording is played exchange for exchange."""
+    bare_recording: bool = False
+    selection: SessionSelection | None = None
+
+    @classmethod
+    def of(cls, run: Run, kind: TransportKind | None, *, bare_recording: bool) -> _Serving:
+        setup = run.setup
+        bare_recording = bare_recording and setup.recording is not None
+        if setup.replay is not None:
+            return cls._of_replay(run, setup.replay, kind, bare_recording)
+        assert setup.back is not None
+        kind = kind or setup.back.kind or TransportKind.STREAMABLE_HTTP
+        unchanged = kind is setup.back.kind
+        return cls(
+            run=run,
+            kind=kind,
+            target=setup.back.target if unchanged else DEFAULT_PATHS[kind],
+            unchanged=unchanged,
+            bare_recording=bare_recording,
+        )
+
+    @classmethod
+    def _of_replay(
+        cls, run: Run, replay: Replay, kind: TransportKind | None, bare_recording: bool
+    ) -> _Serving:
+        cassette = replay.cassette
+        transports = {take.transport for take in cassette.takes}
+        kind = kind or kind_of(transports)
+        same = transports == {kind.value}
+        as_recorded = same and replay.stub is None and run.setup.back is None
+        if not as_recorded:  # an event stream is one session, whatever its client sends on it
+            cassette = bare(cassette, one_session=kind is TransportKind.SSE)
+        pace = attrs.evolve(replay.options.pace, after_progress=PROGRESS_PAUSE_S[kind])
+        return cls(
+            run=run,
+            kind=kind,
+            target=(recorded_path(replay.cassette) if same else None) or DEFAULT_PATHS[kind],
+            unchanged=False,
+            as_recorded=as_recorded,
+            bare_recording=bare_recording,
+            selection=SessionSelection(cassette, attrs.evolve(replay.options, pace=pace)),
+        )
+
+    @property
+    def body_limit(self) -> int | None:
+        """A limit of our own only where we are the server."""
+        return None if self.selection is None else MAX_REQUEST_BODY_BYTES
+
+    @property
+    def posts(self) -> Collection[str]:
+        """Over Streamable HTTP, messages are posted to the target itself: no need to look through
+        the whole recording.
+        """
+        if self.selection is None or not self.as_recorded or self.kind is not TransportKind.SSE:
+            return ()
+        return self.selection.paths
+
+    @property
+    def recorded_transport(self) -> str:
+        return STDIO if self.bare_recording else self.kind.value
+
+    async def converse(self, listener: HttpListener, client: HttpServerChannel) -> None:
+        run = self.run
+        server = await run.open_server(listener if self.unchanged else None)
+        await run.converse(self.conversation(client), client, server)
+
+    def conversation(self, client: HttpServerChannel) -> Conversation:
+        run, stateless = self.run, client.conversation == NO_SESSION
+        rules = self.rules(stateless=stateless)
+        replay, player = run.setup.replay, None
+        if replay is not None and self.selection is not None:
+            player = Player(self.selection, replay.report, stateless=stateless, mint=mint)
+        return Conversation(
+            number=next(run.numbers) if self.bare_recording else client.conversation,
+            transport=self.recorded_transport,
+            head=rules if self.bare_recording else (),
+            rules=() if self.bare_recording else rules,
+            player=player,
+            unchanged=self.unchanged,
+        )
+
+    def rules(self, *, stateless: bool) -> list[Stage]:
+        if self.unchanged:
+            return []
+        if self.as_recorded:
+            return [Resumption()]
+        return server_rules(self.kind, self.target, stateless=stateless)
+
+
+def server_rules(kind: TransportKind, path: str, *, stateless: bool) -> list[Stage]:
+    """Translation from the exchanges of clients over HTTP to bare messages and back."""
+    if kind is TransportKind.SSE:
+        return [SseServer(path, MESSAGES_PATH, mint)]
+    return [Resumption(), StreamableHttpServer(path, mint, stateless)]
+
+
+Converse = Callable[[HttpServerChannel], Awaitable[None]]
+
+
+async def serve(
+    front: OpenListener,
+    converse: Converse,
+    stops: AsyncIterator[int],
+    say: Say,
+    beside: Callable[[], Awaitable[None]] | None = None,
+) -> int:
+    """Hands every conversation to `converse` until a stop signal; gives the exit status.
+
+    An error ends the conversation that meets it; the others go on (law 6, for conversations).
+    """
+    stopped_by = 0
+
+    async def isolated(client: HttpServerChannel) -> None:
+        try:
+            await converse(client)
+            return
+        except* McpMockError as group:
+            say(str(_first(group)))
+        except* Exception as group:  # noqa: BLE001 (law 6: one of many conversations)
+            say(f"internal error (please report): a conversation was dropped: {_where(group)}")
+        await client.aclose()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(front.listener.run)
+        nursery.start_soon(trio.serve_listeners, isolated, [front.listener])
+        if beside is not None:
+            nursery.start_soon(beside)
+        front.announce()
+        async for signum in stops:
+            stopped_by = signum
+            break
+        nursery.cancel_scope.cancel()
+    return listener_status_of(stopped_by)
+
+
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
+
+
+def _where(group: BaseExceptionGroup) -> str:
+    """The first error and its line: a whole traceback might block on a full stderr."""
+    error = _first(group)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} in {os.path.basename(place.filename)}:{place.lineno}"
+
+
+def recorded_path(cassette: Cassette) -> str | None:
+    """The path at which MCP was spoken: where the event stream with the endpoint was opened, or
+    where messages were posted to.
+    """
+    events = [event for take in cassette.takes for event in take.events]
+    heads = {
+        event.x: event.http for event in events if event.d == "c2s" and event.http is not UNSET
+    }
+    streams = [e.x for e in events if e.sse is not UNSET and e.sse.event == "endpoint"]
+    posts = [x for x, head in heads.items() if head.get("method") == "POST"]
+    opened = next((heads[x] for x in (*streams, *posts) if x in heads), None)
+    return None if opened is None else str(opened["target"]).partition("?")[0]
+
+
+def kind_of(transports: set[str]) -> TransportKind:
+    """The recorded transport; Streamable HTTP for recordings over stdio or over several."""
+    known = {kind.value: kind for kind in TransportKind}
+    found = {known[transport] for transport in transports if transport in known}
+    return found.pop() if len(found) == 1 else TransportKind.STREAMABLE_HTTP

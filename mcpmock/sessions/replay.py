@@ -1,0 +1,69 @@
+"""`Replay`: a cassette that answers in the place of a server, alone or with a stub."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.fallback import Fallback
+from mcpmock.playback.player import Player, ReplayOptions, Report
+from mcpmock.playback.session_selection import SessionSelection
+
+if TYPE_CHECKING:
+    from mcpmock.stubs.script import StubScript
+
+
+@attrs.frozen
+class Replay:
+    """A cassette and how it is played."""
+
+    cassette: Cassette
+    options: ReplayOptions
+    report: Report
+    stub: StubScript | None = None
+    """Hand-written answers. They come before the recorded ones."""
+
+    @cached_property
+    def bare_selection(self) -> SessionSelection:
+        """What sessions of bare messages (stdio, memory) are played from, one for all of them: it
+        knows which recorded sessions were played.
+        """
+        return SessionSelection(bare_messages(self.cassette), self.options)
+
+    def bare_player(self) -> Player:
+        """A player for one session of bare messages."""
+        return Player(self.bare_selection, self.report)
+
+    def stages(self, player: Player) -> list[Stage]:
+        """The end of a pipeline without a server. A stub stands directly in front of the player, on
+        bare messages, so that faults, recorders and observers see its answers like any other.
+        """
+        if self.stub is None:
+            return [player]
+
+        from mcpmock.stubs.stage import StubStage
+
+        stubs = StubStage(
+            self.stub,
+            player.report,
+            alone=not player.selection.cassette.takes,
+            breath=player.selection.options.pace.after_progress,
+        )
+        player.fallback = Fallback(stubs.answer, stubs.near)
+        return [stubs, player]
+
+
+def bare_messages(cassette: Cassette) -> Cassette:
+    """A cassette for a client with one session for everything: what was recorded over HTTP, as the
+    messages that its exchanges carried.
+    """
+    if all(take.transport == "stdio" for take in cassette.takes):
+        return cassette
+
+    from mcpmock.playback.plan.flatten_http import bare  # most cassettes need it not
+
+    return bare(cassette, one_session=True)

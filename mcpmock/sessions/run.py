@@ -1,0 +1,299 @@
+"""`Setup`, the value that every command fills, and `run_sessions`, which runs it.
+
+The three combinations of a server and a recording are the three kinds of run: a server alone is
+passed through (and recorded, if a recording is given), a recording alone is replayed, and a
+recording with a server behind it answers what it can and leaves the rest to the server.
+
+`compose` is the only place where a pipeline is built. `runner` moves the frames; the fronts beside
+this module bring the clients.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Stage
+from mcpmock.runner import LiveSession, run
+
+from .servers import Reach, Server
+from .signals import stop_requests
+from .take import Recording, Say, TakeRecording, open_take_recording
+
+if TYPE_CHECKING:
+    from mcpmock.faults.receipts import FaultRun, Receipt
+    from mcpmock.playback.player import Player
+    from mcpmock.recording.deferred import DeferredRecorder
+    from mcpmock.recording.recorder import Recorder
+
+    from .replay import Replay
+    from .standby import StandbyServer
+
+STDIO = "stdio"
+"""The transport of bare messages, as recordings name it; in memory it is the same."""
+
+Observer = Callable[[int, "Player | None"], Stage | None]
+"""Called once for each conversation, with its number and its player (None where a server answers
+alone). The stage that it returns, if any, stands next to the client.
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Conversation:
+    """One client, as its front describes it."""
+
+    number: int = 1
+    """The session number in recordings, receipts and logs."""
+    transport: str = STDIO
+    """The transport that recorders and faults see."""
+    head: Sequence[Stage] = ()
+    """Stages next to the client: a recorded client, or translation that recorders do not see."""
+    rules: Sequence[Stage] = ()
+    """Translation from the client's exchanges to bare messages, behind recorders and faults."""
+    player: Player | None = None
+    unchanged: bool = False
+    """Whether exchanges reach the server as they are: no rules on its side either."""
+    recorder_at_server: bool = False
+    """Whether recorders stand next to the server, and see what reaches it, instead of next to the
+    client, where they see what it sees.
+    """
+
+
+class Front:
+    """Where clients come from."""
+
+    @abstractmethod
+    async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
+        """Runs all conversations until they are over or a stop signal comes. Gives the exit
+        status.
+        """
+
+
+@attrs.frozen(kw_only=True)
+class Setup:
+    """What a run is put together from."""
+
+    front: Front | None = None
+    """None where the caller is the client: see `memory`."""
+    back: Server | None = None
+    replay: Replay | None = None
+    faults: FaultRun | None = None
+    recording: Recording | None = None
+    observers: Sequence[Observer] = ()
+    say: Say
+    stop: trio.Event | None = None
+    """Ends the run in the place of a SIGTERM. With it no signal handler is installed: the process
+    belongs to another program.
+    """
+
+
+async def run_sessions(setup: Setup) -> int:
+    """Runs a setup to its end. Gives the exit status.
+
+    Raises CassetteError before a server is started, CannotStart, CannotListen, and
+    RecordingIncomplete at the end of a run that was not recorded whole.
+    """
+    assert setup.front is not None
+    with stop_requests(setup.stop) as stops:
+        return await setup.front.serve(Run(setup), stops)
+
+
+def compose(
+    setup: Setup,
+    conversation: Conversation,
+    recorder: Recorder | DeferredRecorder | None = None,
+    exchange_numbers: Iterator[int] | None = None,
+) -> Pipeline:
+    """The pipeline of one conversation, from the client to the server."""
+    number, player = conversation.number, conversation.player
+    watching = (observe(number, player) for observe in setup.observers)
+    at_server = conversation.recorder_at_server
+    recorders: list[Stage] = [] if recorder is None else [recorder]
+    return Pipeline(
+        [
+            *(stage for stage in watching if stage is not None),
+            *conversation.head,
+            # A recording holds what the client sees: faults stand behind the recorder.
+            *([] if at_server else recorders),
+            *_faults(setup.faults, recorder, conversation),
+            *conversation.rules,
+            *_answering(setup, player),
+            *_to_server(setup, conversation, exchange_numbers or count(1)),
+            *(recorders if at_server else []),
+        ]
+    )
+
+
+def _faults(
+    faults: FaultRun | None,
+    recorder: Recorder | DeferredRecorder | None,
+    conversation: Conversation,
+) -> list[Stage]:
+    if faults is None:  # nothing of the engine is imported: a recorder has to start quickly
+        return []
+
+    from mcpmock.faults.engine import FaultEngine
+
+    def note(receipt: Receipt, now: float) -> None:
+        faults.note(receipt, conversation.number)
+        if recorder is not None:
+            recorder.receipt(receipt.value, receipt.seen.frame, now)
+
+    return [FaultEngine(faults, conversation.number, conversation.transport, note)]
+
+
+def _answering(setup: Setup, player: Player | None) -> list[Stage]:
+    """What answers from a recording, where there is one."""
+    if player is None or setup.replay is None:
+        return []
+    if setup.back is None:
+        return setup.replay.stages(player)
+
+    from mcpmock.playback.passthrough import Live
+
+    return [Live(player)]
+
+
+def _to_server(
+    setup: Setup, conversation: Conversation, exchange_numbers: Iterator[int]
+) -> list[Stage]:
+    if setup.back is None or conversation.unchanged:
+        return []
+    return setup.back.rules(exchange_numbers)
+
+
+class Run:
+    """One run of a setup: its take, its server, its conversations."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.reach = Reach(setup.say)
+        self.numbers = count(1)
+        """For conversations that their front does not number."""
+        self._exchange_numbers = count(1)
+        self._recording = setup.recording
+        self._take: TakeRecording | None = None
+        self._standby: StandbyServer | None = None
+
+    def check(self) -> None:
+        """Raises CannotStart for a server that is sure to fail, so that it leaves no take. One
+        behind a recording may never be needed.
+        """
+        if self.setup.back is not None and self.setup.replay is None:
+            self.setup.back.check()
+
+    @asynccontextmanager
+    async def recorded(self, transport: str) -> AsyncIterator[None]:
+        """One take for the time of the block, if a recording is wanted. A server behind a recording
+        is only needed for what the recording lacks: then the take begins with the first need.
+        """
+        back = self.setup.back
+        if back is not None and self.setup.replay is not None:
+            from .standby import standing_by
+
+            async with standing_by(back, self._recording, transport, self.reach) as self._standby:
+                yield
+            return
+        self.check()
+        take = await self._open_take()
+        if take is None:
+            yield
+            return
+        async with take.recorded(transport, self._target()):
+            yield
+
+    @asynccontextmanager
+    async def single_session(self, transport: str) -> AsyncIterator[MessageChannel | None]:
+        """As `recorded`, for a run with one conversation: gives the server, which is started behind
+        the opening of the file and before the header, so that a failed start leaves no take.
+        """
+        if self.setup.back is None or self.setup.replay is not None:
+            async with self.recorded(transport):
+                yield None
+            return
+        take = await self._open_take()
+        try:
+            self.check()
+            server = await self.open_server()
+        except BaseException:
+            if take is not None:
+                take.file.discard()
+            raise
+        if take is None:
+            yield server
+            return
+        async with take.recorded(transport, self._target()):
+            yield server
+
+    async def open_server(self, front: object = None) -> MessageChannel | None:
+        """A channel to the server for one conversation: None where there is none, or where the
+        conversation opens it when it is needed.
+        """
+        if self.setup.back is None or self._standby is not None:
+            return None
+        return await self.setup.back.open(self.reach, front)
+
+    async def converse(
+        self,
+        conversation: Conversation,
+        client: MessageChannel,
+        server: MessageChannel | None = None,
+        control: Callable[[LiveSession], Awaitable[None]] | None = None,
+    ) -> LiveSession:
+        """Runs one conversation to its end, and `control` beside it. Gives the session, which knows
+        how it ended.
+        """
+        with self._recorder(conversation.number) as recorder:
+            if self._standby is not None:
+                from mcpmock.recording.deferred import DeferredRecorder
+
+                recorder = DeferredRecorder()
+                server = self._standby.channel(recorder, conversation.number)
+            pipeline = compose(self.setup, conversation, recorder, self._exchange_numbers)
+            session = LiveSession(pipeline, client, server)
+            async with trio.open_nursery() as nursery:
+                if control is not None:
+                    nursery.start_soon(control, session)
+                await run(session)
+                nursery.cancel_scope.cancel()
+        return session
+
+    def server_needed(self) -> bool:
+        """Whether the server takes part: one behind a recording may not."""
+        return self._standby is None or self._standby.needed
+
+    async def _open_take(self) -> TakeRecording | None:
+        if self._recording is None:
+            return None
+        self._take = await open_take_recording(self._recording, self.setup.say)
+        # A further take of the same run goes behind the first, into the same file.
+        self._recording = attrs.evolve(
+            self._recording,
+            output=self._take.packed or self._take.file.path,
+            folder=False,
+            overwrite=False,
+            new=False,
+        )
+        return self._take
+
+    def _target(self) -> Sequence[str] | str:
+        if self.setup.back is not None:
+            return self.setup.back.described
+        assert self.setup.replay is not None
+        return ["mcpmock", "replay", self.setup.replay.cassette.name]
+
+    @contextmanager
+    def _recorder(self, number: int) -> Iterator[Recorder | DeferredRecorder | None]:
+        if self._take is None:
+            yield None
+            return
+        with self._take.conversation(number) as recorder:
+            yield recorder

@@ -1,0 +1,111 @@
+"""`Server`: what stands behind a run, and `Command`, the one that is a process. The one that is
+reached over HTTP is in `url_server`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from shutil import which
+from typing import TYPE_CHECKING
+
+import attrs
+
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.process import start_process
+from mcpmock.errors import CannotReach, CannotStart
+from mcpmock.pipeline.stage import Stage
+
+from .take import Say
+
+if TYPE_CHECKING:
+    from mcpmock.transports.session_routing import TransportKind
+
+
+@attrs.define
+class Reach:
+    """Whether the server at a URL accepts connections. The user reads a line each time it stops
+    accepting them; clients get an error answer each time.
+    """
+
+    say: Say
+    failing: bool = False
+
+    def lose(self, url: str, why: str) -> None:
+        """The server is not reached now."""
+        if not self.failing:
+            # Queries often hold secrets.
+            self.say(str(CannotReach(url.partition("?")[0], why)))
+        self.failing = True
+
+    @property
+    def status(self) -> int:
+        """The exit status of a run in which nothing else failed."""
+        return CannotReach.exit_code if self.failing else 0
+
+
+class Server:
+    """A server to be recorded, driven or passed through to."""
+
+    @property
+    def kind(self) -> TransportKind | None:
+        """Its transport over HTTP; None for one that takes bare messages."""
+        return None
+
+    @property
+    def target(self) -> str:
+        """The path and query of its URL."""
+        return ""
+
+    @property
+    @abstractmethod
+    def described(self) -> Sequence[str] | str:
+        """Its name in the header of a recording."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raises CannotStart where a start is sure to fail."""
+
+    @abstractmethod
+    async def open(self, reach: Reach, front: object = None) -> MessageChannel:
+        """A channel for one conversation. `front` is the HTTP listener whose exchanges are passed
+        on unchanged, or None where we make the exchanges.
+        """
+
+    @abstractmethod
+    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
+        """Translation from bare messages to what the server speaks."""
+
+    @abstractmethod
+    def hung_up(self, reach: Reach, why: str) -> None:
+        """The rules ended the only conversation of a run."""
+
+
+@attrs.frozen
+class Command(Server):
+    """A server that is a process: one for each conversation."""
+
+    command: Sequence[str]
+
+    @property
+    def described(self) -> Sequence[str]:
+        return self.command
+
+    def check(self) -> None:
+        """Where clients come over HTTP, the first of them would find out otherwise."""
+        program = self.command[0]
+        if which(program) is None:
+            found = os.sep in program and os.path.lexists(program)
+            number = errno.EACCES if found else errno.ENOENT
+            raise CannotStart(program, os.strerror(number), found=found)
+
+    async def open(self, reach: Reach, front: object = None) -> MessageChannel:  # noqa: ARG002
+        return await start_process(self.command)
+
+    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
+        return []
+
+    def hung_up(self, reach: Reach, why: str) -> None:
+        """A process has an exit status of its own."""

@@ -1,0 +1,43 @@
+"""`StdioFront`: one client, on the standard streams of this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import attrs
+
+from mcpmock.channels.stdio import take_stdio
+from mcpmock.runner import LiveSession
+
+from .run import STDIO, Conversation, Front, Run
+from .signals import status_of
+
+
+@attrs.frozen
+class StdioFront(Front):
+    """The client on our own stdio. The exit status is the server's, or that of the signal that
+    ended a session without one.
+    """
+
+    async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
+        interrupted = 0
+
+        async def obey(session: LiveSession) -> None:
+            nonlocal interrupted
+            async for signum in stops:
+                interrupted = signum
+                if session.server is None:
+                    session.end()
+                else:
+                    session.server.interrupt(signum)
+                    session.client_left()
+
+        replay, back = run.setup.replay, run.setup.back
+        async with run.single_session(STDIO) as server:
+            player = None if replay is None else replay.bare_player()
+            session = await run.converse(Conversation(player=player), take_stdio(), server, obey)
+        if back is not None and run.server_needed() and session.pipeline.hung_up:
+            back.hung_up(run.reach, session.pipeline.hung_up.why)
+        exit_ = session.exit
+        status = status_of(interrupted) if exit_ is None else exit_.status
+        return status or run.reach.status

@@ -1,0 +1,205 @@
+"""`TakeRecording`: a take while it is recorded: its file, header and footer, and what happens when
+something cannot be recorded.
+
+`run` decides how many conversations there are: each gets a recorder of its own, and all write one
+take. What a recorder notes is the affair of `recording`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+import trio
+
+from mcpmock.cassette.file import TakeFile, open_take
+from mcpmock.cassette.model import FORMAT, Header
+from mcpmock.errors import CassetteError, RecordingIncomplete
+from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.redaction.redactor import RULES, Redactor
+from mcpmock.version import VERSION
+
+LOCK_TIMEOUT_S = 2.0
+"""How long a recorder waits for another one to release its file."""
+_LOCK_POLL_S = 0.01
+_SYNC_INTERVAL_S = 1.0
+
+Say = Callable[[str], None]
+"""Shows the user one line, on standard error."""
+
+
+@attrs.frozen(kw_only=True)
+class Recording:
+    """Where and how to record: the options of `mcpmock record`."""
+
+    output: Path
+    folder: bool = False
+    """`output` is a folder: every run gets a file of its own in it."""
+    overwrite: bool = False
+    new: bool = False
+    strict: bool = False
+    redact: bool = True
+    test: str | None = None
+    """The test that is recorded, for the header."""
+
+    @classmethod
+    def to(cls, output: str, **how: Any) -> Recording:
+        """From the words of the command line: a slash at the end makes it a folder."""
+        return cls(output=Path(output), folder=output.endswith(os.sep), **how)
+
+
+@attrs.define
+class TakeRecording:
+    """A take while it is recorded. Made by `open_take_recording`."""
+
+    file: TakeFile
+    ledger: Ledger
+    recording: Recording
+    say: Say
+    packed: Path | None = None
+    """The `.gz` that the plain file is packed into at the clean close."""
+    incomplete: str | None = None
+    _gap_reported: bool = False
+
+    @asynccontextmanager
+    async def recorded(self, transport: str, target: Sequence[str] | str) -> AsyncIterator[None]:
+        """Writes the header, at the end of the block the footer. Raises RecordingIncomplete then if
+        anything is missing.
+        """
+        self._begin(transport, target)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_synced)
+            try:
+                yield
+            finally:
+                nursery.cancel_scope.cancel()
+        self._close()
+        if self.incomplete is not None:
+            raise RecordingIncomplete(f"{self.file.path}: recording incomplete: {self.incomplete}")
+
+    def on_gap(self, reason: str) -> None:
+        self.incomplete = self.incomplete or reason
+        if not self._gap_reported:
+            self._gap_reported = True
+            goes_on = "the session ends here" if self.recording.strict else "the session goes on"
+            self.say(f"{self.file.path}: cannot record: {reason}; {goes_on}")
+
+    def recorder(self, session: int = 1) -> Recorder:
+        """A stage that records one conversation."""
+        return Recorder(self.ledger, session)
+
+    @contextmanager
+    def conversation(self, session: int) -> Iterator[Recorder]:
+        """Its recorder. A conversation that an internal error ends is not recorded whole: the take
+        counts a gap.
+        """
+        try:
+            yield self.recorder(session)
+        except* Exception as group:
+            self.ledger.lose(session, 1, 0, f"the session was ended by {group.exceptions[0]!r}")
+            raise
+
+    def _begin(self, transport: str, target: Sequence[str] | str) -> None:
+        redactor = self.ledger.redactor
+        header = Header(
+            mcpmock=FORMAT,
+            recorded_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            tool=f"mcpmock {VERSION}",
+            transport=transport,
+            target=_redacted_target(target, redactor),
+            redaction={"rules": RULES} if redactor else "off",
+            test=self.recording.test,
+        )
+        try:
+            self.file.begin(header)
+        except OSError as error:
+            self.on_gap(os.strerror(error.errno or 0))
+
+    async def _keep_synced(self) -> None:
+        """Group commit: after kill -9 the kernel still has every event, so fsync only matters for a
+        power loss, and that costs at most a second.
+        """
+        synced = 0
+        while True:
+            await trio.sleep(_SYNC_INTERVAL_S)
+            if self.ledger.events == synced:
+                continue
+            synced = self.ledger.events
+            try:
+                await trio.to_thread.run_sync(self.file.sync, abandon_on_cancel=True)
+            except OSError as error:
+                # Never tried again: the kernel may have dropped the dirty pages, and a second fsync
+                # would succeed without them.
+                self.on_gap(f"cannot sync: {os.strerror(error.errno or 0)}")
+                return
+
+    def _close(self) -> None:
+        redacted = self.ledger.redactor.count if self.ledger.redactor else 0
+        try:
+            self.ledger.finish(trio.current_time())
+            self.file.close(
+                redacted=redacted,
+                gaps=self.ledger.lost,
+                packed=self.packed,
+                overwrite=self.recording.overwrite,
+            )
+        except OSError as error:
+            self.on_gap(os.strerror(error.errno or 0))
+
+
+async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
+    """Opens the file to record to. Where another recorder keeps the file locked, a sibling is
+    recorded to instead.
+    """
+    path, packed = _paths(recording, recording.output)
+    # A `.gz` is made at the end, and only then overwritten or added to.
+    whole = packed is None
+    give_up = trio.current_time() + LOCK_TIMEOUT_S
+    while True:
+        file = open_take(path, overwrite=whole and recording.overwrite, new=whole and recording.new)
+        if file is not None or trio.current_time() >= give_up:
+            break
+        await trio.sleep(_LOCK_POLL_S)
+    if file is None:
+        sibling = _sibling(packed or path)
+        say(f"{packed or path}: another mcpmock is recording to it; recording to {sibling}")
+        path, packed = _paths(recording, sibling)
+        file = open_take(path, new=True)
+    if file is None:
+        raise CassetteError(path, "another mcpmock is recording to it")
+    redactor = Redactor() if recording.redact else None
+    ledger = Ledger(file.append, redactor, strict=recording.strict)
+    take = TakeRecording(file, ledger, recording, say, packed)
+    ledger.on_gap = take.on_gap
+    return take
+
+
+def _paths(recording: Recording, output: Path) -> tuple[Path, Path | None]:
+    """The file to write to, and the one to pack it into at the end, if any."""
+    if recording.folder and output == recording.output:
+        return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl", None
+    if output.suffix != ".gz":
+        return output, None
+    if recording.new and output.exists():
+        raise CassetteError(output, "exists", hint="leave out --new to add a take to it")
+    return output.with_name(output.name + ".part"), output
+
+
+def _sibling(path: Path) -> Path:
+    """`s.jsonl` -> `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`."""
+    suffix = ".jsonl.gz" if path.name.endswith(".jsonl.gz") else path.suffix
+    return path.with_name(f"{path.name.removesuffix(suffix)}.{os.getpid()}{suffix}")
+
+
+def _redacted_target(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
+    """A command line or a URL for a header, without its secrets."""
+    if isinstance(target, str):
+        return redactor.text(target.encode()).decode() if redactor else target
+    if redactor:
+        return redactor.argv(target)
+    return [os.fsencode(word).decode("utf-8", "replace") for word in target]

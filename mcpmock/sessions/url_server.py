@@ -1,0 +1,84 @@
+"""`Url`: a server that is reached over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import trio
+
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.http.addresses import Connect, connector
+from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.channels.http.server import HttpListener
+from mcpmock.pipeline.stage import Stage
+from mcpmock.protocol.transport_facts import Headers
+from mcpmock.transports.headers import Upstream
+from mcpmock.transports.http_sse import SseClient
+from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.streamable_http.client import StreamableHttpClient
+
+from .servers import Reach, Server
+
+
+@attrs.frozen
+class Url(Server):
+    """A server at a URL; `headers` are sent with every request that mcpmock makes itself."""
+
+    upstream: Upstream
+    transport: TransportKind
+    headers: Headers = attrs.field(factory=list)
+
+    @classmethod
+    def parse(
+        cls, url: str, kind: TransportKind | None = None, headers: Headers | None = None
+    ) -> Url:
+        """The transport is the one named, else what the path suggests."""
+        upstream = Upstream.parse(url)
+        path = upstream.target.partition("?")[0].rstrip("/")
+        guessed = TransportKind.SSE if path.endswith("/sse") else TransportKind.STREAMABLE_HTTP
+        return cls(upstream, kind or guessed, headers or [])
+
+    @property
+    def described(self) -> str:
+        return self.upstream.url
+
+    @property
+    def kind(self) -> TransportKind:
+        return self.transport
+
+    @property
+    def target(self) -> str:
+        return self.upstream.target
+
+    def check(self) -> None:
+        """A server that does not listen yet may start later."""
+
+    async def open(self, reach: Reach, front: object = None) -> MessageChannel:
+        connect = self._reported(connector(self.upstream), reach)
+        if not isinstance(front, HttpListener):
+            return HttpClientChannel(connect, self.upstream)
+        return HttpClientChannel(
+            connect, self.upstream, own=front.authorities, is_mcp=front.reception.is_mcp
+        )
+
+    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
+        rules = SseClient if self.transport is TransportKind.SSE else StreamableHttpClient
+        return [rules(self.upstream.target, self.headers, exchange_numbers)]
+
+    def hung_up(self, reach: Reach, why: str) -> None:
+        reach.lose(self.upstream.url, why)
+
+    def _reported(self, connect: Connect, reach: Reach) -> Connect:
+        """`connect`, whose outcome `reach` records."""
+
+        async def reported() -> trio.abc.Stream:
+            try:
+                stream = await connect()
+            except (OSError, trio.BrokenResourceError) as error:
+                reach.lose(self.upstream.url, str(error))
+                raise
+            reach.failing = False
+            return stream
+
+        return reported

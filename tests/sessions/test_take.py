@@ -1,0 +1,224 @@
+"""Recording where it goes wrong: locked files, full disks, servers that do not start."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import trio
+from msgspec import UNSET
+from trio.testing import MockClock
+
+from mcpmock.cassette.file import TakeFile, load, open_take
+from mcpmock.channels.channel import MemoryChannel
+from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
+from mcpmock.protocol.messages import C2S
+from mcpmock.sessions import servers
+from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
+from tests.sessions.test_stdio import Stage, cassette_file, files_in, recorded, stage
+from tests.support import INITIALIZE, WELCOME, c2s, hangs_up
+
+__all__ = ["stage"]
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_a_file_that_stays_locked(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+) -> None:
+    """After LOCK_TIMEOUT_S the session is recorded to a sibling, and that is said."""
+    file, sibling = tmp_path / "a.jsonl", tmp_path / f"a.{os.getpid()}.jsonl"
+    holder = open_take(file)
+    assert holder is not None
+    await stage.record(file)
+    holder.close()
+
+    assert [f"{file}: another mcpmock is recording to it; recording to {sibling}"] == stage.said
+    assert trio.current_time() >= LOCK_TIMEOUT_S
+    assert load(sibling).takes[0].sealed
+
+
+async def test_a_file_that_is_let_go_in_time(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+) -> None:
+    """A lock that is gone within LOCK_TIMEOUT_S is waited for, without a word."""
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(cassette_file())
+    holder = open_take(file)
+    assert holder is not None
+
+    async def let_go() -> None:
+        await trio.sleep(LOCK_TIMEOUT_S / 2)
+        holder.close()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(let_go)
+        await stage.record(file)
+
+    assert [] == stage.said
+    assert [file] == files_in(tmp_path)
+
+
+async def test_no_file_and_no_sibling_to_record_to(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+) -> None:
+    """Where the sibling is there too, nothing is started."""
+    file = tmp_path / "a.jsonl"
+    (tmp_path / f"a.{os.getpid()}.jsonl").touch()
+    holder = open_take(file)
+    assert holder is not None
+    with pytest.raises(CassetteError, match="exists"):
+        await recorded(Recording(output=file), stage.said.append)
+    holder.close()
+
+
+async def test_a_sibling_is_not_packed_into_a_file_of_another(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+) -> None:
+    """What is recorded to a sibling stays in a sibling."""
+    holder = open_take(tmp_path / "a.jsonl.gz.part")
+    assert holder is not None
+    try:
+        await stage.record(tmp_path / "a.jsonl.gz", overwrite=True)
+        assert not (tmp_path / "a.jsonl.gz").exists()
+    finally:
+        holder.close()
+
+
+@pytest.mark.parametrize("before", [None, cassette_file()])
+@pytest.mark.parametrize("overwrite", [False, True])
+async def test_a_server_that_cannot_start(
+    stage: Stage,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: bytes | None,
+    overwrite: bool,
+) -> None:
+    """No file is left that was not there, and one that was stays as it was."""
+    file = tmp_path / "a.jsonl"
+    if before is not None:
+        file.write_bytes(before)
+
+    async def start(_command: Sequence[str]) -> MemoryChannel:
+        raise CannotStart("server", "no such file", found=False)
+
+    monkeypatch.setattr(servers, "start_process", start)
+    with pytest.raises(CannotStart):
+        await recorded(Recording(output=file, overwrite=overwrite), print)
+
+    assert ([] if before is None else [file]) == files_in(tmp_path)
+    assert before is None or before == file.read_bytes()
+
+
+def break_at(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def broken(*_arguments: object, **_options: object) -> None:
+        raise FULL
+
+    monkeypatch.setattr(TakeFile, step, broken)
+
+
+@pytest.mark.parametrize("step", ["begin", "append", "sync", "_write"])
+async def test_a_disk_that_is_full(
+    autojump_clock: MockClock,
+    stage: Stage,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    """The session goes on, one line tells of it at once, and the end is RecordingIncomplete."""
+    file = tmp_path / "a.jsonl"
+    break_at(monkeypatch, step)
+    with pytest.RaisesGroup(RecordingIncomplete, flatten_subgroups=True) as told:
+        await stage.record(file)
+
+    why = "No space left on device"
+    assert [WELCOME] == stage.heard
+    assert [f"{file}: cannot record: {why}; the session goes on"] == stage.said
+    assert f"{file}: recording incomplete: {why}" == str(told.value.exceptions[0])
+
+
+async def test_a_conversation_that_an_internal_error_ends(tmp_path: Path) -> None:
+    """It counts as a gap: the recording is not whole, and says so."""
+    taking = await open_take_recording(Recording.to(str(tmp_path / "a.jsonl")), lambda _line: None)
+    mistake = ValueError("ours")
+
+    async def converse() -> None:
+        async with taking.recorded("streamable-http", "http://127.0.0.1/mcp"):
+            with pytest.raises(ExceptionGroup) as raised, taking.conversation(3):
+                raise mistake
+            assert (mistake,) == raised.value.exceptions
+
+    with pytest.raises(RecordingIncomplete, match=r"ended by ValueError\('ours'\)"):
+        await converse()
+    [event] = load(tmp_path / "a.jsonl").takes[0].events
+    assert (3, True) == (event.s, event.gap is not UNSET)
+
+
+async def test_strict_ends_the_session(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `strict` nothing passes that could not be recorded."""
+    break_at(monkeypatch, "append")
+    with pytest.RaisesGroup(RecordingIncomplete, flatten_subgroups=True):
+        await stage.record(tmp_path / "a.jsonl", strict=True)
+
+    assert [] == stage.heard
+    assert stage.said[0].endswith("; the session ends here")
+
+
+async def test_syncing_fails_once(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a session lives it is synced; where that fails, it is told and never tried again."""
+    tried: list[int] = []
+    told = trio.Event()
+
+    def sync(_file: TakeFile) -> None:
+        tried.append(1)
+        raise OSError(errno.EIO, "Input/output error")
+
+    async def ask() -> None:
+        stage.client.send_nowait([c2s(INITIALIZE)])
+        await told.wait()
+        stage.client.send_nowait([hangs_up(C2S)])
+
+    monkeypatch.setattr(TakeFile, "sync", sync)
+    with pytest.RaisesGroup(RecordingIncomplete, flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            nursery.start_soon(stage.answer)
+            await recorded(Recording(output=tmp_path / "a.jsonl"), lambda _line: told.set())
+
+    assert [1, 1] == tried  # and once at the close
+
+
+async def test_overwriting_keeps_the_old_file_until_the_end(stage: Stage, tmp_path: Path) -> None:
+    """With `overwrite` the old file stands beside the new one until that is whole."""
+    file, backup = tmp_path / "a.jsonl", tmp_path / "a.jsonl.bak"
+    file.write_bytes(cassette_file())
+    kept: list[bytes] = []
+    stage.meanwhile = lambda: kept.append(backup.read_bytes())
+    await stage.record(file, overwrite=True)
+
+    assert [cassette_file()] == kept
+    assert [file] == files_in(tmp_path)
+    assert 1 == len(load(file).takes)
+
+
+async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> None:
+    """`new` looks at the file that was named, not at the one that is recorded to."""
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(cassette_file()))
+    recording = Recording(output=tmp_path / "a.jsonl.gz", new=True)
+
+    with pytest.raises(CassetteError, match=r"a\.jsonl\.gz: exists; leave out --new"):
+        await recorded(recording, stage.said.append)
+
+
+async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:
+    """A folder whose name ends in `.gz` is a folder."""
+    (tmp_path / "a.gz").mkdir()
+
+    assert 3 == await stage.record(tmp_path / "a.gz", folder=True)
