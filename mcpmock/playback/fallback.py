@@ -1,6 +1,6 @@
-"""What mcpmock answers in its own name, where the recording has no answer and a miss would be wrong:
-pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in sessions
-that are over. Over HTTP an answer is a whole exchange, from its head to its end.
+"""What mcpmock answers in its own name, where the recording has no answer and a miss would be
+wrong: pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in
+sessions that are over. Over HTTP an answer is a whole exchange, from its head to its end.
 
 `Fallback` holds what is asked before a request becomes a miss; a stub fills it. Used by
 `playback.player` and `playback.client.driver`.

@@ -1,5 +1,5 @@
-"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones, and planned
-messages rendered with them.
+"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones, and
+planned messages rendered with them.
 
 Live values are put in by path, never by text search, and every other byte goes out as it was
 recorded. `playback.candidates` decides what is rendered and when.

@@ -1,5 +1,5 @@
-"""An episode as a plan: each recorded server frame as a planned message, with what must have happened
-before it is sent.
+"""An episode as a plan: each recorded server frame as a planned message, with what must have
+happened before it is sent.
 
 These are the values; `plan.builder` makes them. `playback.matcher` finds which recorded client
 event a live message stands for; `playback.schedule` releases messages when their causes have
