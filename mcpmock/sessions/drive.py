@@ -24,7 +24,7 @@ from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CassetteError
 from mcpmock.playback.client.driver import Driver
-from mcpmock.playback.client.script import ClientScript, part_of
+from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
@@ -114,7 +114,7 @@ async def drive_and_record(
 def client_scripts(cassette: Cassette) -> list[ClientScript]:
     """What the clients of a cassette did, session by session; those that did nothing left out."""
     episodes = bare(cassette, one_session=False).episodes()
-    scripts = [part_of(episode) for episode in episodes]
+    scripts = [script_of(episode) for episode in episodes]
     return [script for script in scripts if any(line.frame.fact is None for line in script.lines)]
 
 
