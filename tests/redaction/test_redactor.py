@@ -207,7 +207,8 @@ def test_argv(argv: list[str], shown: list[str]) -> None:
 
 SECRET_VALUES = [
     "hunter2", "", "plain", GITHUB, f"x {JWT}", "https://u:p@h/", "h?token=abc",
-    "Bearer " + "a" * 20, "é\n", "AKIAIOSFODNN7EXAMPLE", "glpat-" + "z" * 20, "AIza" + "z" * 35, "xoxp-1234567890",
+    "Bearer " + "a" * 20, "é\n", "AKIAIOSFODNN7EXAMPLE",
+    "glpat-" + "z" * 20, "AIza" + "z" * 35, "xoxp-1234567890",
     "sk-" + "z" * 20,
 ]  # fmt: skip
 COLONS = [":", ": ", " :", " : ", "\t:", " \t:"]
