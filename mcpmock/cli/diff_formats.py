@@ -1,8 +1,8 @@
 """The report of a comparison in four formats: text for a terminal, one JSON object, Markdown for a
 comment, JUnit XML for a test report.
 
-Recorded text is hostile: it passes through `inert`, never starts a line, and is escaped for Markdown
-and XML.
+Recorded text is hostile: it passes through `inert`, never starts a line, and is escaped for
+Markdown and XML.
 """
 
 from __future__ import annotations

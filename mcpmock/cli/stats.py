@@ -145,8 +145,8 @@ def _safe(name: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as needed, without empty ones. A name that is too long stands on a line of its
-    own, above its numbers.
+    """Columns as wide as needed, without empty ones. A name that is too long stands on a line
+    of its own, above its numbers.
     """
     from rich.cells import cell_len, set_cell_size
 

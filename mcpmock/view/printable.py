@@ -28,8 +28,8 @@ def printable_lines(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """As `printable`, and safe in the log of a CI system, which takes `##[` for the start of a command
-    anywhere in a line (and `::` at the start of one: callers put something in front).
+    """As `printable`, and safe in the log of a CI system, which takes `##[` for the start of a
+    command anywhere in a line (and `::` at the start of one: callers put something in front).
     """
     return _COMMANDS.sub(_spelled, printable(text))
 

@@ -1,7 +1,7 @@
 """One line about an event: the tool and its arguments, the text of a result, an error.
 
-The text comes from the recording and is hostile: callers pass it through `printable`. One table says
-which members matter for which method; a message of any other method is shown as written.
+The text comes from the recording and is hostile: callers pass it through `printable`. One table
+says which members matter for which method; a message of any other method is shown as written.
 """
 
 from __future__ import annotations

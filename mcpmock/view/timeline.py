@@ -1,7 +1,8 @@
 """A cassette as rows: each event with the request it belongs to, its latency, and remarks.
 
-Pure: events in, `Row`s out. `protocol.correlation` knows which response answers which request, `summary`
-writes the one-line texts, `filter` and `exchange` select rows, the command line prints them. The members of a batch are rows of their own.
+Pure: events in, `Row`s out. `protocol.correlation` knows which response answers which request,
+`summary` writes the one-line texts, `filter` and `exchange` select rows, the command line prints
+them. The members of a batch are rows of their own.
 """
 
 from __future__ import annotations
