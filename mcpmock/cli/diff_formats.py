@@ -180,7 +180,7 @@ def _xml(text: str) -> str:
 def _place(found: Difference) -> str:
     """The message, and the call that it belongs to."""
     if found.call is None:
-        return found.method or "not a message"
+        return found.method or "no message"
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 
