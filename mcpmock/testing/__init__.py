@@ -1,5 +1,5 @@
 """What the pytest plugin does once a test uses it. `pytest_plugin` has the hooks and fixtures, and
-imports this only then. The names here are what its fixtures give, for annotations:
+imports this room only then. These names are the types of its fixtures, for annotations:
 
     from mcpmock.testing import CassetteFile, Client, Race
 """
