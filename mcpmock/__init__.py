@@ -4,7 +4,23 @@
     ...     server.url  # and server.stdio, server.transport()
     'http://127.0.0.1:.../mcp'
 
-Every name of `__all__` is imported when it is first asked for: `import mcpmock` costs nothing.
+Every name of `__all__` is imported on first use: `import mcpmock` costs nothing.
+
+Glossary. Each word means the same in the whole package:
+
+    frame      one thing that crossed the wire: a message with its raw bytes, or a transport fact
+    exchange   one HTTP request and its response
+    session    one client's conversation with one server, from connect to end
+    channel    a duplex end that carries frames: stdio, a process, HTTP, memory
+    stage      a pure piece of behaviour that frames pass; a pipeline is stages in a row
+    cassette   the file; a take is one run of a recorder in it, an event one line of a take
+    episode    one recorded session of one take: what a live session is replayed from
+    plan       what is decided before a run: of a replay from its episode, of faults from TOML
+    schedule   which planned message is due when, in one live session
+    match      the recorded request that a live request stands for; a miss is a request without one
+    fault      one line of a fault plan; its options are knobs, each firing leaves a receipt
+    race       a cancellation that crosses an answer; a cell is one order of crossing
+    rule       one sentence of the specification; a violation is traffic that breaks it
 """
 
 from importlib import import_module

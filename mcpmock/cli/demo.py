@@ -1,9 +1,8 @@
-"""`mcpmock demo`: records the bundled server, replays it, asks what was not recorded, lets a call
-go wrong, and compares the two sessions.
+"""`mcpmock demo`: records the bundled server, replays it, sends a request that was not recorded,
+injects a fault, and compares the two sessions.
 
-Each step runs the very command that a user would type, as a process, for the bundled client
-(`demo.client`); here is only what is said about it. A step gives a value, which is shown as text
-or, with `--json`, as it is.
+Each step runs the command that a user would type, with the bundled client in front of it. A step
+gives an object, which `--json` prints as it is, and which is otherwise shown as text.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -24,19 +23,16 @@ from mcpmock.view.printable import printable
 
 from .output import common, emit
 
-if TYPE_CHECKING:
-    from mcpmock.demo.client import DemoClient, DemoVisit, Plan, Seen
-
-_ME = [sys.executable, "-m", "mcpmock"]
-_SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
-_NAME, _FAULTY = "demo.jsonl", "faulty.jsonl"
+_PYTHON = [sys.executable, "-m"]
+_CASSETTE, _FAULTY = "demo.jsonl", "faulty.jsonl"
 _FAULT = "tool_error:tool=weather,nth=1,text=no luck"
-_UNRECORDED = "Bergen"
+_UNRECORDED_CITY = "Bergen"
+_TIMEOUT_S = 20.0
 _INDENT = "   "
-_WIDTH = 64
+_MAX_VALUE_CHARS = 64
 
-Told = dict[str, Any]
-"""What a step has to tell: the object that `--json` prints."""
+Outcome = dict[str, Any]
+"""What a step gives: the object that `--json` prints."""
 
 
 @click.command()
@@ -55,35 +51,64 @@ def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
     sends a request that was not recorded, replays with a fault, and compares the two sessions. Exit
     status: 0, or 1 if the client did not see exactly the same in the replay.
     """
-    folder = _folder(output)
-    cassette, faulty = folder / _NAME, folder / _FAULTY
+    folder = _make_folder(output)
+    cassette, faulty = folder / _CASSETTE, folder / _FAULTY
     for file in (cassette, faulty):
         if file.exists():
             raise CassetteError(file, "exists", hint="give another folder with -o")
 
-    def tell(told: Told) -> None:
+    def show(outcome: Outcome) -> None:
         if json:
-            emit(told)
-        elif not quiet or told.get("same") is False:
-            _SHOW[told["type"]](told)
+            emit(outcome)
+        elif not quiet or outcome.get("same") is False:
+            _SHOW[outcome["type"]](outcome)
 
-    live = _visit(["record", "-o", str(cassette), "--", *_SERVER])
-    tell(_recorded(cassette, live.saw if verbose else None))
-    replayed = _replayed(live, _visit(["replay", str(cassette)]))
-    tell(replayed)
-    tell(_missed(_visit(["replay", "-q", str(cassette)], _ask_unrecorded)))
+    live = _visit("record", "-o", str(cassette), "--", *_PYTHON, "mcpmock.demo.server")
+    show(_recorded(cassette, live if verbose else None))
+    replayed = _replayed(live, _visit("replay", str(cassette)))
+    show(replayed)
+    show(_missed(_visit("replay", "-q", str(cassette), city=_UNRECORDED_CITY)))
     faults = ["--fault", _FAULT, "--record", str(faulty)]
-    tell(_broken(_visit(["replay", "-q", str(cassette), *faults])))
-    tell(_compared(cassette, faulty))
-    tell(_left(cassette, faulty))
+    show(_broken(_visit("replay", "-q", str(cassette), *faults)))
+    show(_compared(cassette, faulty))
+    show(_left(cassette, faulty))
     return 0 if replayed["same"] else 1
 
 
-async def _ask_unrecorded(client: DemoClient) -> None:
-    await client.tool("weather", city=_UNRECORDED)
+class Visit(NamedTuple):
+    """What the bundled client received, a JSON line each, and how the server ended."""
+
+    lines: list[str]
+    stderr: str
+    status: int
+
+    @property
+    def saw(self) -> list[Any]:
+        import msgspec
+
+        return [msgspec.json.decode(line) for line in self.lines]
 
 
-def _folder(output: Path | None) -> Path:
+def _visit(*command: str, city: str | None = None) -> Visit:
+    """Run the bundled client with an `mcpmock` command as its server. Raises McpMockError if that
+    could not start or does not end.
+    """
+    only = [] if city is None else ["--city", city]
+    argv = [*_PYTHON, "mcpmock.demo.client", *only, "--", *_PYTHON, "mcpmock", *command]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, encoding="utf-8", timeout=_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"mcpmock {command[0]} did not end within {_TIMEOUT_S:g} seconds"
+        raise McpMockError(message) from error
+    if not done.stdout:
+        words = done.stderr.strip()
+        raise McpMockError(f"mcpmock {command[0]} ended with {done.returncode}: {words}")
+    return Visit(done.stdout.splitlines(), done.stderr, done.returncode)
+
+
+def _make_folder(output: Path | None) -> Path:
     if output is None:
         return Path(tempfile.mkdtemp(prefix="mcpmock-demo-"))
     try:
@@ -93,25 +118,8 @@ def _folder(output: Path | None) -> Path:
     return output
 
 
-def _visit(command: list[str], plan: Plan | None = None) -> DemoVisit:
-    """The bundled client's visit to a server that is a command of ours. Raises McpMockError if that
-    could not do its work at all.
-    """
-    import trio
-
-    from mcpmock.demo.client import LIMIT, visit
-
-    seen = trio.run(visit, [*_ME, *command], plan)
-    if seen.status is None:
-        raise McpMockError(f"mcpmock {command[0]} did not end within {LIMIT:g} seconds")
-    if not seen.saw:
-        words = seen.stderr.decode("utf-8", "replace").strip()
-        raise McpMockError(f"mcpmock {command[0]} ended with {seen.status}: {words}")
-    return seen
-
-
-def _recorded(cassette: Path, saw: list[Seen] | None) -> Told:
-    """What is in the recording: how often each method was used, by whom."""
+def _recorded(cassette: Path, visit: Visit | None) -> Outcome:
+    """What was recorded: each method with the number of its messages."""
     from mcpmock.cassette.file import load
     from mcpmock.protocol.messages import C2S, Notification, Request
 
@@ -122,65 +130,60 @@ def _recorded(cassette: Path, saw: list[Seen] | None) -> Told:
             who = "client" if frame.direction is C2S else "server"
             verb = "asked" if isinstance(frame.content, Request) else "said"
             counts.setdefault(f"{who} {verb}", Counter())[frame.content.method] += 1
-    told = {
+    outcome = {
         "type": "recorded",
         "file": str(cassette),
         "events": len(events),
         "seconds": events[-1].t / 1e6,
         "counts": {who: dict(counts[who].most_common()) for who in sorted(counts)},
     }
-    return told if saw is None else {**told, "saw": saw}
+    return outcome if visit is None else {**outcome, "saw": visit.saw}
 
 
-def _replayed(live: DemoVisit, again: DemoVisit) -> Told:
-    """Whether the client saw the same twice, to the byte, and where it did not."""
-    import msgspec
-
-    first, second = ([*map(msgspec.json.encode, visit.saw)] for visit in (live, again))
-    n = next(
-        (n for n, pair in enumerate(zip(first, second, strict=False)) if len({*pair}) > 1), None
-    )
-    if n is None and len(first) != len(second):
-        n = min(len(first), len(second))
+def _replayed(live: Visit, again: Visit) -> Outcome:
+    """Whether the client received the same twice, to the byte, and the first difference."""
+    same = [one == other for one, other in zip(live.lines, again.lines, strict=False)]
+    n = same.index(False) if False in same else len(same)
+    equal = live.lines == again.lines
     return {
         "type": "replayed",
-        "same": n is None and live.status == again.status,
-        "saw": len(again.saw),
+        "same": equal and live.status == again.status,
+        "saw": len(again.lines),
         "status": [live.status, again.status],
-        "difference": None if n is None else [visit.saw[n : n + 1] for visit in (live, again)],
+        "difference": None if equal else [visit.saw[n : n + 1] for visit in (live, again)],
     }
 
 
-def _missed(seen: DemoVisit) -> Told:
-    """What the client got for what was not recorded, and what its user was told."""
-    lines = seen.stderr.decode("utf-8", "replace").splitlines()
+def _missed(visit: Visit) -> Outcome:
+    """What the client received for a request that was not recorded, and what mcpmock printed."""
+    lines = visit.stderr.splitlines()
     return {
         "type": "missed",
-        "answer": seen.saw[-1],
-        "status": seen.status,
+        "answer": visit.saw[-1],
+        "status": visit.status,
         "told": [line for line in lines if line.startswith("mcpmock: ")],
     }
 
 
-def _broken(seen: DemoVisit) -> Told:
-    """What the client got where the fault fired."""
-    results = [one["result"] for one in seen.saw if "result" in one]
+def _broken(visit: Visit) -> Outcome:
+    """What the client received when the fault fired."""
+    results = [one["result"] for one in visit.saw if "result" in one]
     answer = next((result for result in results if result.get("isError")), None)
-    return {"type": "broken", "fault": _FAULT, "answer": answer, "status": seen.status}
+    return {"type": "broken", "fault": _FAULT, "answer": answer, "status": visit.status}
 
 
-def _compared(first: Path, second: Path) -> Told:
+def _compared(first: Path, second: Path) -> Outcome:
     """The differences, as `mcpmock diff` gives them. Raises McpMockError if it fails."""
     import msgspec
 
-    command = [*_ME, "diff", "--json", str(first), str(second)]
+    command = [*_PYTHON, "mcpmock", "diff", "--json", str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise McpMockError(f"mcpmock diff ended with {done.returncode}: {done.stderr.strip()}")
     return {**msgspec.json.decode(done.stdout), "type": "compared"}
 
 
-def _left(cassette: Path, faulty: Path) -> Told:
+def _left(cassette: Path, faulty: Path) -> Outcome:
     quoted = shlex.quote(str(cassette))
     commands = [
         f"mcpmock show {quoted}",
@@ -190,63 +193,63 @@ def _left(cassette: Path, faulty: Path) -> Told:
     return {"type": "left", "files": [str(cassette), str(faulty)], "next": commands}
 
 
-def _show_recorded(told: Told) -> None:
+def _show_recorded(outcome: Outcome) -> None:
     _title("1. Record a real client with a real server")
-    _command(f"mcpmock record -o {_NAME} -- python -m mcpmock.demo.server")
-    _line(f"{told['events']} events in {told['seconds']:.1f} seconds:")
-    for who, methods in told["counts"].items():
+    _command(f"mcpmock record -o {_CASSETTE} -- python -m mcpmock.demo.server")
+    _line(f"{outcome['events']} events in {outcome['seconds']:.1f} seconds:")
+    for who, methods in outcome["counts"].items():
         _wrapped(f"the {who:<13}", ", ".join(_times(*row) for row in methods.items()))
-    for seen in told.get("saw", ()):
+    for seen in outcome.get("saw", ()):
         _line(_short(seen))
 
 
-def _show_replayed(told: Told) -> None:
+def _show_replayed(outcome: Outcome) -> None:
     _title("2. Replay the recording to the same client, without the server")
-    _command(f"mcpmock replay {_NAME}")
-    if told["same"]:
-        same = f"The client saw exactly the same: {told['saw']} messages, in the same order."
+    _command(f"mcpmock replay {_CASSETTE}")
+    if outcome["same"]:
+        same = f"The client saw exactly the same: {outcome['saw']} messages, in the same order."
         _line(same, fg="green")
         return
     _line("The client did not see the same.", fg="red")
-    first, second = told["difference"] or ([{"exit": status}] for status in told["status"])
+    first, second = outcome["difference"] or ([{"exit": status}] for status in outcome["status"])
     _line(f"recorded: {_short(first)}")
     _line(f"replayed: {_short(second)}")
 
 
-def _show_missed(told: Told) -> None:
+def _show_missed(outcome: Outcome) -> None:
     _title("3. Send a request that was not recorded")
-    _command(f"mcpmock replay -q {_NAME}    # the weather in {_UNRECORDED}")
-    error = told["answer"].get("error")
-    _line(f"The client gets {_short(error['message'] if error else told['answer'])}")
+    _command(f"mcpmock replay -q {_CASSETTE}    # the weather in {_UNRECORDED_CITY}")
+    error = outcome["answer"].get("error")
+    _line(f"The client gets {_short(error['message'] if error else outcome['answer'])}")
     _line("and mcpmock reports:")
-    for line in told["told"]:
+    for line in outcome["told"]:
         text = line.removeprefix("mcpmock: ")
         _wrapped(" " * (2 + len(text) - len(text.lstrip())), text.lstrip())
 
 
-def _show_broken(told: Told) -> None:
+def _show_broken(outcome: Outcome) -> None:
     _title("4. Inject a fault")
-    _command(f"mcpmock replay {_NAME} --record {_FAULTY} \\")
-    _line(f"    --fault '{told['fault']}'", fg="cyan")
-    _line(f"The client gets {_short(told['answer'])}")
+    _command(f"mcpmock replay {_CASSETTE} --record {_FAULTY} \\")
+    _line(f"    --fault '{outcome['fault']}'", fg="cyan")
+    _line(f"The client gets {_short(outcome['answer'])}")
 
 
-def _show_compared(told: Told) -> None:
+def _show_compared(outcome: Outcome) -> None:
     _title("5. Compare the two sessions")
-    _command(f"mcpmock diff {_NAME} {_FAULTY}")
-    for one in told["differences"]:
+    _command(f"mcpmock diff {_CASSETTE} {_FAULTY}")
+    for one in outcome["differences"]:
         _line(f"{one['verdict']}: {one['rule']} in {one['call']}, at {one['path']}")
         for sign, text in (("-", one["a"]), ("+", one["b"])):
             if text is not None:
                 _line(f"  {sign} {_cut(text)}")
 
 
-def _show_left(told: Told) -> None:
+def _show_left(outcome: Outcome) -> None:
     _title("Files written")
-    for file in told["files"]:
+    for file in outcome["files"]:
         _line(file)
     _title("Try next")
-    for command in told["next"]:
+    for command in outcome["next"]:
         _command(command)
 
 
@@ -264,7 +267,7 @@ def _line(text: str, **style: Any) -> None:
 
 
 def _wrapped(head: str, text: str) -> None:
-    """A text on as many lines as it takes, those after the first behind the head."""
+    """Text behind a head, wrapped and indented to it."""
     first = _INDENT + head
     click.echo(click.wrap_text(printable(text), 80, first, " " * len(first)))
 
@@ -274,14 +277,13 @@ def _times(name: str, times: int) -> str:
 
 
 def _short(value: Any) -> str:
-    """A JSON text on one line of a terminal."""
     import msgspec
 
     return _cut(msgspec.json.encode(value).decode())
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
+    return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 3] + "..."
 
 
 _SHOW = {

@@ -1,124 +1,149 @@
-"""`DemoCall`: one request that the demo server is answering; `Era`: what a revision does its own
-way.
+"""What the demo server's tools and handlers see: the session, and the request they answer.
 
-These are all that a tool or another handler sees. `eras` has the two eras, `server` stands above
-and makes the calls, `peer` below puts what they say on the wire.
+A handler gives its result at once, or is a generator that yields what it waits for: a number of
+seconds, or a `Question` to the client. `server` runs it.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
-import trio
+import attrs
 
+from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 from mcpmock.protocol.messages import Request, decode
 
-from .peer import INVALID_PARAMS, DemoRefusal, Peer
-
-DemoAnswer = dict[str, Any]
-Handler = Callable[["DemoCall"], "DemoAnswer | Awaitable[DemoAnswer] | None"]
-"""Answers a call: at once, after a while, or (None) not now."""
-
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+META = "io.modelcontextprotocol/"
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_UPDATED = "notifications/resources/updated"
+JsonObject = dict[str, Any]
 
 
-def as_object(value: Any) -> DemoAnswer:
-    """`value` if it is a JSON object, else an empty one: clients send all kinds of things."""
-    return value if isinstance(value, dict) else {}
+class Question(NamedTuple):
+    """A request of the server to a legacy client."""
+
+    method: str
+    params: JsonObject
 
 
-class Failure(Exception):
-    """A tool that failed: its caller is told in a result, not by a JSON-RPC error."""
+Steps = Generator[float | Question, JsonObject, JsonObject]
+
+
+class DemoError(Exception):
+    """A JSON-RPC error as the answer."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class ToolFailure(Exception):
+    """A tool failed: the answer is a result with `isError`, so that the model sees it."""
 
 
 class InputRequired(Exception):
-    """A call cannot go on before the client has answered `requests` and calls again."""
+    """A modern call cannot go on before the client has answered `requests` and calls again."""
 
-    def __init__(self, requests: dict[str, Any]) -> None:
+    def __init__(self, requests: JsonObject) -> None:
         super().__init__()
         self.requests = requests
 
 
-class DemoCall:
-    """One request being answered, and what may be said meanwhile: nothing any more once it is
-    cancelled.
-    """
+class ServerCrash(Exception):
+    """The server process ends now, with this exit status."""
 
-    def __init__(self, peer: Peer, era: Era, request: Request) -> None:
-        self._peer, self.era = peer, era
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status
+
+
+@attrs.define
+class DemoSession:
+    """What the server remembers of its one client, and what it has to send."""
+
+    modern: bool | None = None
+    """The era; None until the first request."""
+    capabilities: JsonObject = attrs.field(factory=dict)
+    """Of a legacy client, from its handshake."""
+    log_level: str = "info"
+    subscribed: set[str] = attrs.field(factory=set)
+    """The URIs that a legacy client subscribed to."""
+    listening: dict[bytes, list[str]] = attrs.field(factory=dict)
+    """The URIs of each open `subscriptions/listen` of a modern client, by its id."""
+    touched: Counter[str] = attrs.field(factory=Counter)
+    outgoing: list[bytes] = attrs.field(factory=list)
+
+    def notify(self, method: str, params: JsonObject) -> None:
+        self.outgoing.append(edit.notification(method, params))
+
+    def touch(self, uri: str) -> None:
+        """Change a resource, and notify its subscribers."""
+        self.touched[uri] += 1
+        if uri in self.subscribed:
+            self.notify(_UPDATED, {"uri": uri})
+        for id_, uris in self.listening.items():
+            if uri in uris:
+                self.notify(_UPDATED, {"_meta": subscription_meta(id_), "uri": uri})
+
+
+class DemoCall:
+    """One request that is being answered."""
+
+    def __init__(self, session: DemoSession, request: Request, *, modern: bool) -> None:
+        self.session, self.modern = session, modern
         self.id, self.method = request.id, request.method
         self.params = as_object(decode(request.params or b"{}"))
         self.meta = as_object(self.params.get("_meta"))
-        self.scope = trio.CancelScope()
+        self.steps: Steps | None = None
+        """The rest of the work, of a handler that waits."""
 
     def text(self, name: str) -> str:
         """A parameter that must be a string."""
         value = self.params.get(name)
         if not isinstance(value, str):
-            raise DemoRefusal(INVALID_PARAMS, f"params.{name} must be a string")
+            raise DemoError(INVALID_PARAMS, f"params.{name} must be a string")
         return value
 
     def progress(self, done: int, total: int, message: str) -> None:
-        """Reports progress, if the caller asked for it."""
+        """Report progress, if the client asked for it."""
         token = self.meta.get("progressToken")
         if token is not None:
             report = {"progressToken": token, "progress": done, "total": total, "message": message}
-            self._notify("notifications/progress", report)
+            self.session.notify("notifications/progress", report)
 
     def log(self, level: str, data: Any) -> None:
-        """Sends a log message, if the client wants those of this level."""
-        wanted = self.era.log_level(self)
-        if wanted in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted):
-            self._notify("notifications/message", {"level": level, "logger": "demo", "data": data})
+        """Send a log message, if the client wants messages of this level."""
+        wanted = self.meta.get(META + "logLevel") if self.modern else self.session.log_level
+        if wanted in LOG_LEVELS and LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted):
+            params = {"level": level, "logger": "demo", "data": data}
+            self.session.notify("notifications/message", params)
 
-    async def ask(self, method: str, params: DemoAnswer) -> DemoAnswer:
-        """Asks the client something. Raises Failure or Refusal if it cannot or will not answer."""
-        return as_object(await self.era.ask(self, method, params))
+    def ask(self, method: str, params: JsonObject) -> Steps:
+        """Ask the client; a generator that returns its answer."""
+        feature = method.partition("/")[0]
+        if not self.modern:
+            if feature not in self.session.capabilities:
+                raise ToolFailure(f"this client offers no {feature}")
+            return (yield Question(method, params))
+        if feature not in self.meta[META + "clientCapabilities"]:
+            required: JsonObject = {"requiredCapabilities": {feature: {}}}
+            raise DemoError(
+                MISSING_CLIENT_CAPABILITY, f"This needs a client with {feature}", required
+            )
+        answers = as_object(self.params.get("inputResponses"))
+        if feature not in answers:
+            raise InputRequired({feature: {"method": method, "params": params}})
+        return as_object(answers[feature])
 
-    def _notify(self, method: str, params: DemoAnswer) -> None:
-        if not self.scope.cancel_called:
-            self._peer.notify(method, params)
+
+def as_object(value: Any) -> JsonObject:
+    """`value` if it is a JSON object, else an empty one: clients send all kinds of things."""
+    return value if isinstance(value, dict) else {}
 
 
-class Era(ABC):
-    """What a revision does its own way, and the state of the one conversation that is in it."""
-
-    not_found: int
-    """The code of the error for a resource that is not there."""
-
-    def __init__(self, peer: Peer) -> None:
-        self._peer = peer
-        self.touched: Counter[str] = Counter()
-        """How often each resource was changed."""
-
-    @property
-    @abstractmethod
-    def methods(self) -> dict[str, Handler]:
-        """The methods that only this era has."""
-
-    @abstractmethod
-    def admit(self, call: DemoCall) -> None:
-        """Raises Refusal for a request that lacks what every request of the era must carry."""
-
-    @abstractmethod
-    def dressed(self, call: DemoCall, result: DemoAnswer) -> DemoAnswer:
-        """A result as the era wants it."""
-
-    @abstractmethod
-    def forget(self, id_: bytes) -> None:
-        """The client cancelled the request with this id."""
-
-    @abstractmethod
-    def log_level(self, call: DemoCall) -> str | None:
-        """The least severe level that the client wants to hear of, None for none at all."""
-
-    @abstractmethod
-    async def ask(self, call: DemoCall, method: str, params: DemoAnswer) -> Any:
-        """What the client answers. Raises Failure, Refusal, or InputRequired."""
-
-    @abstractmethod
-    def changed(self, uri: str) -> None:
-        """Tells whoever subscribed to it that a resource changed."""
+def subscription_meta(id_: bytes) -> JsonObject:
+    """The `_meta` of what is sent to the `subscriptions/listen` with this id."""
+    return {META + "subscriptionId": decode(id_)}

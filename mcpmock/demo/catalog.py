@@ -1,17 +1,17 @@
-"""What the demo server has besides tools: resources, prompts, completions, and the weather.
+"""What the demo server offers besides tools: resources, prompts, completions, and the weather.
 
-Data first, then a handler for each method that reads it. A handler takes a `DemoCall` and gives the
-result, or raises Refusal; `server` has the table of them.
+Data first, then a handler for each method that reads it. A handler takes a `DemoCall` and returns
+the result, or raises `DemoError`; `server` has the table of them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from mcpmock.protocol.error_codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
+from mcpmock.protocol.messages import encode
 
-from .call import DemoAnswer, DemoCall, as_object
-from .peer import INVALID_PARAMS, DemoRefusal
+from .call import DemoCall, DemoError, JsonObject, as_object
 
 WEATHER = {
     "Bergen": {"city": "Bergen", "celsius": 9, "sky": "rain"},
@@ -33,7 +33,7 @@ _RESOURCES = [
     {
         "uri": COUNTER,
         "name": "counter",
-        "description": "How often it was touched.",
+        "description": "Number of times that it was touched.",
         "mimeType": "text/plain",
     },
     {"uri": "demo://pixel", "name": "pixel", "mimeType": "image/png"},
@@ -52,13 +52,13 @@ _STYLES = ["formal", "friendly"]
 _PROMPTS = [
     {
         "name": "greet",
-        "description": "Greets somebody.",
+        "description": "Greet a person.",
         "arguments": [
-            {"name": "name", "description": "Whom.", "required": True},
-            {"name": "style", "description": "formal or friendly."},
+            {"name": "name", "description": "The person.", "required": True},
+            {"name": "style", "description": "`formal` or `friendly`."},
         ],
     },
-    {"name": "haiku", "description": "Asks for a haiku about recordings."},
+    {"name": "haiku", "description": "Ask for a haiku about recordings."},
 ]
 _COMPLETIONS = {
     ("greet", "name"): _NAMES,
@@ -67,46 +67,47 @@ _COMPLETIONS = {
 }
 
 
-def list_resources(_: DemoCall) -> DemoAnswer:
+def list_resources(_: DemoCall) -> JsonObject:
     return {"resources": _RESOURCES}
 
 
-def list_templates(_: DemoCall) -> DemoAnswer:
+def list_templates(_: DemoCall) -> JsonObject:
     return {"resourceTemplates": _TEMPLATES}
 
 
-def read_resource(call: DemoCall) -> DemoAnswer:
+def read_resource(call: DemoCall) -> JsonObject:
     uri = call.text("uri")
-    content = _content(uri, call.era.touched[uri])
+    content = _content(uri, call.session.touched[uri])
     if content is None:
-        raise DemoRefusal(call.era.not_found, f"Unknown resource: {uri}", {"uri": uri})
+        code = INVALID_PARAMS if call.modern else RESOURCE_NOT_FOUND
+        raise DemoError(code, f"Unknown resource: {uri}", {"uri": uri})
     return {"contents": [{"uri": uri, **content}]}
 
 
-def list_prompts(_: DemoCall) -> DemoAnswer:
+def list_prompts(_: DemoCall) -> JsonObject:
     return {"prompts": _PROMPTS}
 
 
-def get_prompt(call: DemoCall) -> DemoAnswer:
+def get_prompt(call: DemoCall) -> JsonObject:
     name = call.text("name")
     arguments = as_object(call.params.get("arguments"))
     match name:
         case "greet" if isinstance(arguments.get("name"), str):
             words = f"Greet {arguments['name']} in a {arguments.get('style', 'friendly')} way."
         case "greet":
-            raise DemoRefusal(INVALID_PARAMS, "Missing argument: name")
+            raise DemoError(INVALID_PARAMS, "Missing argument: name")
         case "haiku":
             words = "Write a haiku about a conversation that can be heard again."
         case _:
-            raise DemoRefusal(INVALID_PARAMS, f"Unknown prompt: {name}")
+            raise DemoError(INVALID_PARAMS, f"Unknown prompt: {name}")
     return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
 
 
-def complete(call: DemoCall) -> DemoAnswer:
-    """The values that begin with what was typed so far."""
+def complete(call: DemoCall) -> JsonObject:
+    """The values that begin with the text typed so far."""
     ref, argument = call.params.get("ref"), call.params.get("argument")
     if not isinstance(ref, dict) or not isinstance(argument, dict):
-        raise DemoRefusal(INVALID_PARAMS, "params.ref and params.argument must be objects")
+        raise DemoError(INVALID_PARAMS, "params.ref and params.argument must be objects")
     about = str(ref.get("name", ref.get("uri"))), str(argument.get("name"))
     typed = str(argument.get("value", ""))
     values = [value for value in _COMPLETIONS.get(about, []) if value.startswith(typed)]
@@ -114,7 +115,7 @@ def complete(call: DemoCall) -> DemoAnswer:
 
 
 def _content(uri: str, touched: int) -> dict[str, Any] | None:
-    """What is at a URI, None where nothing is."""
+    """The content of a resource; None if there is no such resource."""
     if uri in _TEXTS:
         return {"mimeType": "text/plain", "text": _TEXTS[uri]}
     if uri == COUNTER:
@@ -124,4 +125,4 @@ def _content(uri: str, touched: int) -> dict[str, Any] | None:
     found = WEATHER.get(uri.removeprefix(_CITY)) if uri.startswith(_CITY) else None
     if found is None:
         return None
-    return {"mimeType": "application/json", "text": msgspec.json.encode(found).decode()}
+    return {"mimeType": "application/json", "text": encode(found).decode()}

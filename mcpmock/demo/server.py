@@ -1,33 +1,283 @@
 """The demo server: a real MCP server of both eras over stdio, `python -m mcpmock.demo.server`.
 
-The loop and the table of methods; what they do is in `tools` and `catalog`, what the eras do
-differently in `eras`, JSON-RPC in `peer`. How the client opens decides the era, for the life of the
-process. Calls are answered independently of each other: what can be answered at once is, in order;
-what waits has a task of its own. Nothing here depends on the time, the process or chance: the same
-questions get the same answers.
+Legacy (2024-11-05 to 2025-11-25): a handshake, state for the session, questions to the client as
+requests of the server. Modern (2026-07-28): no handshake, every request carries version and
+capabilities, a question is an unfinished result that the client answers by calling again. The first
+request decides the era, for the life of the process.
+
+The server is one pure stage that answers everything; `runner` connects it to stdin and stdout. Its
+offers are in `tools` and `catalog`. Nothing depends on chance or on the wall clock: equal requests
+get equal answers.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Awaitable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
 
 import trio
 
-from mcpmock.channels.channel import MessageChannel
 from mcpmock.channels.stdio import take_stdio
-from mcpmock.protocol.messages import S2C, Notification, Request, member
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from mcpmock.protocol.messages import (
+    S2C,
+    Batch,
+    Fragment,
+    Frame,
+    Message,
+    Notification,
+    ProcessExit,
+    Request,
+    Response,
+    StreamEnd,
+    decode,
+    encode,
+    member,
+    parse_items,
+)
+from mcpmock.protocol.methods import CACHEABLE, LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.reassembly import Reassembly
+from mcpmock.runner import LiveSession, run
 
 from . import catalog, tools
-from .call import DemoAnswer, DemoCall, Era, Handler, InputRequired
-from .eras import opened_by
-from .peer import METHOD_NOT_FOUND, DemoRefusal, Heard, Peer
+from .call import (
+    LOG_LEVELS,
+    META,
+    DemoCall,
+    DemoError,
+    DemoSession,
+    InputRequired,
+    JsonObject,
+    Question,
+    ServerCrash,
+    ToolFailure,
+    as_object,
+    subscription_meta,
+)
 
-LAST_WORDS = 2.0
-"""Seconds that a client which has ended its input is given to read what is still held for it."""
+SERVER_INFO = {"name": "mcpmock-demo", "title": "mcpmock's demo server", "version": "1.0.0"}
+CAPABILITIES = {
+    "tools": {},
+    "resources": {"subscribe": True},
+    "prompts": {},
+    "completions": {},
+    "logging": {},
+}
+INSTRUCTIONS = "A small server that does a little of everything, always the same way."
 
-METHODS: dict[str, Handler] = {
+
+class DemoServer(Stage):
+    """One conversation with one client."""
+
+    def __init__(self) -> None:
+        self.session = DemoSession()
+        self._reassembly = Reassembly()
+        self._running: dict[bytes, DemoCall] = {}
+        self._questions: dict[bytes, DemoCall] = {}
+        self._due: list[tuple[float, int, DemoCall]] = []
+        self._order = count()
+        self._exit_status: int | None = None
+        self._now = 0.0
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self._now = now
+        for message in (one for frame in seen for one in self._messages_in(frame)):
+            match message:
+                case _ if self._exit_status is not None:
+                    break
+                case Request():
+                    self._begin(message)
+                case Response():
+                    self._resume_with(message)
+                case Notification("notifications/cancelled", params):
+                    self._cancel(member(params, "requestId") or b"")
+        yield from self._send_all()
+        if isinstance(seen[-1].fact, StreamEnd):
+            yield Hangup("the client ended its input")
+
+    def wake(self, now: float) -> Iterable[Action]:
+        self._now = now
+        while self._due and self._due[0][0] <= now:
+            call = heappop(self._due)[2]
+            if self._running.get(call.id) is call and call.steps is not None:
+                self._run(call, partial(next, call.steps))
+        return self._send_all()
+
+    def _messages_in(self, frame: Frame) -> Iterator[Message]:
+        if isinstance(frame.fact, Fragment):
+            whole = self._reassembly.add(frame)
+            if whole is None:
+                return
+            frame = whole.frame
+        content = frame.content
+        if isinstance(content, Batch):
+            yield from parse_items(frame.raw)
+        elif isinstance(content, Request | Response | Notification):
+            yield content
+
+    def _send_all(self) -> Iterator[Action]:
+        yield Send([Frame(S2C, raw) for raw in self.session.outgoing])
+        self.session.outgoing = []
+        if self._exit_status is not None:
+            yield Send([Frame(S2C, b"", b"", ProcessExit(self._exit_status))])
+            yield Hangup("a tool crashed the server")
+        elif self._due:
+            yield Wake(self._due[0][0])
+
+    def _begin(self, request: Request) -> None:
+        modern = self.session.modern
+        if modern is None:
+            version = member(request.params, "_meta", META + "protocolVersion")
+            modern = version is not None or request.method == "server/discover"
+        call = DemoCall(self.session, request, modern=modern)
+        self._run(call, partial(self._handle, call))
+
+    def _handle(self, call: DemoCall) -> Any:
+        if call.modern:
+            _check_meta(call)
+        self.session.modern = call.modern
+        own = MODERN_METHODS if call.modern else LEGACY_METHODS
+        handler = METHODS.get(call.method) or own.get(call.method)
+        if handler is None:
+            raise DemoError(METHOD_NOT_FOUND, "Method not found", {"method": call.method})
+        return handler(call)
+
+    def _run(self, call: DemoCall, work: Callable[[], Any]) -> None:
+        """Run a call until it ends or has to wait: for a time, or for an answer of the client."""
+        self._running.pop(call.id, None)
+        try:
+            outcome = work()
+            if isinstance(outcome, Generator):
+                call.steps = outcome
+                outcome = next(outcome)
+        except StopIteration as done:
+            outcome = done.value
+        except ToolFailure as error:
+            outcome = tools.failed(str(error))
+        except InputRequired as question:
+            outcome = {"resultType": "input_required", "inputRequests": question.requests}
+        except DemoError as error:
+            self.session.outgoing.append(edit.error(call.id, error.code, error.message, error.data))
+            return
+        except ServerCrash as crash:
+            self._exit_status = crash.status
+            return
+        if isinstance(outcome, dict):
+            self.session.outgoing.append(edit.response(call.id, _complete(call, outcome)))
+        elif outcome is not None:
+            self._running[call.id] = call
+            self._wait_for(call, outcome)
+
+    def _wait_for(self, call: DemoCall, step: float | Question) -> None:
+        order = next(self._order)
+        if not isinstance(step, Question):
+            heappush(self._due, (self._now + step, order, call))
+            return
+        id_ = order + 1
+        self._questions[b"%d" % id_] = call
+        self.session.outgoing.append(encode({"jsonrpc": "2.0", "id": id_, **step._asdict()}))
+
+    def _resume_with(self, answer: Response) -> None:
+        """The client's answer to a question; the call may have been cancelled meanwhile."""
+        call = self._questions.pop(answer.id or b"", None)
+        if call is None or self._running.get(call.id) is not call or call.steps is None:
+            return
+        if answer.error is None:
+            result = as_object(decode(answer.result or b"null"))
+            self._run(call, partial(call.steps.send, result))
+        else:
+            message = as_object(decode(answer.error)).get("message", "")
+            error = ToolFailure(f"the client refused to answer: {message}")
+            self._run(call, partial(call.steps.throw, error))
+
+    def _cancel(self, id_: bytes) -> None:
+        """From here on, nothing is sent for this call. A cancellation of an unknown or finished one
+        is ignored, as the specification asks (Cancellation, Behavior Requirements).
+        """
+        self._running.pop(id_, None)
+        self.session.listening.pop(id_, None)
+
+
+def _complete(call: DemoCall, result: JsonObject) -> JsonObject:
+    """The result with the members that every modern result has."""
+    if not call.modern:
+        return result
+    fresh = {"ttlMs": 0, "cacheScope": "public"} if call.method in CACHEABLE else {}
+    meta = {META + "serverInfo": SERVER_INFO}
+    return {"resultType": "complete", **result, **fresh, "_meta": meta}
+
+
+def _check_meta(call: DemoCall) -> None:
+    """Raises DemoError for a request without what every modern request must carry."""
+    version = call.meta.get(META + "protocolVersion")
+    if version is None or not isinstance(call.meta.get(META + "clientCapabilities"), dict):
+        wanted = f"{META}protocolVersion and {META}clientCapabilities"
+        raise DemoError(INVALID_PARAMS, f"params._meta must carry {wanted}")
+    if version != LATEST:
+        known = {"supported": [LATEST], "requested": version}
+        raise DemoError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", known)
+
+
+def _initialize(call: DemoCall) -> JsonObject:
+    call.session.capabilities = as_object(call.params.get("capabilities"))
+    asked = call.params.get("protocolVersion")
+    return {
+        "protocolVersion": asked if asked in REVISIONS and asked != LATEST else LAST_LEGACY,
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER_INFO,
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _set_level(call: DemoCall) -> JsonObject:
+    level = call.text("level")
+    if level not in LOG_LEVELS:
+        raise DemoError(INVALID_PARAMS, f"Unknown level: {level}")
+    call.session.log_level = level
+    return {}
+
+
+def _subscribe(call: DemoCall) -> JsonObject:
+    call.session.subscribed.add(call.text("uri"))
+    return {}
+
+
+def _unsubscribe(call: DemoCall) -> JsonObject:
+    call.session.subscribed.discard(call.text("uri"))
+    return {}
+
+
+def _discover(_: DemoCall) -> JsonObject:
+    return {
+        "supportedVersions": [LATEST],
+        "capabilities": CAPABILITIES,
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _listen(call: DemoCall) -> None:
+    """Never answered: it stays open until the client cancels it."""
+    wanted = as_object(call.params.get("notifications")).get("resourceSubscriptions")
+    uris = [uri for uri in wanted if isinstance(uri, str)] if isinstance(wanted, list) else []
+    call.session.listening[call.id] = uris
+    honoured = {"resourceSubscriptions": uris} if uris else {}
+    accepted = {"_meta": subscription_meta(call.id), "notifications": honoured}
+    call.session.notify("notifications/subscriptions/acknowledged", accepted)
+
+
+METHODS: dict[str, Callable[[DemoCall], Any]] = {
     "tools/list": tools.list_tools,
     "tools/call": tools.call_tool,
     "resources/list": catalog.list_resources,
@@ -37,112 +287,29 @@ METHODS: dict[str, Handler] = {
     "prompts/get": catalog.get_prompt,
     "completion/complete": catalog.complete,
 }
-
-
-class DemoServer:
-    """One conversation with one client."""
-
-    def __init__(self, channel: MessageChannel) -> None:
-        self._peer = Peer(channel, S2C)
-        self._era: Era | None = None
-        self._waiting: dict[bytes, DemoCall] = {}
-        self._tasks: trio.Nursery
-        self.status = 0
-        """The exit status to end with."""
-
-    async def run(self) -> None:
-        """Until the client's input ends, or a tool ends the server. Calls that still wait then are
-        dropped: nobody is left to answer.
-        """
-        async with trio.open_nursery() as self._tasks:
-            await self._peer.listen(self._hear)
-            self._tasks.cancel_scope.cancel()
-
-    def _hear(self, message: Heard) -> None:
-        match message:
-            case Request():
-                self._begin(message)
-            case Notification("notifications/cancelled", params):
-                self._cancel(member(params, "requestId") or b"")
-            case _:
-                pass  # answers are for whoever asked; other notifications change nothing here
-
-    def _begin(self, request: Request) -> None:
-        era = self._era or opened_by(request, self._peer)
-        call = DemoCall(self._peer, era, request)
-        try:
-            answer = self._handle(call)
-        except DemoRefusal as refusal:
-            self._peer.refuse(call.id, refusal)
-        except tools.Crash as crash:
-            self.status = crash.status
-            self._tasks.cancel_scope.cancel()
-        else:
-            self._finish(call, answer)
-
-    def _handle(self, call: DemoCall) -> DemoAnswer | Awaitable[DemoAnswer] | None:
-        call.era.admit(call)
-        self._era = call.era
-        handler = METHODS.get(call.method) or call.era.methods.get(call.method)
-        if handler is None:
-            raise DemoRefusal(METHOD_NOT_FOUND, "Method not found", {"method": call.method})
-        return handler(call)
-
-    def _finish(self, call: DemoCall, answer: DemoAnswer | Awaitable[DemoAnswer] | None) -> None:
-        if isinstance(answer, dict):
-            self._peer.answer(call.id, call.era.dressed(call, answer))
-        elif answer is not None:
-            self._waiting[call.id] = call
-            self._tasks.start_soon(self._wait_for, call, answer)
-
-    async def _wait_for(self, call: DemoCall, answer: Awaitable[DemoAnswer]) -> None:
-        with call.scope:
-            try:
-                result = await answer
-            except InputRequired as more:
-                result = {"resultType": "input_required", "inputRequests": more.requests}
-            except DemoRefusal as refusal:
-                self._peer.refuse(call.id, refusal)
-                return
-            finally:
-                self._waiting.pop(call.id, None)
-            if not call.scope.cancel_called:
-                self._finish(call, result)
-
-    def _cancel(self, id_: bytes) -> None:
-        """From here on nothing is said about the call. One that is unknown or done is none of our
-        business.
-        """
-        if id_ in self._waiting:
-            self._waiting[id_].scope.cancel()
-        elif self._era is not None:
-            self._era.forget(id_)
-
-
-async def serve(channel: MessageChannel) -> int:
-    """Serves the client at the other end of `channel` to its end. Gives the exit status."""
-    server = DemoServer(channel)
-    async with channel, trio.open_nursery() as nursery:
-        nursery.start_soon(channel.run)
-        await server.run()
-        with trio.move_on_after(LAST_WORDS):
-            try:
-                await channel.flush()
-            except trio.BrokenResourceError:
-                pass  # it does not want to know
-        nursery.cancel_scope.cancel()
-    return server.status
+LEGACY_METHODS: dict[str, Callable[[DemoCall], Any]] = {
+    "initialize": _initialize,
+    "ping": lambda _: {},
+    "logging/setLevel": _set_level,
+    "resources/subscribe": _subscribe,
+    "resources/unsubscribe": _unsubscribe,
+}
+MODERN_METHODS: dict[str, Callable[[DemoCall], Any]] = {
+    "server/discover": _discover,
+    "subscriptions/listen": _listen,
+}
 
 
 def main() -> None:
-    """Serves the client on our stdio, and exits."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a Ctrl-C ends it without a traceback
+    """Serve the client on stdin and stdout, and exit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     sys.stderr.write("mcpmock demo server ready\n")
     sys.exit(trio.run(_serve_stdio))
 
 
 async def _serve_stdio() -> int:
-    return await serve(take_stdio())
+    ended = await run(LiveSession(Pipeline([DemoServer()]), take_stdio(), None))
+    return 0 if ended is None else ended.status
 
 
 if __name__ == "__main__":

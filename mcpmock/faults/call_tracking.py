@@ -26,9 +26,8 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 
-from .fault import On
 from .match import MatchPlace, Subject
-from .segments import Unit
+from .segments import On, Unit
 
 _MODERN_ERA = ("_meta", "io.modelcontextprotocol/protocolVersion")
 

@@ -29,7 +29,7 @@ from mcpmock.protocol.messages import (
 from .fault import Act, Seen
 
 
-def wire_of(seen: Seen) -> bytes:
+def wire_bytes(seen: Seen) -> bytes:
     """The bytes of a message with what frames it, as far as it goes its own way: a line, a body in
     JSON, or an event.
     """
@@ -42,9 +42,9 @@ def wire_of(seen: Seen) -> bytes:
     return frame.raw if is_body else _event(seen)
 
 
-def pieces(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
+def cut_message(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
     """The message cut at these places, in increasing order; the first piece has the heads."""
-    data, places = wire_of(seen), [0, *cuts]
+    data, places = wire_bytes(seen), [0, *cuts]
     ends = [*places[1:], len(data)]
     sliced = [
         _piece(seen, data[at:end], last=end == len(data))
@@ -53,7 +53,7 @@ def pieces(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
     return [[*_heads(seen, data), sliced[0]], *([piece] for piece in sliced[1:])]
 
 
-def broken_off(
+def break_off_stream(
     seen: Seen, data: bytes, *, how: str = "closed", after: float = 0.0
 ) -> Iterable[Act]:
     """These bytes in place of the message, and then the end of the stream: of both its directions,
@@ -67,7 +67,7 @@ def broken_off(
     elif data:
         fact = Fragment(last=True) if number is None else HttpBody()
         yield Send([*_heads(seen), Frame(seen.direction, data, b"", fact, number)], after)
-    yield from closing(seen, how, after)
+    yield from close_stream(seen, how, after)
 
 
 def has_chunks(seen: Seen) -> bool:
@@ -79,13 +79,13 @@ def cut_in_chunk(seen: Seen) -> Iterable[Act]:
     """The beginning of the chunk that was to carry the message, up to the middle of its length; and
     the end of the connection.
     """
-    size = b"%x" % len(wire_of(seen))
+    size = b"%x" % len(wire_bytes(seen))
     piece = Frame(S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), seen.exchange)
     end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=seen.exchange)
     yield Send([*_heads(seen), piece, end])
 
 
-def closing(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
+def close_stream(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
     """The end of what carries the message: of the exchange, or of the session."""
     if seen.exchange is not None:
         yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=seen.exchange)], after)
@@ -94,7 +94,7 @@ def closing(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
     yield Hangup("a fault closed the stream", after)
 
 
-def dying(
+def end_server(
     code: int, signal: int | None, stderr: str | None, *, transport: str = "stdio"
 ) -> Iterable[Act]:
     """The server process ends: over HTTP with all that is open in the session, which nobody knows

@@ -25,7 +25,29 @@ import attrs
 from mcpmock.pipeline.stage import Action, Send, Wake
 from mcpmock.protocol.messages import Direction, Frame
 
-from .fault import Keep, On
+from .segments import On
+
+
+def _copied(frames: Sequence[Frame]) -> list[Frame]:
+    return list(frames)
+
+
+@attrs.frozen
+class Keep:
+    """Keep these frames until `behind` more messages of their direction have passed (of those that
+    are `like` this), and no longer than `at_most` seconds.
+    """
+
+    frames: list[Frame] = attrs.field(converter=_copied)
+    behind: int
+    at_most: float
+    like: On = On.MESSAGE
+
+    def take(self) -> list[Frame]:
+        """The frames, once: the caller sends them, even when their time has come."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
 
 
 @attrs.define(eq=False)
@@ -93,8 +115,8 @@ class DelayQueue:
         else:
             yield from self._hold(frames, due)
 
-    def wall(self, direction: Direction, due: float) -> Iterable[Action]:
-        """Nothing passes this way until then."""
+    def block(self, direction: Direction, due: float) -> Iterable[Action]:
+        """Nothing passes this way until `due`."""
         wall = ("barrier", direction)
         self._lines[wall] = max(due, self._lines.get(wall, due))
         yield from self._hold([], due)

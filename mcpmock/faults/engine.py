@@ -1,20 +1,20 @@
 """`FaultEngine`: the stage that lets the faults of a run happen to one session.
 
-        client end  <->  recorder  <->  Faults  <->  ...  <->  server end
+        client end  <->  recorder  <->  FaultEngine  <->  ...  <->  server end
 
 It stands next to the client, behind the recorder: so a recording has what the client sent and what
-it was really given, and a receipt in front of that. What no fault is for passes as it came, in the
-batch that it came in; where a look at the bytes shows that none can be meant, without being read.
+the client was really given, and a receipt in front of that. What no fault is for passes as it came,
+in the batch that it came in; where a look at the bytes shows that none can be meant, without being
+parsed.
 
-`traffic` says which frames go together, `following` what they belong to, `match` whether a fault is
-for them, `holding` what waits for what, and `silence` what is not to be heard of any more.
+`segments` says which frames go together, `triggers` which faults fire on them, `session_state` what
+they have done that concerns what comes next, and what waits for what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import attrs
 
@@ -34,19 +34,39 @@ from mcpmock.protocol.messages import (
     encode,
 )
 
-from .batch_order import accepting, add, lines_of, way_of, without_length
-from .call_tracking import CallTracking
-from .delay_queue import DelayQueue
+from .batch_order import accepting, add, without_length
+from .delay_queue import Keep
 from .extra_posts import ExtraPosts
-from .fault import OWN, Act, Dice, Fault, Halt, Keep, Lost, On, Seen, Wall
-from .match import SPELLED_OUT, MatchPlace, Subject, concerns, fits
-from .muted import MutedExchanges
+from .fault import OWN, Act, Fault
+from .match import SPELLED_OUT, Subject
 from .outcome import Outcome
-from .receipts import Armed, FaultRun, Interest, Note, Receipt
-from .segments import Unit, Units
+from .receipts import FaultRun, Note
+from .segments import On, Unit, Units
+from .session_state import Effect, SessionState
+from .triggers import Triggers
 
 _OWN = encode(OWN)[:-1]
 _ENDINGS = On.END | On.CLOSE | On.LEFT
+
+
+@attrs.define
+class _Batch:
+    """What is made of the frames of one read."""
+
+    now: float
+    whole: bool = False
+    """Whether a response is in it from its head to its end."""
+    actions: list[Action] = attrs.field(factory=list)
+    altered: set[int] = attrs.field(factory=set)
+    """The exchanges on which something has happened: no length that was given before is right."""
+
+    def add(self, actions: Iterable[Action]) -> None:
+        add(self.actions, actions)
+
+    def done(self) -> Sequence[Action]:
+        if not self.altered:
+            return self.actions
+        return [without_length(action, self.altered) for action in self.actions]
 
 
 @attrs.define
@@ -57,113 +77,76 @@ class FaultEngine(Stage):
     session: int = 1
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
-    _following: CallTracking = attrs.field(init=False)
-    _whole_interest: Interest | None = None
-    _own_interest: Interest = attrs.field(init=False)
-    _began: float | None = None
+    _triggers: Triggers = attrs.field(init=False)
+    _state: SessionState = attrs.field(factory=SessionState)
     _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
-    _holding: DelayQueue = attrs.field(factory=DelayQueue)
-    _silence: MutedExchanges = attrs.field(factory=MutedExchanges)
-    _postings: ExtraPosts = attrs.field(factory=ExtraPosts)
-    _altered: set[int] = attrs.field(factory=set)
-    """The exchanges on which something has happened just now: no length given before is right."""
-    _whole: bool = False
-    """Whether the response is in one batch from its head to its end."""
+    _posts: ExtraPosts = attrs.field(factory=ExtraPosts)
     _busy: bool = False
+    """Whether what was done before may concern what comes next: then everything gets a look."""
     _asked: bool = False
-    """Whether a fault has asked something in the server's name."""
-    _memories: dict[int, dict[Any, Any]] = attrs.field(factory=dict)
-    _begun: list[dict[Any, Any]] = attrs.field(factory=list)
-    """The memories of faults that go on, while they hold anything."""
-    _halted: dict[Direction, float] = attrs.field(factory=dict)
-    _holes: set[Hashable] = attrs.field(factory=set)
-    """The ways on which everything is lost."""
-    _stream: int | None = None
-    """The exchange that carries all messages to the client (HTTP+SSE)."""
+    """Whether a fault has sent a request in the server's name."""
 
     def __attrs_post_init__(self) -> None:
-        place = MatchPlace(session=self.session, transport=self.transport)
-        self._following = CallTracking(place, self._concerns)
+        self._triggers = Triggers(self.run, self.session, self.transport)
         self.run.spoken.add(self.transport)
 
     @property
-    def _interest(self) -> Interest:
-        """What is worth a look in this session."""
-        whole = self.run.interest
-        if self._whole_interest is not whole:
-            self._whole_interest = whole
-            self._own_interest = whole.here(self.session, self.transport)
-        return self._own_interest
-
-    @property
     def held_until(self) -> float | None:
-        return self._holding.until
+        return self._state.queue.until
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return self._state.unread_until.get(direction)
 
     def begin(self, now: float) -> Iterable[Action]:
-        self._began = now if self._began is None else self._began
-        actions: list[Action] = []
-        if On.BEGIN in self._interest.acts_on:
+        if self._triggers.began is None:
+            self._triggers.began = now
+        batch = _Batch(now)
+        if On.BEGIN in self._triggers.interest.acts_on:
             nothing = Frame(C2S)
-            outcome = self._fire(Unit([nothing], On.BEGIN), Subject(nothing, None, None), now)
+            unit, subject = Unit([nothing], On.BEGIN), Subject(nothing, None, None)
+            outcome = self._fire(unit, subject, now)
             if outcome is not None:
                 outcome.carried = None
-                self._do(
-                    Unit([nothing], On.BEGIN), outcome, Subject(nothing, None, None), now, actions
-                )
-        return actions
+                self._do(unit, outcome, subject, batch)
+        return batch.actions
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].exchange is not None:
-            self._postings.learn(seen[0])
-            if self._postings.newest:
-                seen = self._postings.unanswered(seen)
-                if not (seen and self._worth_a_look(seen)):
+            self._posts.learn(seen[0])
+            if self._posts.newest:
+                seen = self._posts.unanswered(seen)
+                if not (seen and self._is_worth_a_look(seen)):
                     return (Send(seen),)
-                return self._looked_at(seen, now)
-        if self._worth_a_look(seen):
-            return self._looked_at(seen, now)
-        if self._following.shakes_hands:
-            self._following.overhear(seen)
+                return self._look_at(seen, now)
+        if self._is_worth_a_look(seen):
+            return self._look_at(seen, now)
+        if self._triggers.calls.shakes_hands:
+            self._triggers.calls.overhear(seen)
         return PASS
-
-    def _looked_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        actions: list[Action] = []
-        self._whole = isinstance(seen[-1].fact, ExchangeEnd)
-        for unit in self._units[seen[0].direction].feed(seen):
-            self._take(unit, now, actions)
-        self._busy = self._is_busy()
-        if self._altered:
-            actions = [without_length(action, self._altered) for action in actions]
-            self._altered = set()
-        return actions
 
     def wake(self, now: float) -> Iterable[Action]:
         actions: list[Action] = []
-        add(actions, self._holding.release(now))
+        add(actions, self._state.queue.release(now))
         self._busy = self._is_busy()
         return actions
 
+    def _look_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        batch = _Batch(now, whole=isinstance(seen[-1].fact, ExchangeEnd))
+        for unit in self._units[seen[0].direction].feed(seen):
+            self._take(unit, batch)
+        self._busy = self._is_busy()
+        return batch.done()
+
     def _is_busy(self) -> bool:
-        """Whether what was done before may concern what comes next."""
-        return bool(
-            self._holding
-            or self._following
-            or self._silence
-            or self._asked
-            or self._holes
-            or any(self._begun)
-        )
+        return bool(self._state or self._asked or self._triggers.goes_on)
 
-    def halted_until(self, direction: Direction) -> float | None:
-        return self._halted.get(direction)
-
-    def _worth_a_look(self, seen: Sequence[Frame]) -> bool:
+    def _is_worth_a_look(self, seen: Sequence[Frame]) -> bool:
         """Whether any of it may concern a fault, or what a fault has done before."""
         if self.transport == "sse":
             self._learn_stream(seen)
         if self._busy:
             return True
-        interest = self._interest
+        interest = self._triggers.interest
         if not interest.faults:
             return False
         first, last = seen[0].fact, seen[-1].fact
@@ -184,169 +167,82 @@ class FaultEngine(Stage):
     def _learn_stream(self, seen: Sequence[Frame]) -> None:
         for frame in seen:
             if isinstance(frame.fact, HttpResponse) and frame.fact.media_type == EVENT_STREAM:
-                self._stream = frame.exchange
+                self._state.stream = frame.exchange
 
-    def _concerns(self, request: Request) -> bool:
-        return any(concerns(armed.match, request) for armed in self._interest.faults)
-
-    def _take(self, unit: Unit, now: float, actions: list[Action]) -> None:
-        first = unit.frames[0]
+    def _take(self, unit: Unit, batch: _Batch) -> None:
+        state, first = self._state, unit.frames[0]
         number, ended = first.exchange, isinstance(unit.frames[-1].fact, ExchangeEnd)
-        if number is not None and self._silence.covers(first.direction, number, ended=ended):
+        if number is not None and state.exchanges.covers(first.direction, number, ended=ended):
             return
-        if self._is_for_us(unit):
-            add(actions, accepting(number))
+        if self._answers_a_fault(unit):
+            batch.add(accepting(number))
             return
-        if self._is_lost(unit, ended=ended):
+        if state.is_lost(unit.frames, ended=ended):
             return
-        subject = self._following.subject(unit)
+        subject = self._triggers.calls.subject(unit)
         if number is not None:
-            self._watch(number, unit, subject)
-        outcome = self._fire(unit, subject, now)
+            self._watch(number, unit, subject, batch)
+        outcome = self._fire(unit, subject, batch.now)
         if outcome is None:
-            self._pass(unit, subject, now, actions)
+            self._pass(unit, subject, batch)
         else:
-            self._do(unit, outcome, subject, now, actions)
+            self._do(unit, outcome, subject, batch)
         if ended and number is not None:
             self._units[S2C].forget(number)
         passed = outcome is None or outcome.carried is not None
-        if self._holding and passed and unit.on is not None:
-            add(actions, self._holding.passed(first.direction, unit.on))
+        if state.queue and passed and unit.on is not None:
+            batch.add(state.queue.passed(first.direction, unit.on))
 
-    def _is_lost(self, unit: Unit, *, ended: bool) -> bool:
-        """Whether it is on its way into a hole, which is forgotten with its exchange."""
-        lost = (way := way_of(unit.frames)) in self._holes
-        if ended:  # behind the server's end the client's may come; behind that nothing is heard
-            self._holes -= {way, (S2C, unit.frames[0].exchange)}
-        return lost
-
-    def _watch(self, number: int, unit: Unit, subject: Subject) -> None:
-        """An exchange that may be meant: its response is to come in one unit, or, an event stream
+    def _watch(self, number: int, unit: Unit, subject: Subject, batch: _Batch) -> None:
+        """An exchange that may be meant: its response has to come in one unit, or, an event stream
         whose end is not here yet, without a length that may turn out wrong.
         """
-        units, first = self._units[S2C], unit.frames[0]
+        watched, first = self._units[S2C].watched, unit.frames[0]
         if first.direction is C2S:
             if subject.call is not None:
-                request = subject.call.request
-                units.watched[number] = any(
-                    armed.fault.holds_streams and concerns(armed.match, request)
-                    for armed in self._interest.faults
-                )
-        elif number in units.watched and unit.on is None and not self._whole:
-            self._altered |= {number} if isinstance(first.fact, HttpResponse) else set()
+                watched[number] = self._triggers.holds_stream_of(subject.call.request)
+        elif (
+            number in watched
+            and unit.on is None
+            and not batch.whole
+            and isinstance(first.fact, HttpResponse)
+        ):
+            batch.altered.add(number)
 
-    def _is_for_us(self, unit: Unit) -> bool:
-        """Whether this is the answer to what a fault has asked."""
+    def _answers_a_fault(self, unit: Unit) -> bool:
+        """Whether this is the response to a request that a fault has sent."""
         message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
         return isinstance(message, Response) and (message.id or b"").startswith(_OWN)
 
     def _fire(self, unit: Unit, subject: Subject, now: float) -> Outcome | None:
-        """Lets every fault happen whose turn it is, each to what the one before left of the
-        message. None if there is none.
-        """
-        outcome = Outcome(Send(unit.frames))
-        for armed in self._interest.faults:
-            if outcome.carried is None:
-                break
-            drawn: dict[str, object] = {}
-            continues = self._continues(armed, unit, subject)
-            if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
-                continue
-            seen = Seen(
-                unit=outcome.carried.frames,
-                subject=subject,
-                now=now,
-                on=unit.on or On.OTHER,
-                transport=self.transport,
-                era=self._following.place.era,
-                stream=self._stream,
-                memory=self._memory(armed),
-            )
-            dice = Dice(armed.random, drawn)
-            became = self._apply(armed, seen, dice, now, continues=continues)
-            if became is not None:
-                outcome.add(armed.fault, became, seen)
-        return outcome if outcome.fired else None
+        return self._triggers.fire(unit, subject, now, stream=self._state.stream, note=self.note)
 
-    def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
-        fault, first = armed.fault, unit.frames[0]
-        about = subject.carried if fault.by_exchange else subject
-        if not (
-            unit.on is not None
-            and unit.on in fault.acts_on
-            and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
-            and fits(armed.match, about, self._following.place)
-            and fault.fits(about)
-        ):
-            return False
-        headless = fault.needs_head and not isinstance(first.fact, HttpResponse)
-        armed.headless += headless
-        return not headless
-
-    def _memory(self, armed: Armed) -> dict[Any, Any]:
-        memory = self._memories.get(id(armed))
-        if memory is None:
-            memory = self._memories[id(armed)] = {}
-            self._begun += [memory] if armed.fault.goes_on else []
-        return memory
-
-    def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
-        memory = self._memories.get(id(armed))
-        on = unit.on
-        if on is None or not (memory or armed.fault.overhears):
-            return False
-        return armed.fault.continues(subject, on, memory or {})
-
-    def _is_its_turn(
-        self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, object]
-    ) -> bool:
-        if self._began is None:  # a client that is played may speak before we begin
-            self._began = now
-        since = now - self._began
-        return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
-
-    def _apply(
-        self, armed: Armed, seen: Seen, dice: Dice, now: float, *, continues: bool
-    ) -> list[Act] | None:
-        """What a fault makes of it. A bug in one must not reach the wire (law 6)."""
-        try:
-            became = list(armed.fault.apply(seen, dice))
-            if dice.drawn or not continues:
-                self.note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), now)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
-            armed.turn.fired -= not continues
-            self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
-            return None
-        return became
-
-    def _do(
-        self, unit: Unit, outcome: Outcome, subject: Subject, now: float, actions: list[Action]
-    ) -> None:
+    def _do(self, unit: Unit, outcome: Outcome, subject: Subject, batch: _Batch) -> None:
         """What became of the message, and what came of it besides."""
         first = unit.frames[0]
-        mute = any(fault.mutes for fault in outcome.fired) and first.exchange != self._stream
         if first.exchange is not None:
-            self._altered.add(first.exchange)
-        outcome.posted(partial(self._postings.posted, unit=unit.frames))
+            batch.altered.add(first.exchange)
+        outcome.posted(partial(self._posts.posted, unit=unit.frames))
         sent = list(outcome.frames())
-        if any(fault.swallows for fault in outcome.fired):
-            self._holes.add(way_of(unit.frames))
-        lost = any(isinstance(act, Lost) for _, act in (*outcome.first, *outcome.then))
-        if not lost:
-            self._silence.after(unit, sent, mute=mute)
+        self._state.exchanges.note_sent(unit, sent)
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
+        if outcome.carried is None:
+            self._forget_requests(first, subject)
+        for fault, action in outcome.first:
+            batch.add(self._placed(action, subject, batch.now, [fault], extra=True))
+        if outcome.carried is not None:
+            batch.add(self._placed(outcome.carried, subject, batch.now, outcome.fired))
+        for fault, action in outcome.then:
+            batch.add(self._placed(action, subject, batch.now, [fault], extra=True))
+
+    def _forget_requests(self, first: Frame, subject: Subject) -> None:
+        """The message did not pass: the requests in it are not answered any more."""
         for item in (subject.message, *(one.message for one in subject.items)):
-            if outcome.carried is None and isinstance(item, Request):
+            if isinstance(item, Request):
                 own = first.exchange if first.direction is C2S else None
-                self._following.forget(first.direction, item, own)
+                self._triggers.calls.forget(first.direction, item, own)
                 if own is not None:
                     self._units[S2C].forget(own)
-        for fault, action in outcome.first:
-            add(actions, self._placed(action, subject, now, [fault], besides=True))
-        if outcome.carried is not None:
-            add(actions, self._placed(outcome.carried, subject, now, outcome.fired))
-        for fault, action in outcome.then:
-            add(actions, self._placed(action, subject, now, [fault], besides=True))
 
     def _placed(
         self,
@@ -355,46 +251,29 @@ class FaultEngine(Stage):
         now: float,
         faults: Sequence[Fault],
         *,
-        besides: bool = False,
+        extra: bool = False,
     ) -> Iterable[Action]:
-        """An action in its place among what is held."""
+        """An action of these faults in its place among what is held; `extra` for what is sent
+        besides the message.
+        """
         match action:
             case Keep():
-                yield from self._holding.keep(action, now)
-            case Wall(direction, seconds):
-                yield from self._holding.wall(direction, now + seconds)
-            case Halt(direction, seconds):
-                self._halted[direction] = now + seconds
-            case Lost():
-                pass
+                return self._state.queue.keep(action, now)
+            case Effect(change):
+                return change(self._state, now) or ()
             case Send():
-                yield from self._placed_frames(action, subject, now, faults, besides=besides)
+                blocks = any(fault.blocks for fault in faults)
+                return self._state.send(action, subject, now, blocks=blocks, extra=extra)
             case _:
-                yield action
+                return (action,)
 
-    def _placed_frames(
-        self, action: Send, subject: Subject, now: float, faults: Sequence[Fault], *, besides: bool
-    ) -> Iterable[Action]:
-        if not action.frames:
-            return
-        due = now + action.after if action.after > 0 else now
-        blocks = any(fault.blocks for fault in faults)
-        if not blocks and (besides or any(fault.reorders for fault in faults)):
-            yield from self._holding.send_freely(action.frames, due, now)
-            return
-        lines = [*lines_of(action.frames, subject, self._stream)]
-        if due > now:
-            lines.append(way_of(action.frames))
-        yield from self._holding.send(action.frames, due, now, lines, barrier=blocks)
-
-    def _pass(self, unit: Unit, subject: Subject, now: float, actions: list[Action]) -> None:
-        # What waited for the rest goes as if it had not: each of both in a batch of its own.
+    def _pass(self, unit: Unit, subject: Subject, batch: _Batch) -> None:
+        # A head that waited for its message goes as if it had not: each of both in its own batch.
         parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
         for part in parts:
-            if self._holding:
-                lines = lines_of(part, subject, self._stream)
-                add(actions, self._holding.send(part, now, now, lines))
+            if self._state.queue:
+                batch.add(self._state.pass_on(part, subject, batch.now))
             elif unit.late:
-                actions.append(Send(part))
+                batch.actions.append(Send(part))
             else:
-                add(actions, [Send(part)])
+                batch.add([Send(part)])

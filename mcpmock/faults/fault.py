@@ -8,14 +8,15 @@ but from the dice that are given. `engine` calls it and keeps the order.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from enum import Flag, auto
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from random import Random
-from typing import Any, ClassVar, Literal, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_type_hints
 
 import attrs
 
+from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Action, Send
 from mcpmock.protocol.messages import (
@@ -25,41 +26,27 @@ from mcpmock.protocol.messages import (
     ExchangeEnd,
     Frame,
     HttpResponse,
-    Notification,
     Request,
-    Response,
 )
 
+from .delay_queue import Keep
 from .distributions import Distribution, draw
 from .match import Match, Subject, to_match
 from .responses import as_stream, refusal, uncounted
+from .segments import On
+from .session_state import Effect
 from .units import knob_of, shown, words_of
 
 OWN = "mcpmock-"
 """What the ids of requests begin with that faults make up. The answers are for nobody."""
 Toward = Literal["client", "server", "both"]
-
-
-class On(Flag):
-    """What a fault can be for."""
-
-    REQUEST = auto()
-    RESPONSE = auto()
-    NOTIFICATION = auto()
-    OTHER = auto()
-    """A batch, or what is no JSON-RPC."""
-    EXCHANGE = auto()
-    """An HTTP request without a message: GET, DELETE."""
-    BEGIN = auto()
-    """The beginning of the session."""
-    END = auto()
-    """The end of the client's input."""
-    CLOSE = auto()
-    """The end of the server's output, or of an HTTP exchange."""
-    LEFT = auto()
-    """A client that leaves before its HTTP exchange is over."""
-    MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
-    ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
+Head = Literal["body", "any"]
+"""The head of a response with a body in JSON; or of an event stream, too, which is then held until
+its first event."""
+Load = Callable[[str], Cassette]
+"""Loads a cassette that a plan names."""
+EVERY_TRANSPORT = ("stdio", "sse", "streamable-http")
+HTTP = ("streamable-http", "sse")
 
 
 class PlanError(McpMockError):
@@ -83,50 +70,7 @@ class PlanError(McpMockError):
         super().__init__("; ".join(self.mistakes))
 
 
-def _own(frames: Sequence[Frame]) -> list[Frame]:
-    return list(frames)
-
-
-@attrs.frozen
-class Keep:
-    """Keep these frames until `behind` more messages of their direction have passed (of those that
-    are `like` this), and no longer than `at_most` seconds.
-    """
-
-    frames: list[Frame] = attrs.field(converter=_own)
-    behind: int
-    at_most: float
-    like: On = On.MESSAGE
-
-    def take(self) -> list[Frame]:
-        """The frames, once: whoever takes them sends them, be it when their time has come."""
-        frames = self.frames.copy()
-        self.frames.clear()
-        return frames
-
-
-@attrs.frozen
-class Wall:
-    """For so many seconds nothing passes this way; it comes then."""
-
-    direction: Direction
-    seconds: float
-
-
-@attrs.frozen
-class Halt:
-    """For so many seconds nothing more is read of what goes this way."""
-
-    direction: Direction
-    seconds: float
-
-
-@attrs.frozen
-class Lost:
-    """The message is lost, head and all, and what comes behind it on its exchange is not."""
-
-
-Act = Action | Keep | Wall | Halt | Lost
+Act = Action | Keep | Effect
 
 
 @attrs.define
@@ -171,8 +115,8 @@ class Seen:
     transport: str = "stdio"
     era: str | None = None
     stream: int | None = None
-    memory: dict[Any, Any] = attrs.field(factory=dict)
-    """What the fault has to remember of this session."""
+    memory: Any = attrs.field(factory=dict)
+    """What the fault remembers of this session: a dict, or what its kind names."""
 
     @property
     def direction(self) -> Direction:
@@ -259,8 +203,8 @@ class Seen:
 
 @attrs.frozen(kw_only=True)
 class Fault:
-    """One line of a plan: what all kinds have in common. Raises PlanError where a knob is out of
-    its bounds.
+    """One entry of a plan: what all kinds have in common. Raises PlanError where a knob is out of
+    bounds.
 
     >>> fault = mcpmock.faults.Drop(name="lost", toward="client", must_fire=True)
     >>> isinstance(fault, mcpmock.faults.Fault), fault.title, fault.kind
@@ -268,31 +212,52 @@ class Fault:
     """
 
     kind: ClassVar[str] = ""
+    """The name in a plan: that of the class, in lower case with underscores."""
     acts_on: ClassVar[On] = On.MESSAGE
     usually: ClassVar[Toward] = "both"
-    """`toward` where nothing else is said."""
-    reorders: ClassVar[bool] = False
-    """Whether what it holds back may be overtaken."""
-    blocks: ClassVar[bool] = False
-    """Whether all that goes the same way waits behind it."""
-    mutes: ClassVar[bool] = False
-    """Whether nothing is to come behind it on its HTTP exchange, which stays open."""
-    swallows: ClassVar[bool] = False
-    """Whether all is lost that goes the same way behind it."""
-    needs_head: ClassVar[bool] = False
-    """Whether it is for a message that comes with the head of its response."""
-    by_exchange: ClassVar[bool] = False
-    """Whether it is for all that comes on the HTTP exchange of a call that matches."""
-    holds_streams: ClassVar[bool] = False
-    """Whether the head of an event stream has to wait for its first event, too."""
-    goes_on: ClassVar[bool] = False
-    """Whether it `continues`, as long as its memory holds anything."""
-    about: ClassVar[str | None] = None
-    """The method (a glob) that it is for, whatever else `match` says."""
+    """The direction (`toward`) if the plan names none."""
     only: ClassVar[Toward | None] = None
-    """The one direction in which there is such a thing."""
-    transports: ClassVar[Sequence[str]] = ("stdio", "sse", "streamable-http")
-    """Where there is such a thing."""
+    """The one direction in which the fault exists."""
+    transports: ClassVar[Sequence[str]] = EVERY_TRANSPORT
+    """The transports on which the fault exists."""
+    about: ClassVar[Sequence[str]] = ()
+    """The methods (globs) that the fault is limited to if `match` names none."""
+    blocks: ClassVar[bool] = False
+    """Whether everything that goes in the same direction waits behind it."""
+    needs_head: ClassVar[Head | None] = None
+    """The HTTP head with which the message has to come."""
+    memory: ClassVar[type[Any]] = dict
+    """What makes `Seen.memory`, once in each session."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        acts_on: On | None = None,
+        usually: Toward | None = None,
+        only: Toward | None = None,
+        transports: Sequence[str] | None = None,
+        about: str | Sequence[str] | None = None,
+        blocks: bool | None = None,
+        needs_head: Head | None = None,
+        memory: type[Any] | None = None,
+    ) -> None:
+        """A kind says what it is about in the head of its class. attrs creates a class with slots a
+        second time, without these words: what is not given stays as it is.
+        """
+        given = {
+            "acts_on": acts_on,
+            "usually": usually,
+            "only": only,
+            "transports": transports,
+            "about": (about,) if isinstance(about, str) else about,
+            "blocks": blocks,
+            "needs_head": needs_head,
+            "memory": memory,
+        }
+        for name, value in given.items():
+            if value is not None:
+                setattr(cls, name, value)
+        cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     name: str | None = None
     toward: Toward | None = None
@@ -308,51 +273,51 @@ class Fault:
 
     @property
     def title(self) -> str:
-        """What it is called in a receipt."""
+        """The name in receipts and summaries."""
         return self.name or self.kind
 
     @property
+    def may_continue(self) -> bool:
+        """Whether the kind goes on with what it began, as long as its memory holds anything."""
+        return type(self).continues is not Fault.continues
+
+    @property
     def overhears(self) -> bytes | None:
-        """What is in messages that `match` does not mean and that it may `continue` with all the
-        same, whether its memory holds anything or not.
+        """Bytes in messages outside `match` with which the fault may `continue` even while its
+        memory is empty.
         """
         return None
 
+    def subject(self, subject: Subject) -> Subject:
+        """What `match` is held against."""
+        return subject
+
+    def with_samples(self, load: Load) -> Self:  # noqa: ARG002
+        """The fault with what it draws from the recordings that it names, if any."""
+        return self
+
     def contradictions(self) -> Iterable[str]:
-        """What is wrong with knobs that are right each for itself."""
+        """What is wrong with knobs that are each within their bounds."""
         return ()
 
     def goes(self, direction: Direction) -> bool:
-        """Whether it is for what travels this way."""
+        """Whether the fault is for what goes this way."""
         toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
-        """Whether there is anything it could do to such a message."""
+        """Whether there is anything that the fault could do to such a message."""
         return True
 
-    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:  # noqa: ARG002
-        """Whether it has begun something with an earlier message that this one belongs to; then it
-        is for this one too, whatever `match` says.
+    def continues(self, subject: Subject, on: On, memory: Any) -> bool:  # noqa: ARG002
+        """Whether the fault began something with an earlier message that this one belongs to; then
+        it is for this one too, whatever `match` says.
         """
         return False
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         """What becomes of a message. Times count from its arrival."""
         raise NotImplementedError
-
-
-def kind_of(message: object) -> On:
-    """What a message is, of what a fault can be for."""
-    match message:
-        case Request():
-            return On.REQUEST
-        case Response():
-            return On.RESPONSE
-        case Notification():
-            return On.NOTIFICATION
-        case _:
-            return On.OTHER
 
 
 @cache

@@ -1,6 +1,5 @@
-"""`MutedExchanges`: the HTTP exchanges of which one side shall not hear (any more), because a
-fault took
-what began them or what was to end them.
+"""`MutedExchanges`: the HTTP exchanges that are withheld from one side, because a fault took what
+began them or what was to end them.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from .segments import Unit
 
 @attrs.define
 class MutedExchanges:
-    """`consumed` are exchanges of which the server has not heard, `muted` those of which the client
-    shall hear nothing more. A client that leaves ends both.
+    """`consumed` are exchanges whose request did not reach the server, `muted` those on which the
+    client gets nothing more. A client that leaves ends both.
     """
 
     consumed: set[int] = attrs.field(factory=set)
@@ -27,15 +26,15 @@ class MutedExchanges:
         return bool(self.consumed or self.muted)
 
     def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
-        """Whether nobody shall hear of this, which ends the exchange or not."""
+        """True if the frame must be withheld because its exchange is muted, which it may end."""
         covered = number in (self.muted if direction is S2C else self.consumed)
         if ended:
             self.muted.discard(number)
             self.consumed.discard(number)
         return covered
 
-    def after(self, unit: Unit, sent: Iterable[Frame], *, mute: bool) -> None:
-        """This is what was sent in place of a unit; `mute` if nothing is to come behind it."""
+    def note_sent(self, unit: Unit, sent: Iterable[Frame]) -> None:
+        """Learns from what was sent in place of a unit, either way."""
         first, sent = unit.frames[0], list(sent)
         number = first.exchange
         if number is None or type(unit.frames[-1].fact) is ExchangeEnd:
@@ -45,7 +44,7 @@ class MutedExchanges:
         consumed = isinstance(first.fact, HttpRequest) and HttpRequest not in kinds
         ended = ExchangeEnd in back
         headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
-        if consumed and not ended:  # else nobody has anything more to say
+        if consumed and not ended:  # an exchange that was answered is over
             self.consumed.add(number)
-        if mute or headless or (ended and not consumed):
+        if headless or (ended and not consumed):
             self.muted.add(number)

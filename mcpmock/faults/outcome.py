@@ -11,7 +11,8 @@ import attrs
 from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol.messages import Frame
 
-from .fault import Act, Fault, Keep, Seen
+from .delay_queue import Keep
+from .fault import Act, Fault, Seen
 
 
 @attrs.define

@@ -14,11 +14,12 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Direction
+from mcpmock.protocol.messages import Direction, Request
 
-from .fault import Fault, On, Seen
-from .match import Match, Turn, needles, openers
+from .fault import Fault, Seen
+from .match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
 from .plan import Plan
+from .segments import On
 
 _KEPT = 1000
 """How many receipts are kept."""
@@ -38,8 +39,8 @@ class Armed:
     random: Random
     number: int = 0
     """How many were there before it."""
-    match: Match = attrs.field(init=False)
-    """The fault's, and what its kind is about."""
+    matches: Sequence[Match] = attrs.field(init=False)
+    """The fault's `match`, once for each method that its kind is about."""
     turn: Turn = attrs.field(init=False)
     headless: int = 0
     """How many messages it would have been for, had they come with a head of their own."""
@@ -53,15 +54,28 @@ class Armed:
         return self.turn.fired
 
     def __attrs_post_init__(self) -> None:
-        match = self.fault.match
-        self.match = attrs.evolve(match, method=match.method or self.fault.about)
+        match, about = self.fault.match, self.fault.about
+        if match.method is None and about:
+            self.matches = [attrs.evolve(match, method=method) for method in about]
+        else:
+            self.matches = [match]
         self.turn = Turn(match)
-        self.needles = needles(self.match)
-        self.openers = openers(self.match)
+        found = [needles(one) for one in self.matches]
+        self.needles = None if None in found else sorted({n for some in found for n in some or ()})
+        opened = {way for one in self.matches for way in openers(one)}
+        self.openers = [way for way in Direction if way in opened]
+
+    def fits(self, subject: Subject, place: MatchPlace) -> bool:
+        """Whether the fault is for such a message, ignoring `nth` and the like."""
+        return any(fits(match, subject, place) for match in self.matches)
+
+    def concerns(self, request: Request) -> bool:
+        """Whether the fault may be for what belongs to this request."""
+        return any(concerns(match, request) for match in self.matches)
 
     def is_here(self, session: int, transport: str) -> bool:
         """Whether it can fire in this session at all."""
-        match = self.match
+        match = self.fault.match
         return (
             transport in self.fault.transports
             and match.session in (None, session)

@@ -9,6 +9,7 @@ but only in exchanges that were asked for (`watch`): nothing else may be touched
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Flag, auto
 
 import attrs
 
@@ -19,11 +20,34 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpRequest,
     HttpResponse,
+    Notification,
+    Request,
+    Response,
     SseMeta,
     StreamEnd,
 )
 
-from .fault import On, kind_of
+
+class On(Flag):
+    """What a fault can be for."""
+
+    REQUEST = auto()
+    RESPONSE = auto()
+    NOTIFICATION = auto()
+    OTHER = auto()
+    """A batch, or something other than JSON-RPC."""
+    EXCHANGE = auto()
+    """An HTTP request without a message: GET, DELETE."""
+    BEGIN = auto()
+    """The beginning of the session."""
+    END = auto()
+    """The end of the client's input."""
+    CLOSE = auto()
+    """The end of the server's output, or of an HTTP exchange."""
+    LEFT = auto()
+    """A client that leaves before its HTTP exchange is over."""
+    MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
+    ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
 
 
 @attrs.frozen
@@ -56,7 +80,7 @@ class Units:
             if fact is None:
                 heads = [] if number is None else self._heads.pop(number, [])
                 late = bool(heads) and number in waited
-                yield Unit([*heads, *before, frame], kind_of(frame.content), late)
+                yield Unit([*heads, *before, frame], message_kind(frame.content), late)
                 before = []
             elif isinstance(fact, SseMeta) or (isinstance(fact, HttpRequest) and fact.has_body):
                 before = [frame]
@@ -93,6 +117,18 @@ class Units:
         streams = None if number is None else self.watched.get(number)
         is_stream = head.media_type == EVENT_STREAM
         return streams is not None and bool(head.media_type) and (streams or not is_stream)
+
+
+def message_kind(message: object) -> On:
+    match message:
+        case Request():
+            return On.REQUEST
+        case Response():
+            return On.RESPONSE
+        case Notification():
+            return On.NOTIFICATION
+        case _:
+            return On.OTHER
 
 
 def _end_of(frame: Frame) -> On | None:

@@ -1,10 +1,10 @@
-"""A cassette as the conversations in it: calls, each with what belongs to it, and what belongs to
-none.
+"""Reads the conversations of a cassette: calls, each with the messages that belong to it, and the
+messages that belong to none.
 
-Works on bare messages (`bare`), so that the transport of a recording does not count; what HTTP adds
-is kept where it means something: the status that an exchange was answered with. What belongs to a
-call by an id, a token or its own stream belongs to it surely; what came while it was the only one
-open belongs to it by guess. `pairing` holds conversations against each other.
+Works on messages without their HTTP exchanges (`flatten_http`), because the transport of a
+recording does not count; of HTTP only the status of each exchange is kept. A message belongs to a
+call surely if it names the call or came on its stream, and by guess if the call was the only open
+one (`Correlation.related`). `pairing` finds the counterparts of conversations.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 
-from .message import DiffMessage, Said, swept
+from .message import DiffMessage, SingleMessage, join_pages
 from .severity import Where
 
-_KILLED = {1, 2, 9, 15}
-"""Signals that say more of who sent them than of the server."""
-_SHELL_SIGNAL = 128
+_KILL_SIGNALS = {1, 2, 9, 15}
+"""HUP, INT, KILL, TERM: sent from outside, so not a failure of the server."""
+_FIRST_SIGNAL_STATUS = 128
+"""A shell reports a signal as an exit status from here on."""
 Count = Callable[[int], None]
-"""Is told how many events were read, now and then."""
-_EVERY = 1000
+"""Progress callback: how many more events were read."""
+_EVENTS_PER_COUNT = 1000
 
 
 @attrs.define(eq=False)
@@ -52,11 +53,11 @@ class RecordedConversation:
     transport: str
     """What the take was recorded over."""
     calls: list[DiffMessage] = attrs.field(factory=list)
-    """What the client asked."""
-    loose: list[DiffMessage] = attrs.field(factory=list)
-    """What belongs to no call, of both sides."""
+    """The requests of the client."""
+    unrelated: list[DiffMessage] = attrs.field(factory=list)
+    """Messages of both sides that belong to no call."""
     noise: list[DiffMessage] = attrs.field(factory=list)
-    """What is no message."""
+    """Output that is not a message."""
     statuses: dict[int, tuple[str, int]] = attrs.field(factory=dict)
     """By exchange, the verb of the request and the status it was answered with."""
     failure: str | None = None
@@ -65,11 +66,11 @@ class RecordedConversation:
 
     @cached_property
     def keys(self) -> tuple[tuple[str, bytes], ...]:
-        """What was asked, in order."""
+        """The methods and parameters of the calls, in order."""
         return tuple((call.method, call.key) for call in self.calls)
 
 
-def conversations(
+def read_conversations(
     cassette: Cassette, *, one_session: bool, count: Count | None = None
 ) -> list[RecordedConversation]:
     """All conversations, in the order they began. With `one_session` exchanges that belong to no
@@ -85,8 +86,8 @@ def conversations(
             if reader is None:
                 reader = readers[event.s] = _Reader(RecordedConversation(number, transport))
             reader.read(event)
-            if count is not None and not done % _EVERY:
-                count(min(_EVERY, len(told.events) - done))
+            if count is not None and not done % _EVENTS_PER_COUNT:
+                count(min(_EVENTS_PER_COUNT, len(told.events) - done))
         for s, verb, x, status in _statuses(take):
             if s in readers:
                 readers[s].conversation.statuses[x] = verb, status
@@ -123,37 +124,37 @@ class _Reader:
         if frame is None:
             return
         if frame.fact is not None:
-            self._fact(event, frame)
+            self._read_fact(event, frame)
             return
         for message, raw in _messages(frame):
             self._rank += 1
-            self._message(event, frame, message, raw)
+            self._read_message(event, frame, message, raw)
 
     def finish(self, left: Collection[int | None]) -> RecordedConversation:
         """The conversation; `left` are the exchanges that the client ended."""
         for call in self.conversation.calls:
             gone = call.exchange is not None and call.exchange in left
-            call.given_up = call.given_up or (gone and not call.answers)
-        self.conversation.calls = swept(self.conversation.calls)
+            call.abandoned = call.abandoned or (gone and not call.answers)
+        self.conversation.calls = join_pages(self.conversation.calls)
         return self.conversation
 
-    def _fact(self, event: Event, frame: Frame) -> None:
+    def _read_fact(self, event: Event, frame: Frame) -> None:
         if isinstance(frame.fact, StreamEnd) and frame.direction is C2S:
             self._left = True
         elif isinstance(frame.fact, ProcessExit) and not self._left:
             code, signal = frame.fact.code, frame.fact.signal
-            if signal is not None and signal not in _KILLED:
+            if signal is not None and signal not in _KILL_SIGNALS:
                 self.conversation.failure = f"signal {signal}"
-            elif code and code < _SHELL_SIGNAL:
+            elif code and code < _FIRST_SIGNAL_STATUS:
                 self.conversation.failure = f"exit {code}"
             else:
                 return
             self.conversation.failed_at = self._where(event)
 
-    def _message(self, event: Event, frame: Frame, message: Said, raw: bytes) -> None:
+    def _read_message(self, event: Event, frame: Frame, message: SingleMessage, raw: bytes) -> None:
         calls = self._sessions.setdefault(id_space(event.s, event.x), Correlation())
         note = calls.note(frame.direction, message, len(self._requests), event.x)
-        saying = DiffMessage(
+        one = DiffMessage(
             where=self._where(event),
             rank=self._rank,
             direction=frame.direction,
@@ -163,20 +164,20 @@ class _Reader:
             exchange=event.x,
         )
         if isinstance(message, Opaque):
-            self.conversation.noise.append(saying)
+            self.conversation.noise.append(one)
             return
         if isinstance(message, Request):
-            self._requests.append(saying)
+            self._requests.append(one)
             if frame.direction is C2S:
-                self.conversation.calls.append(saying)
+                self.conversation.calls.append(one)
                 return
         named = None if note.call is None else self._requests[note.call.index]
         if isinstance(message, Response) and named is not None:
-            saying.sure = True
-            named.answers.append(saying)
+            one.sure = True
+            named.answers.append(one)
             return
-        if saying.method == CANCELLED and named is not None:
-            named.given_up = True
+        if one.method == CANCELLED and named is not None:
+            named.abandoned = True
         one_stream = event.x is None or self.conversation.transport == "sse"
         call = (
             note.call
@@ -184,16 +185,16 @@ class _Reader:
             else calls.related(message, note, event.x, guess=one_stream)
         )
         if call is None or call.direction is not C2S:
-            self.conversation.loose.append(saying)
+            self.conversation.unrelated.append(one)
             return
-        saying.sure = call is note.call or (call.exchange == event.x is not None)
-        self._requests[call.index].within.append(saying)
+        one.sure = call is note.call or (call.exchange == event.x is not None)
+        self._requests[call.index].within.append(one)
 
     def _where(self, event: Event) -> Where:
         return Where(self.conversation.number, event.n)
 
 
-def _messages(frame: Frame) -> Iterable[tuple[Said, bytes]]:
+def _messages(frame: Frame) -> Iterable[tuple[SingleMessage, bytes]]:
     """The message, or those in a batch: how they were packed does not count."""
     content = frame.content
     if isinstance(content, Request | Notification | Response | Opaque):

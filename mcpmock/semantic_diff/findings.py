@@ -1,8 +1,8 @@
-"""Where the differences of a diff are put as they are found: judged, shortened, counted once.
+"""`Findings`: collects the differences of a diff: judges, shortens and counts them.
 
-What the user's rules let pass ends here. The very same change at the same place of the same kind of
-call is one difference, however often it comes; beyond a bound differences are counted only. `diff`
-stands above.
+Changes that the user's rules ignore end here. The same change at the same place of the same kind of
+call is one difference, however often it occurs; beyond MAX_DIFFERENCES they are only counted.
+`compare` and `message_changes` stand above.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any
 
 import attrs
 
+from mcpmock.redaction.redactor import PLACEHOLDER
+
 from .ignore_rules import Label, Leeway, Rules
 from .message import DiffMessage
 from .normalize import Namings, text_of
 from .severity import ABSENT, RULES, Change, Difference, Verdict, Where, spelled
-from .value_changes import Measure
+from .value_changes import Measure, edits
 
-MOST = 10_000
-"""Differences that are kept."""
-LIMIT = 160
-"""Characters of a value that is told."""
-_LEAD = 24
-"""Of what two long values have in common, so many characters are told."""
+MAX_DIFFERENCES = 10_000
+MAX_EXCERPT_CHARS = 160
+_COMMON_LEAD_CHARS = 24
+"""How much of what two long values have in common is shown."""
 _DOTS = "..."
 
 
 @attrs.define
 class Findings:
-    """What was found so far."""
+    """The differences found so far."""
 
     rules: Rules
     counts: Counter[Verdict] = attrs.field(factory=Counter)
@@ -41,8 +41,8 @@ class Findings:
     def measure(
         self, old: DiffMessage | None, new: DiffMessage | None, call: Label, namings: Namings
     ) -> Measure:
-        """What two messages that belong to this call are held against each other by."""
-        one, other = (None if saying is None else saying.document for saying in (old, new))
+        """By which rules two messages of this call are compared."""
+        one, other = (None if message is None else message.document for message in (old, new))
         method = (old or new).method if old or new else ""  # type: ignore[union-attr]
         return Measure(Leeway(self.rules, method, call, one, other), namings)
 
@@ -55,7 +55,7 @@ class Findings:
         old: Where | None = None,
         new: Where | None = None,
     ) -> None:
-        """Takes in a change in two messages, or in the fact that there is one."""
+        """Adds a change within two messages, or the change that there is one more or less."""
         leeway = measure.leeway
         if leeway.ignores(change.path):
             self.ignored += 1
@@ -63,15 +63,16 @@ class Findings:
         before, after = excerpts(change.old, change.new)
         call = " ".join(part for part in leeway.call if part) or None
         path, method = spelled(change.path), leeway.method if method is None else method
-        told = (before, after) if change.path else ()  # a message more or less is one like another
-        key = (change.rule, method, call, path, *told)
+        # A whole message that is missing or added counts as the same one whatever it says.
+        values = (before, after) if change.path else ()
+        key = (change.rule, method, call, path, *values)
         known = self._found.get(key)
         if known is not None:
             self._found[key] = attrs.evolve(known, times=known.times + 1)
             return
         rule = RULES[change.rule]
         self.counts[rule.verdict] += 1
-        if len(self._found) < MOST:
+        if len(self._found) < MAX_DIFFERENCES:
             self._found[key] = Difference(
                 rule=rule,
                 method=method,
@@ -83,6 +84,35 @@ class Findings:
                 new_event=new,
             )
 
+    def compare_documents(
+        self, rule: str, old: DiffMessage, new: DiffMessage, call: Label, namings: Namings
+    ) -> None:
+        """Adds under one rule each place where two messages differ. Equal ones that have
+        placeholders for secrets may still differ: in which secret stands where.
+        """
+        if old.key == new.key and PLACEHOLDER not in old.key:
+            return
+        measure = self.measure(old, new, call, namings)
+        for edit in edits(old.document, new.document, (), measure):
+            change = Change(rule, edit.path, edit.old, edit.new)
+            self.add(change, measure, old=old.where, new=new.where)
+
+    def only_in_old(
+        self, family: str, message: DiffMessage, call: Label, *, new: Where | None = None
+    ) -> None:
+        """Adds a message that the new recording lacks; `new` is where it would belong."""
+        measure = self.measure(message, None, call, Namings())
+        change = Change(f"{family}-missing", (), message.gist)
+        self.add(change, measure, old=message.where, new=new)
+
+    def only_in_new(
+        self, family: str, message: DiffMessage, call: Label, *, old: Where | None = None
+    ) -> None:
+        """Adds a message that the old recording lacks; `old` is where it would belong."""
+        measure = self.measure(None, message, call, Namings())
+        change = Change(f"{family}-added", (), ABSENT, message.gist)
+        self.add(change, measure, old=old, new=message.where)
+
     def differences(self) -> tuple[Difference, ...]:
         """The worst first, and those equally bad as they were found."""
         return tuple(sorted(self._found.values(), key=lambda found: -found.verdict))
@@ -91,9 +121,9 @@ class Findings:
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
     """Two values as JSON in short, from shortly before the place where they part."""
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
-    if one is None or other is None or max(len(one), len(other)) <= LIMIT:
+    if one is None or other is None or max(len(one), len(other)) <= MAX_EXCERPT_CHARS:
         return _cut(one), _cut(other)
-    skipped = _common(one, other) - _LEAD
+    skipped = _common(one, other) - _COMMON_LEAD_CHARS
     if skipped <= len(_DOTS):
         return _cut(one), _cut(other)
     return _cut(_DOTS + one[skipped:]), _cut(_DOTS + other[skipped:])
@@ -112,6 +142,6 @@ def _common(one: str, other: str) -> int:
 
 
 def _cut(text: str | None) -> str | None:
-    if text is None or len(text) <= LIMIT:
+    if text is None or len(text) <= MAX_EXCERPT_CHARS:
         return text
-    return text[: LIMIT - len(_DOTS)] + _DOTS
+    return text[: MAX_EXCERPT_CHARS - len(_DOTS)] + _DOTS

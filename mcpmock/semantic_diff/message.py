@@ -1,8 +1,8 @@
-"""One message of a recording as a diff sees it: what it says, what belongs to it.
+"""`DiffMessage`: one message of a recording as a diff sees it, with the messages that belong to it.
 
-Lists that were asked for page by page are put together here, as the one list that they are: where a
-server breaks its list is its own affair, and a tool that moves to another page is not gone.
-`conversations` makes these, `masks` knows what counts of a message.
+The pages of a list are joined into one list: a server may change where its pages end, and a tool
+that moves to another page is not removed. `conversations` makes these, `normalize` says what counts
+of a message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .ignore_rules import Label
 from .normalize import Document, document_of, key_of
 from .severity import Where
 
-Said = Request | Notification | Response | Opaque
+SingleMessage = Request | Notification | Response | Opaque
 
 
 @attrs.define(eq=False)
@@ -29,16 +29,16 @@ class DiffMessage:
     rank: int
     """Its place among all messages of the conversation."""
     direction: Direction
-    message: Said
+    message: SingleMessage
     raw: bytes
     method: str
     """Its own, or the one it answers; empty for what is no message."""
     sure: bool = False
     """Whether it surely belongs to its call."""
     exchange: int | None = None
-    given_up: bool = False
-    """Whether the client cancelled it, or left before it was answered: what still comes then is
-    chance.
+    abandoned: bool = False
+    """Whether the client cancelled it, or left before it was answered: what the server still sends
+    then is chance.
     """
     answers: list[DiffMessage] = attrs.field(factory=list)
     within: list[DiffMessage] = attrs.field(factory=list)
@@ -63,6 +63,13 @@ class DiffMessage:
         return self._key
 
     @property
+    def gist(self) -> object:
+        """What a person wants to see of a message that has no counterpart: its params, its result
+        or its error.
+        """
+        return next(iter(self.document.values()), None)
+
+    @property
     def label(self) -> Label:
         """The method and, of what names something, the name."""
         params = self.document.get("params")
@@ -70,7 +77,7 @@ class DiffMessage:
         return self.method, name if isinstance(name, str) else ""
 
 
-def swept(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
+def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
     """The calls, with all pages of a list in the answer to the first; the calls for the others are
     gone.
     """
@@ -98,8 +105,8 @@ def _is_page(call: DiffMessage) -> bool:
     return len(found) == 1 and isinstance(found[0], list)
 
 
-def _member(saying: DiffMessage, *path: str) -> object:
-    value: object = saying.document
+def _member(message: DiffMessage, *path: str) -> object:
+    value: object = message.document
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -1,9 +1,8 @@
-"""What in one recording stands for what in another: conversations, calls, and the messages of a
-call.
+"""Pairs: which conversation and which call of one recording stands for which of the other.
 
-By what they mean: calls by method and parameters, the nth to the nth of those that are alike;
-what is left over by what comes nearest. Where things stood does not count, but for the messages of
-one call. Judges nothing: `diff` asks for the pairs, `conversations` made what is paired.
+By meaning, not by position: calls are paired by method and parameters, the nth with the nth of
+equal ones; those left over with the most similar. `conversations` makes what is paired, `compare`
+asks for the pairs. Nothing is judged here.
 """
 
 from __future__ import annotations
@@ -19,14 +18,36 @@ from mcpmock.playback.variables import compare
 
 from .conversations import RecordedConversation
 from .message import DiffMessage
+from .normalize import Namings
 
 _T = TypeVar("_T")
 Pairs = list[tuple[_T, _T]]
-_MOST_TRIED = 40
-"""How many on each side are tried each with each; longer rows are paired in order."""
-_MOST_ALIGNED = 200
-_MOST_COMMON = 50
-"""A call that this many conversations make says nothing of which is which."""
+_MAX_CALLS_BY_SIMILARITY = 40
+"""On each side: each is compared with each, so longer rows are paired in order."""
+_MAX_CALLS_ALIGNED = 200
+_MAX_CONVERSATIONS_OF_A_CALL = 50
+"""A call that more conversations make does not tell them apart."""
+
+
+@attrs.define(eq=False)
+class ConversationPair:
+    """Two conversations that stand for each other, and their calls; None where there is no
+    counterpart. Both None for the pair that has the calls made in another conversation.
+    """
+
+    old: RecordedConversation | None
+    new: RecordedConversation | None
+    calls: Pairs[DiffMessage] = attrs.field(factory=list)
+    old_calls: list[DiffMessage] = attrs.field(factory=list)
+    """Those without a counterpart."""
+    new_calls: list[DiffMessage] = attrs.field(factory=list)
+    namings: Namings = attrs.field(factory=Namings)
+
+    @property
+    def alike(self) -> bool:
+        """Whether both came over the same transport."""
+        one, other = self.old, self.new
+        return one is None or other is None or one.transport == other.transport
 
 
 @attrs.frozen
@@ -36,6 +57,39 @@ class Paired:
     pairs: Pairs[DiffMessage]
     old: list[DiffMessage]
     new: list[DiffMessage]
+
+
+def pair_all_calls(
+    old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]
+) -> list[ConversationPair]:
+    """The calls of both sides. Clients split their work into sessions as they like, so a call that
+    its counterpart lacks is looked for in all others before it is paired with a similar one.
+    """
+    pairs = []
+    for one, other in pair_conversations(old, new):
+        found = pair_calls(one.calls if one else [], other.calls if other else [], exactly=True)
+        pairs.append(ConversationPair(one, other, found.pairs, found.old, found.new))
+    if len(pairs) > 1:
+        pairs.append(_moved_calls(pairs))
+    for pair in pairs:
+        found = pair_calls(pair.old_calls, pair.new_calls)
+        pair.calls = sorted(pair.calls + found.pairs, key=lambda calls: calls[0].rank)
+        pair.old_calls, pair.new_calls = found.old, found.new
+    return pairs
+
+
+def _moved_calls(pairs: list[ConversationPair]) -> ConversationPair:
+    """The calls that were made in another conversation, taken out of those."""
+    found = pair_calls(
+        [call for pair in pairs for call in pair.old_calls],
+        [call for pair in pairs for call in pair.new_calls],
+        exactly=True,
+    )
+    moved = {id(call) for calls in found.pairs for call in calls}
+    for pair in pairs:
+        pair.old_calls = [call for call in pair.old_calls if id(call) not in moved]
+        pair.new_calls = [call for call in pair.new_calls if id(call) not in moved]
+    return ConversationPair(None, None, found.pairs)
 
 
 def pair_conversations(
@@ -99,7 +153,7 @@ def by_key(
 
 def _aligned(old: list[_T], new: list[_T], tie: Callable[[_T], Hashable]) -> Pairs[_T]:
     """Rows of unequal length: what is the same in both, in order, and then the nth to the nth."""
-    if max(len(old), len(new)) > _MOST_ALIGNED:
+    if max(len(old), len(new)) > _MAX_CALLS_ALIGNED:
         return list(zip(old, new, strict=False))
     matcher = SequenceMatcher(None, [*map(tie, old)], [*map(tie, new)], autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
@@ -134,7 +188,7 @@ def _by_label(
 
 
 def _nearest(old: list[DiffMessage], new: list[DiffMessage]) -> Pairs[DiffMessage]:
-    if max(len(old), len(new)) > _MOST_TRIED:
+    if max(len(old), len(new)) > _MAX_CALLS_BY_SIMILARITY:
         return list(zip(old, new, strict=False))
     costs = sorted(
         (len(compare(one.document, other.document)), abs(i - j), i, j)
@@ -160,7 +214,7 @@ def _most_in_common(
     for place, conversation in enumerate(old):
         for key, count in Counter(conversation.keys).items():
             theirs = makers.get(key, {})
-            if len(theirs) <= _MOST_COMMON:
+            if len(theirs) <= _MAX_CONVERSATIONS_OF_A_CALL:
                 shared.update({(place, other): min(count, many) for other, many in theirs.items()})
     pairs: dict[int, int] = {}
     taken: set[int] = set()

@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 
 from mcpmock.cli import demo as face
-from mcpmock.demo.client import DemoVisit
 from mcpmock.errors import CassetteError
 
 PING, PONG = {"answered": "ping", "result": {}}, {"answered": "ping", "result": 1}
+
+
+def visit(*saw: Any, status: int = 0) -> face.Visit:
+    """What a client received, and how its server ended."""
+    return face.Visit([json.dumps(one) for one in saw], "", status)
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
@@ -34,14 +38,14 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("live", "again", "difference"),
     [
-        (DemoVisit([PING], b"a", 0), DemoVisit([PING], b"b", 0), None),
-        (DemoVisit([PING, PING], b"", 0), DemoVisit([PING, PONG], b"", 0), [[PING], [PONG]]),
-        (DemoVisit([PING, PING], b"", 0), DemoVisit([PING], b"", 0), [[PING], []]),
-        (DemoVisit([PING], b"", 0), DemoVisit([PING, PING], b"", 0), [[], [PING]]),
+        (visit(PING), visit(PING), None),
+        (visit(PING, PING), visit(PING, PONG), [[PING], [PONG]]),
+        (visit(PING, PING), visit(PING), [[PING], []]),
+        (visit(PING), visit(PING, PING), [[], [PING]]),
     ],
 )
-def test_difference(live: DemoVisit, again: DemoVisit, difference: Any) -> None:
-    """Two visits are the same if the client saw the same; else the first difference is told."""
+def test_difference(live: face.Visit, again: face.Visit, difference: Any) -> None:
+    """The first difference between two visits is shown; without one they are the same."""
     told = face._replayed(live, again)
 
     assert (difference is None, difference) == (told["same"], told["difference"])
@@ -51,20 +55,20 @@ def test_exact() -> None:
     """Numbers that are equal but spelled differently are a difference."""
     one, other = ({"answered": "add", "result": value} for value in (1, 1.0))
 
-    assert not face._replayed(DemoVisit([one], b"", 0), DemoVisit([other], b"", 0))["same"]
+    assert not face._replayed(visit(one), visit(other))["same"]
 
 
 def test_other_status() -> None:
     """Two visits that end differently are not the same."""
-    assert not face._replayed(DemoVisit([PING], b"", 0), DemoVisit([PING], b"", 1))["same"]
+    assert not face._replayed(visit(PING), visit(PING, status=1))["same"]
 
 
 @pytest.mark.parametrize("statuses", [[0, 0], [0, 1]])
 def test_difference_is_shown(capsys: pytest.CaptureFixture[str], statuses: list[int]) -> None:
     """A difference is shown on both its sides, hostile characters spelled out."""
     evil = {"answered": "\x1b[2J\u202e"}
-    first = DemoVisit([evil if statuses == [0, 0] else PING], b"", statuses[0])
-    face._show_replayed(face._replayed(first, DemoVisit([PING], b"", statuses[1])))
+    first = visit(evil if statuses == [0, 0] else PING, status=statuses[0])
+    face._show_replayed(face._replayed(first, visit(PING, status=statuses[1])))
     out = capsys.readouterr().out
 
     assert "recorded: " in out
@@ -79,7 +83,7 @@ def test_folder_in_the_way(tmp_path: Path) -> None:
     file.touch()
 
     with pytest.raises(CassetteError, match="file/demo: not a directory"):
-        face._folder(file / "demo")
+        face._make_folder(file / "demo")
 
 
 @pytest.mark.e2e

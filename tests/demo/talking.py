@@ -1,4 +1,4 @@
-"""A conversation with the demo server as a list of steps, over memory and on a mock clock."""
+"""A conversation with the demo server as a list of steps, on a clock of its own."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import Any
 
 import attrs
 import msgspec
-import trio
-from trio.testing import wait_all_tasks_blocked
 
-from mcpmock.channels.channel import MemoryChannel, memory_pair
-from mcpmock.demo.server import serve
-from mcpmock.protocol.messages import C2S, Frame, StreamEnd
+from mcpmock.demo.server import DemoServer
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 from tests.support import INITIALIZE, request
 
 META = {
@@ -21,8 +19,8 @@ META = {
 
 
 @attrs.define
-class Heard:
-    """What came of a conversation: messages with their times, and the server's exit status."""
+class Conversation:
+    """What the server sent, with the times, and its exit status."""
 
     messages: list[dict[str, Any]] = attrs.field(factory=list)
     times: list[float] = attrs.field(factory=list)
@@ -30,7 +28,7 @@ class Heard:
 
     @property
     def ids(self) -> list[Any]:
-        """Which requests were answered, in order."""
+        """The requests that were answered, in order."""
         return [m["id"] for m in self.messages if "method" not in m]
 
     @property
@@ -39,14 +37,14 @@ class Heard:
 
     @property
     def text(self) -> str:
-        """The text of the tool result that came last."""
+        """The text of the last tool result."""
         text = self.last["result"]["content"][0]["text"]
         assert isinstance(text, str)
         return text
 
     @property
     def code(self) -> int:
-        """The code of the error that came last."""
+        """The code of the last error."""
         code = self.last["error"]["code"]
         assert isinstance(code, int)
         return code
@@ -56,35 +54,41 @@ class Heard:
         return [m["params"] for m in self.messages if m.get("method") == method]
 
 
-async def talk(*steps: bytes | float) -> Heard:
-    """Says each message once everybody waits for something, lets so many seconds pass for each
-    number, then ends the input and hears the server out.
-    """
-    ours, theirs = memory_pair()
-    heard = Heard()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_serve, theirs, heard)
-        nursery.start_soon(_listen, ours, heard)
-        for step in steps:
-            if isinstance(step, bytes):
-                ours.send_nowait([Frame(C2S, step)])
-                await wait_all_tasks_blocked()
+def talk(*steps: bytes | float) -> Conversation:
+    """Send each message, let the seconds of each number pass, and end the input."""
+    pipeline, heard, now = Pipeline([DemoServer()]), Conversation(), 0.0
+
+    def note(batches: list[Any]) -> None:
+        for frame in (frame for frames in batches for frame in frames):
+            if isinstance(frame.fact, ProcessExit):
+                heard.status = frame.fact.status
             else:
-                await trio.sleep(step)
-        if heard.status is None:
-            ours.send_nowait([Frame(C2S, b"", b"", StreamEnd())])
+                heard.messages.append(msgspec.json.decode(frame.raw))
+                heard.times.append(now)
+
+    for step in steps:
+        if isinstance(step, bytes):
+            note(pipeline.enter([Frame(C2S, step)], now))
+            continue
+        end = now + step
+        while (due := pipeline.next_due) is not None and due <= end:
+            now = due
+            note(pipeline.advance(now))
+        now = end
+    pipeline.enter([Frame(C2S, b"", b"", StreamEnd())], now)
+    assert pipeline.hung_up
     return heard
 
 
 def welcome(**capabilities: Any) -> bytes:
-    """An initialize of a client that can do this."""
+    """An initialize of a client with these capabilities."""
     return INITIALIZE.replace(b"}}", b',"capabilities":%b}}' % msgspec.json.encode(capabilities))
 
 
 def modern(
     id_: Any, method: str, params: Any = None, *, meta: Any = None, **capabilities: Any
 ) -> bytes:
-    """A request of 2026-07-28, of a client that can do this."""
+    """A request of 2026-07-28, of a client with these capabilities."""
     able = {"io.modelcontextprotocol/clientCapabilities": capabilities}
     return request(id_, method, {**(params or {}), "_meta": {**META, **able, **(meta or {})}})
 
@@ -100,17 +104,3 @@ def modern_call(
     """A tools/call of 2026-07-28; `rest` is what stands beside name and arguments."""
     params = {"name": tool, "arguments": arguments, **(rest or {})}
     return modern(id_, "tools/call", params, **capabilities)
-
-
-async def _serve(channel: MemoryChannel, heard: Heard) -> None:
-    heard.status = await serve(channel)
-
-
-async def _listen(channel: MemoryChannel, heard: Heard) -> None:
-    while True:
-        try:
-            frames = await channel.receive()
-        except trio.EndOfChannel:
-            return
-        heard.messages += [msgspec.json.decode(frame.raw) for frame in frames]
-        heard.times += [trio.current_time()] * len(frames)

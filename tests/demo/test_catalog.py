@@ -12,43 +12,43 @@ from tests.demo.talking import call, talk
 from tests.support import request
 
 
-async def result(method: str, params: Any = None) -> Any:
-    return (await talk(request(1, method, params))).last["result"]
+def result(method: str, params: Any = None) -> Any:
+    return (talk(request(1, method, params))).last["result"]
 
 
-async def read(uri: str) -> Any:
-    (content,) = (await result("resources/read", {"uri": uri}))["contents"]
+def read(uri: str) -> Any:
+    (content,) = (result("resources/read", {"uri": uri}))["contents"]
     return content
 
 
-async def test_every_resource() -> None:
+def test_every_resource() -> None:
     """Every listed resource can be read, as what the list says it is."""
-    listed = (await result("resources/list"))["resources"]
-    contents = [await read(resource["uri"]) for resource in listed]
+    listed = (result("resources/list"))["resources"]
+    contents = [read(resource["uri"]) for resource in listed]
 
     assert [(r["uri"], r["mimeType"]) for r in listed] == [
         (c["uri"], c["mimeType"]) for c in contents
     ]
 
 
-async def test_blob() -> None:
+def test_blob() -> None:
     """The picture is a picture."""
-    assert base64.b64decode((await read("demo://pixel"))["blob"]).startswith(b"\x89PNG\r\n")
+    assert base64.b64decode((read("demo://pixel"))["blob"]).startswith(b"\x89PNG\r\n")
 
 
-async def test_template() -> None:
+def test_template() -> None:
     """Every city has a resource by the listed template."""
-    (row,) = (await result("resources/templates/list"))["resourceTemplates"]
+    (row,) = (result("resources/templates/list"))["resourceTemplates"]
 
     for city in WEATHER:
-        assert city in (await read(row["uriTemplate"].replace("{city}", city)))["text"]
+        assert city in (read(row["uriTemplate"].replace("{city}", city)))["text"]
 
 
-async def test_counter() -> None:
+def test_counter() -> None:
     """What is read changes when it is touched."""
     uri = {"uri": "demo://counter"}
     steps = [request(1, "resources/read", uri), call(2, "touch"), request(3, "resources/read", uri)]
-    before, _, after = (await talk(*steps)).messages
+    before, _, after = (talk(*steps)).messages
 
     assert ["touched 0 times\n", "touched 1 times\n"] == [
         message["result"]["contents"][0]["text"] for message in (before, after)
@@ -56,26 +56,26 @@ async def test_counter() -> None:
 
 
 @pytest.mark.parametrize("uri", ["demo://weather/Atlantis", "file:///etc/passwd", ""])
-async def test_no_resource(uri: str) -> None:
+def test_no_resource(uri: str) -> None:
     """Nothing else can be read."""
-    assert -32002 == (await talk(request(1, "resources/read", {"uri": uri}))).code
+    assert -32002 == (talk(request(1, "resources/read", {"uri": uri}))).code
 
 
-async def test_every_prompt() -> None:
+def test_every_prompt() -> None:
     """Every listed prompt can be had, given the arguments it requires."""
-    for row in (await result("prompts/list"))["prompts"]:
+    for row in (result("prompts/list"))["prompts"]:
         required = [a["name"] for a in row.get("arguments", []) if a.get("required")]
         arguments = {name: f"<{name}>" for name in required}
-        got = await result("prompts/get", {"name": row["name"], "arguments": arguments})
+        got = result("prompts/get", {"name": row["name"], "arguments": arguments})
 
         text = got["messages"][0]["content"]["text"]
         assert all(argument in text for argument in arguments.values())
 
 
 @pytest.mark.parametrize("params", [{"name": "greet"}, {"name": "nothing"}, {}])
-async def test_no_prompt(params: Any) -> None:
+def test_no_prompt(params: Any) -> None:
     """An unknown prompt, or one without a required argument, is refused."""
-    assert -32602 == (await talk(request(1, "prompts/get", params))).code
+    assert -32602 == (talk(request(1, "prompts/get", params))).code
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ async def test_no_prompt(params: Any) -> None:
         ({"uri": "demo://weather/{city}"}, {"name": "city", "value": "Tr"}, ["Tromsø"]),
     ],
 )
-async def test_complete(ref: Any, argument: Any, values: list[str]) -> None:
+def test_complete(ref: Any, argument: Any, values: list[str]) -> None:
     """A completion begins with what was typed."""
-    got = await result("completion/complete", {"ref": ref, "argument": argument})
+    got = result("completion/complete", {"ref": ref, "argument": argument})
 
     assert (values, len(values)) == (got["completion"]["values"], got["completion"]["total"])
 
 
-async def test_odd_completion() -> None:
+def test_odd_completion() -> None:
     """A completion of nothing is refused."""
-    assert -32602 == (await talk(request(1, "completion/complete", {"ref": 1}))).code
+    assert -32602 == (talk(request(1, "completion/complete", {"ref": 1}))).code

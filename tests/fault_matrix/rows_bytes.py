@@ -6,25 +6,26 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from mcpmock.faults.kinds.backpressure import Backpressure
-from mcpmock.faults.kinds.bandwidth import Bandwidth
-from mcpmock.faults.kinds.black_hole import BlackHole
-from mcpmock.faults.kinds.coalesce import Coalesce
-from mcpmock.faults.kinds.corrupt import Corrupt
-from mcpmock.faults.kinds.down import Down
-from mcpmock.faults.kinds.dribble import Dribble
-from mcpmock.faults.kinds.exit import Exit
-from mcpmock.faults.kinds.garbage_then_close import GarbageThenClose
-from mcpmock.faults.kinds.half_close import HalfClose
-from mcpmock.faults.kinds.ignore_eof import IgnoreEof
-from mcpmock.faults.kinds.latency import Latency
-from mcpmock.faults.kinds.limit_data import LimitData
-from mcpmock.faults.kinds.pause import Pause
-from mcpmock.faults.kinds.reset_peer import ResetPeer
-from mcpmock.faults.kinds.slicer import Slicer
-from mcpmock.faults.kinds.slow_close import SlowClose
-from mcpmock.faults.kinds.stderr_flood import StderrFlood
-from mcpmock.faults.kinds.stdout_noise import StdoutNoise
+from mcpmock.faults.kinds.connection import (
+    GarbageThenClose,
+    HalfClose,
+    IgnoreEof,
+    LimitData,
+    ResetPeer,
+)
+from mcpmock.faults.kinds.content import Corrupt
+from mcpmock.faults.kinds.loss import BlackHole
+from mcpmock.faults.kinds.process import Down, Exit, StderrFlood, StdoutNoise
+from mcpmock.faults.kinds.timing import (
+    Backpressure,
+    Bandwidth,
+    Coalesce,
+    Dribble,
+    Latency,
+    Pause,
+    Slicer,
+    SlowClose,
+)
 
 from .conversation import (
     ANSWER,

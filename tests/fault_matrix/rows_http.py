@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.close_before_response import CloseBeforeResponse
-from mcpmock.faults.kinds.empty_response import EmptyResponse
-from mcpmock.faults.kinds.http_status import HttpStatus
-from mcpmock.faults.kinds.json_instead_of_sse import JsonInsteadOfSse
-from mcpmock.faults.kinds.malformed_chunk import MalformedChunk
-from mcpmock.faults.kinds.outage import Outage
-from mcpmock.faults.kinds.quota import Quota
-from mcpmock.faults.kinds.session_expired import SessionExpired
-from mcpmock.faults.kinds.sse_comment_storm import SseCommentStorm
-from mcpmock.faults.kinds.sse_duplicate_id import SseDuplicateId
-from mcpmock.faults.kinds.sse_gap import SseGap
-from mcpmock.faults.kinds.sse_retry import SseRetry
-from mcpmock.faults.kinds.wrong_content_type import WrongContentType
+from mcpmock.faults.kinds.connection import CloseBeforeResponse
+from mcpmock.faults.kinds.http import (
+    EmptyResponse,
+    HttpStatus,
+    JsonInsteadOfSse,
+    MalformedChunk,
+    Outage,
+    Quota,
+    SessionExpired,
+    WrongContentType,
+)
+from mcpmock.faults.kinds.loss import SseGap
+from mcpmock.faults.kinds.sse import SseCommentStorm, SseDuplicateId, SseRetry
 from mcpmock.faults.match import Match
 
 from .conversation import ANSWER, EVEN, EVEN_ANSWER, EVEN_PROGRESS, LISTED, ODD

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from mcpmock.faults.kinds.cancel import Cancel
-from mcpmock.faults.kinds.capability_lie import CapabilityLie
-from mcpmock.faults.kinds.cursor_loop import CursorLoop
-from mcpmock.faults.kinds.initialize_error import InitializeError
-from mcpmock.faults.kinds.list_changed_storm import ListChangedStorm
-from mcpmock.faults.kinds.never_answer_server_request import NeverAnswerServerRequest
-from mcpmock.faults.kinds.no_initialized import NoInitialized
-from mcpmock.faults.kinds.progress_after_response import ProgressAfterResponse
-from mcpmock.faults.kinds.progress_decreasing import ProgressDecreasing
-from mcpmock.faults.kinds.progress_unknown_token import ProgressUnknownToken
-from mcpmock.faults.kinds.request_without_capability import RequestWithoutCapability
-from mcpmock.faults.kinds.tool_vanishes import ToolVanishes
-from mcpmock.faults.kinds.version_mismatch import VersionMismatch
+from mcpmock.faults.kinds.errors import InitializeError
+from mcpmock.faults.kinds.loss import NeverAnswerServerRequest, NoInitialized
+from mcpmock.faults.kinds.mcp import (
+    CapabilityLie,
+    CursorLoop,
+    ListChangedStorm,
+    ProgressAfterResponse,
+    ProgressDecreasing,
+    ProgressUnknownToken,
+    RequestWithoutCapability,
+    ToolVanishes,
+    VersionMismatch,
+)
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.fault import CancelRace
 from tests.support import cancelled, error, notification, progress, request

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpmock.faults.kinds.deep import Deep
-from mcpmock.faults.kinds.delay import Delay
-from mcpmock.faults.kinds.drop import Drop
-from mcpmock.faults.kinds.duplicate import Duplicate
-from mcpmock.faults.kinds.empty import Empty
-from mcpmock.faults.kinds.error import Error
-from mcpmock.faults.kinds.hold import Hold
-from mcpmock.faults.kinds.huge import Huge
-from mcpmock.faults.kinds.id_type_flip import IdTypeFlip
-from mcpmock.faults.kinds.inject import Inject
-from mcpmock.faults.kinds.invalid_json import InvalidJson
-from mcpmock.faults.kinds.invalid_utf8 import InvalidUtf8
-from mcpmock.faults.kinds.never_respond import NeverRespond
-from mcpmock.faults.kinds.reorder import Reorder
-from mcpmock.faults.kinds.replace import Replace
-from mcpmock.faults.kinds.respond_twice import RespondTwice
-from mcpmock.faults.kinds.swap_responses import SwapResponses
-from mcpmock.faults.kinds.tool_error import ToolError
-from mcpmock.faults.kinds.truncate import Truncate
-from mcpmock.faults.kinds.unsolicited_response import UnsolicitedResponse
-from mcpmock.faults.kinds.wrong_id import WrongId
+from mcpmock.faults.kinds.content import (
+    Deep,
+    Empty,
+    Huge,
+    IdTypeFlip,
+    Inject,
+    InvalidJson,
+    InvalidUtf8,
+    Replace,
+    Truncate,
+    UnsolicitedResponse,
+    WrongId,
+)
+from mcpmock.faults.kinds.errors import Error, ToolError
+from mcpmock.faults.kinds.loss import Drop, NeverRespond
+from mcpmock.faults.kinds.order import Duplicate, Reorder, RespondTwice, SwapResponses
+from mcpmock.faults.kinds.timing import Delay, Hold
 from mcpmock.faults.match import Match
 from tests.support import LOG, error, response
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.limit_data import Inside, LimitData
-from mcpmock.faults.kinds.malformed_chunk import MalformedChunk
-from mcpmock.faults.kinds.truncate import Truncate
+from mcpmock.faults.kinds.connection import Inside, LimitData
+from mcpmock.faults.kinds.content import Truncate
+from mcpmock.faults.kinds.http import MalformedChunk
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame
 from tests.faults.faulty import faulty

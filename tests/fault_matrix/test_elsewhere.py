@@ -8,10 +8,10 @@ import attrs
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.down import Down
-from mcpmock.faults.kinds.initialize_error import InitializeError
-from mcpmock.faults.kinds.slow_close import SlowClose
-from mcpmock.faults.kinds.wrong_content_type import WrongContentType
+from mcpmock.faults.kinds.errors import InitializeError
+from mcpmock.faults.kinds.http import WrongContentType
+from mcpmock.faults.kinds.process import Down
+from mcpmock.faults.kinds.timing import SlowClose
 from mcpmock.faults.match import Match
 from tests.support import error
 

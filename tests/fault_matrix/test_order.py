@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.delay import Delay
-from mcpmock.faults.kinds.hold import Hold
-from mcpmock.faults.kinds.inject import Inject
-from mcpmock.faults.kinds.latency import Latency
-from mcpmock.faults.kinds.respond_twice import RespondTwice
+from mcpmock.faults.kinds.content import Inject
+from mcpmock.faults.kinds.order import RespondTwice
+from mcpmock.faults.kinds.timing import Delay, Hold, Latency
 from mcpmock.faults.match import Match
 
 from .conversation import ANSWER, EVEN_ANSWER, EVEN_PROGRESS, LISTED, PONG, PROGRESS

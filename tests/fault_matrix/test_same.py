@@ -13,11 +13,9 @@ import attrs
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.corrupt import Corrupt
-from mcpmock.faults.kinds.drop import Drop
-from mcpmock.faults.kinds.huge import Huge
-from mcpmock.faults.kinds.latency import Latency
-from mcpmock.faults.kinds.slicer import Slicer
+from mcpmock.faults.kinds.content import Corrupt, Huge
+from mcpmock.faults.kinds.loss import Drop
+from mcpmock.faults.kinds.timing import Latency, Slicer
 from mcpmock.faults.match import Match
 
 from .hearing import Run

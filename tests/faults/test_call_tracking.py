@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.call_tracking import CallTracking
-from mcpmock.faults.fault import On, kind_of
 from mcpmock.faults.match import MatchPlace, Subject
-from mcpmock.faults.segments import Unit
+from mcpmock.faults.segments import On, Unit, message_kind
 from mcpmock.protocol.messages import C2S, Frame
 from tests.support import (
     INITIALIZE,
@@ -26,7 +25,7 @@ from tests.support import (
 
 
 def follow(following: CallTracking, frame: Frame) -> Subject:
-    return following.subject(Unit([frame], kind_of(frame.content)))
+    return following.subject(Unit([frame], message_kind(frame.content)))
 
 
 def test_only_what_is_of_interest_is_noted() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mcpmock.faults.delay_queue import DelayQueue
-from mcpmock.faults.fault import Keep, On
+from mcpmock.faults.delay_queue import DelayQueue, Keep
+from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import Action, Send
 from mcpmock.protocol.messages import C2S, S2C
 from tests.support import c2s, s2c

@@ -8,14 +8,14 @@ from typing import ClassVar
 import attrs
 
 from mcpmock.faults.engine import FaultEngine
-from mcpmock.faults.fault import Act, Dice, Fault, On, Seen
-from mcpmock.faults.kinds.drop import Drop
-from mcpmock.faults.kinds.error import Error
-from mcpmock.faults.kinds.latency import Latency
-from mcpmock.faults.kinds.tool_error import ToolError
+from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.kinds.errors import Error, ToolError
+from mcpmock.faults.kinds.loss import Drop
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
 from mcpmock.protocol.messages import Frame, HttpResponse
 from tests.faults.faulty import faults_of, faulty, receipts

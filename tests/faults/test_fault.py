@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
-from mcpmock.faults.fault import Dice, Fault, On, PlanError, Seen, kind_of
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.fault import Dice, Fault, PlanError, Seen
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match, Subject
 from mcpmock.faults.registry import KINDS
+from mcpmock.faults.segments import On, message_kind
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import c2s, notification, post, replies, request, response, says, shown
 
@@ -42,7 +43,7 @@ def test_kinds_of_messages() -> None:
     raws = (request(1, "a"), response(1), notification("a"), b"[]", b"banner")
 
     assert [On.REQUEST, On.RESPONSE, On.NOTIFICATION, On.OTHER, On.OTHER] == [
-        kind_of(c2s(raw).content) for raw in raws
+        message_kind(c2s(raw).content) for raw in raws
     ]
 
 

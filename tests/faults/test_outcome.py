@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.fault import On, Seen
-from mcpmock.faults.kinds.drop import Drop
+from mcpmock.faults.fault import Seen
+from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Subject
 from mcpmock.faults.outcome import Outcome
+from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import Hangup, Send
 from tests.support import c2s, s2c
 

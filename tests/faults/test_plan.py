@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from tests.support import c, call, cassette, response, s

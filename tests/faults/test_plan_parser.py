@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.plan_parser import fault_of, plan_of, read_plan, table_of

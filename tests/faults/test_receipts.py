@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.fault import On
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import C2S, S2C
 from tests.faults.faulty import faults_of, faulty, receipts
 from tests.support import call, response, s2c

@@ -53,7 +53,10 @@ OTHERS = [
     s2c(b"banner"),
     logs("log"),
 ]
-ENDS = ("limit_data", "exit", "reset_peer", "garbage_then_close", "reorder")
+ENDS = (
+    *("limit_data", "exit", "reset_peer", "garbage_then_close", "reorder"),
+    *("black_hole", "half_close"),
+)
 """What others are meant to feel (as they do what blocks): the session ends, or they pull it along.
 """
 OTHER_EXCHANGES = [post(1, call(1, "y")), answers(1, response(1)), get(2), opens(2)]
@@ -71,7 +74,7 @@ def test_nothing_else_is_touched(kind: str) -> None:
             ("streamable-http", OTHER_EXCHANGES),
         ):
             pipeline = faulty(fault, transport=transport).abandon().pipeline
-            apart = not (fault.blocks or fault.swallows or kind in ENDS)
+            apart = not (fault.blocks or kind in ENDS)
             if busy and apart and transport == "stdio":
                 pipeline.enter([c2s(call(77, "x"))], 0)
             for batch in batches:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.fault import On
-from mcpmock.faults.segments import Units
+from mcpmock.faults.segments import On, Units
 from mcpmock.protocol.messages import Frame
 from tests.support import (
     accepts,

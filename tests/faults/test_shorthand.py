@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.bandwidth import Bandwidth
-from mcpmock.faults.kinds.drop import Drop
-from mcpmock.faults.kinds.latency import Latency
-from mcpmock.faults.kinds.replace import Replace
-from mcpmock.faults.kinds.tool_error import ToolError
+from mcpmock.faults.kinds.content import Replace
+from mcpmock.faults.kinds.errors import ToolError
+from mcpmock.faults.kinds.loss import Drop
+from mcpmock.faults.kinds.timing import Bandwidth, Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan_parser import fault_of
 from mcpmock.faults.races.fault import CancelRace

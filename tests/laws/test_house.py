@@ -32,7 +32,6 @@ BESIDE = {
     ("testing", "api"),  # the fixtures give what the Python API gives
     ("pytest_plugin", "testing"),  # hooks here, behaviour there: unused, a plugin imports nothing
     ("pytest_plugin", "api"),
-    ("cli", "demo"),  # `mcpmock demo` reads what the demo client saw
     ("convert", "view"),  # an exported entry is a row of the timeline
 }
 PURE = set().union(*ROWS[:8]) - {"channels"}

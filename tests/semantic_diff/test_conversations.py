@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
-from mcpmock.semantic_diff.conversations import RecordedConversation, conversations
+from mcpmock.semantic_diff.conversations import RecordedConversation, read_conversations
 from tests.support import (
     LOG,
     OPENING,
@@ -33,7 +33,7 @@ from tests.support import (
 
 
 def read(recorded: Cassette, *, one_session: bool = False) -> list[RecordedConversation]:
-    return conversations(recorded, one_session=one_session)
+    return read_conversations(recorded, one_session=one_session)
 
 
 def told(conversation: RecordedConversation) -> list[tuple[str, int, list[str]]]:
@@ -68,10 +68,12 @@ def test_what_belongs_to_a_call() -> None:
         ("tools/call a", 1, [log, "notifications/progress"]),
         ("tools/call b", 0, ["notifications/cancelled"]),
     ] == told(one)
-    assert ["notifications/initialized", log, log, "roots/list"] == [x.method for x in one.loose]
-    assert 1 == len(one.loose[3].answers)
+    assert ["notifications/initialized", log, log, "roots/list"] == [
+        x.method for x in one.unrelated
+    ]
+    assert 1 == len(one.unrelated[3].answers)
     assert [False, True] == [within.sure for within in one.calls[1].within]
-    assert [False, False, True] == [made.given_up for made in one.calls]
+    assert [False, False, True] == [made.abandoned for made in one.calls]
 
 
 def test_a_batch_is_its_messages() -> None:
@@ -88,7 +90,7 @@ def test_noise_and_answers_to_nothing() -> None:
     (one,) = read(cassette(s(b"a banner"), s(response(9)), s(b'["x"]')))
 
     assert [{"text": "a banner"}, {"text": '["x"]'}] == [x.document for x in one.noise]
-    assert [""] == [x.method for x in one.loose]
+    assert [""] == [x.method for x in one.unrelated]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_over_http_a_stream_tells_what_belongs_to_a_call() -> None:
         ("tools/call c", 0, []),
     ] == told(one)
     assert one.calls[1].within[0].sure
-    assert [False, False, True] == [made.given_up for made in one.calls]
+    assert [False, False, True] == [made.abandoned for made in one.calls]
     assert {1: ("POST", 400), 2: ("POST", 200), 3: ("POST", 200), 4: ("GET", 405)} == one.statuses
 
 
@@ -177,7 +179,7 @@ def test_what_came_on_another_stream_belongs_to_no_call() -> None:
     )
 
     assert [("tools/call a", 1, [])] == told(one)
-    assert 2 == len(one.loose)
+    assert 2 == len(one.unrelated)
 
 
 def test_what_holds_no_message_is_no_conversation() -> None:
@@ -188,6 +190,6 @@ def test_what_holds_no_message_is_no_conversation() -> None:
 def test_how_far_we_are() -> None:
     """Every thousand events it is told how many come."""
     counts: list[int] = []
-    conversations(cassette(*[s(LOG)] * 2500), one_session=False, count=counts.append)
+    read_conversations(cassette(*[s(LOG)] * 2500), one_session=False, count=counts.append)
 
     assert [1000, 1000, 500] == counts

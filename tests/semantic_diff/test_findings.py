@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.semantic_diff import findings
-from mcpmock.semantic_diff.findings import LIMIT, Findings, excerpts
+from mcpmock.semantic_diff.findings import MAX_EXCERPT_CHARS, Findings, excerpts
 from mcpmock.semantic_diff.ignore_rules import Rules
 from mcpmock.semantic_diff.normalize import Namings
 from mcpmock.semantic_diff.severity import ABSENT, Change, Verdict, Where
@@ -60,7 +60,7 @@ def test_what_is_ignored_is_counted_too() -> None:
 
 def test_beyond_a_bound_they_are_counted_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts are of all."""
-    monkeypatch.setattr(findings, "MOST", 2)
+    monkeypatch.setattr(findings, "MAX_DIFFERENCES", 2)
     noted = found(*[text("a", str(n)) for n in range(5)])
 
     assert (2, 5) == (len(noted.differences()), noted.counts[Verdict.RISKY])
@@ -74,7 +74,7 @@ def test_long_values_are_told_from_where_they_part(old: str, new: str) -> None:
     """Both are short, and differ."""
     told = excerpts(old, new)
 
-    assert all(one is not None and len(one) <= LIMIT for one in told)
+    assert all(one is not None and len(one) <= MAX_EXCERPT_CHARS for one in told)
     assert told[0] != told[1]
 
 
@@ -82,4 +82,7 @@ def test_short_values_are_told_whole() -> None:
     """What is not there is not told."""
     assert ('{"a":1}', None) == excerpts({"a": 1}, ABSENT)
     assert ("null", '"x"') == excerpts(None, "x")
-    assert ("[1]", LIMIT) == (excerpts([1], "y" * 300)[0], len(excerpts([1], "y" * 300)[1] or ""))
+    assert ("[1]", MAX_EXCERPT_CHARS) == (
+        excerpts([1], "y" * 300)[0],
+        len(excerpts([1], "y" * 300)[1] or ""),
+    )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpmock.semantic_diff.conversations import conversations
-from mcpmock.semantic_diff.message import DiffMessage, swept
+from mcpmock.semantic_diff.conversations import read_conversations
+from mcpmock.semantic_diff.message import DiffMessage, join_pages
 from tests.support import c, call, cassette, error, request, response, s
 
 
 def calls(*raws: bytes) -> list[DiffMessage]:
     """Requests and their answers by turns."""
     lines = [(c, s)[place % 2](raw) for place, raw in enumerate(raws)]
-    return conversations(cassette(*lines), one_session=False)[0].calls
+    return read_conversations(cassette(*lines), one_session=False)[0].calls
 
 
 def page(id_: int, names: str, cursor: str | None = None) -> bytes:
@@ -63,4 +63,4 @@ def test_what_is_no_page_stays() -> None:
     made = calls(ask(1, "z"), page(1, "a"), ask(2), page(2, "b", "x"), ask(3, "x"), error(3))
 
     assert 3 == len(made)
-    assert made == swept(made)
+    assert made == join_pages(made)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.semantic_diff.conversations import RecordedConversation, conversations
+from mcpmock.semantic_diff.conversations import RecordedConversation, read_conversations
 from mcpmock.semantic_diff.message import DiffMessage
 from mcpmock.semantic_diff.pairing import by_key, pair_calls, pair_conversations
 from tests.support import c, call, cassette, response, s
@@ -18,7 +18,7 @@ def made(*asked: Any) -> list[DiffMessage]:
     for id_, one in enumerate(asked):
         value, answer = one if isinstance(one, tuple) else (one, None)
         lines += [c(call(id_, "t", a=value)), s(response(id_, {"r": answer}))]
-    return conversations(cassette(*lines), one_session=False)[0].calls
+    return read_conversations(cassette(*lines), one_session=False)[0].calls
 
 
 def pairs(
@@ -56,7 +56,7 @@ def test_what_is_left_stands_for_what_is_nearest() -> None:
 
 def test_another_tool_is_another_call() -> None:
     """However alike the arguments are."""
-    other = conversations(cassette(c(call(1, "u", a=1))), one_session=False)[0].calls
+    other = read_conversations(cassette(c(call(1, "u", a=1))), one_session=False)[0].calls
 
     assert ("", "0", "0") == pairs(made(1), other)
 
@@ -82,7 +82,7 @@ def test_rests_keep_their_order() -> None:
 
 def conversation(*tools: str) -> RecordedConversation:
     lines = [c(call(id_, tool)) for id_, tool in enumerate(tools)]
-    return conversations(cassette(*lines), one_session=False)[0]
+    return read_conversations(cassette(*lines), one_session=False)[0]
 
 
 @pytest.mark.parametrize(

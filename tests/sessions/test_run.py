@@ -13,9 +13,9 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.engine import FaultEngine
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.drop import Drop
-from mcpmock.faults.kinds.http_status import HttpStatus
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.http import HttpStatus
+from mcpmock.faults.kinds.loss import Drop
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun

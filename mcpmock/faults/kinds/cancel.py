@@ -1,14 +1,17 @@
-"""`cancel`: the client cancels, when and what it is told to."""
+"""Cancel: cancellations that the client, or the server, did not send. Where a cancellation has to
+meet the response at an exact place, `races.fault` has the kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, On, Seen, Toward
+from mcpmock.faults.fault import Act, Dice, Fault, Seen
 from mcpmock.faults.match import Subject
+from mcpmock.faults.segments import On
 from mcpmock.faults.units import Count
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
@@ -17,6 +20,7 @@ from mcpmock.protocol.messages import Direction, Request, encode
 
 _INITIALIZE = "initialize"
 _UNKNOWN = b'"mcpmock-unknown"'
+_CallKey = tuple[Direction, bytes]
 Target = Literal[
     "call",
     "twice",
@@ -30,28 +34,42 @@ Target = Literal[
 
 
 @attrs.define
-class _Watch:
-    """One call: what has come back for it, and what the other side has asked meanwhile."""
+class _WatchedCall:
+    """What has come back for a call, and what the other side has asked meanwhile."""
 
     messages: int = 0
     questions: int = 0
 
 
-@attrs.frozen(kw_only=True)
-class Cancel(Fault):
-    """Behind the i-th message that comes back for a request, or behind the i-th question that the
-    other side asks meanwhile, a cancel of it goes out; with i = 0 right behind the request itself.
+@attrs.define
+class _CancelMemory:
+    """What `cancel` remembers of a session."""
 
-    `target` names something else than the call. Two need something to have happened: `finished` is
-    the call's id when it has its answer, `other_direction` the id of a question, which is not ours.
+    watched: dict[_CallKey, _WatchedCall] = attrs.field(factory=dict)
+    initialize_id: bytes | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.watched or self.initialize_id)
+
+    def asked_by(self, direction: Direction) -> Sequence[_CallKey]:
+        """The watched calls whose receiver asks what goes this way."""
+        return [key for key in self.watched if key[0] is direction.back]
+
+
+@attrs.frozen(kw_only=True)
+class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
+    """The requester cancels the request, behind the `i`-th message that comes back for it.
+
+    With `i` = 0 the cancellation follows the request itself. With `behind = "question"` the i-th
+    request that the other side sends meanwhile is counted instead.
+
+    `target` names what is cancelled: the `call`; the call `twice`; an `unknown` id; the id of the
+    `finished` call, behind its response; the id with its `other_type` (`"1"` for `1`); the id of
+    the other side's request (`other_direction`); no id at all (`no_id`); or `initialize`. The
+    notification has a `reason` if one is given.
 
     >>> fault = mcpmock.faults.Cancel(i=1, target="twice", match={"tool": "slow"})
     """
-
-    kind: ClassVar[str] = "cancel"
-    acts_on: ClassVar[On] = On.REQUEST
-    goes_on: ClassVar[bool] = True
-    usually: ClassVar[Toward] = "server"
 
     i: Count = 0
     behind: Literal["message", "question"] = "message"
@@ -67,72 +85,73 @@ class Cancel(Fault):
     def fits(self, subject: Subject) -> bool:
         return isinstance(subject.message, Request) and subject.call is not None
 
-    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
+    def continues(self, subject: Subject, on: On, memory: _CancelMemory) -> bool:
         if on is On.REQUEST:
-            way = subject.frame.direction
             opens = subject.method == _INITIALIZE and self.overhears is not None
-            return opens or any(key[0] is way.back for key in _watched(memory))
+            return opens or bool(memory.asked_by(subject.frame.direction))
         call = subject.call
-        known = call is not None and (call.direction, call.request.id) in memory
+        known = call is not None and (call.direction, call.request.id) in memory.watched
         return known and on in On.RESPONSE | On.NOTIFICATION
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
         yield seen.passed()
-        memory, message, call = seen.memory, seen.subject.message, seen.subject.call
+        memory: _CancelMemory = seen.memory
+        message, call = seen.subject.message, seen.subject.call
         if isinstance(message, Request):
             if message.method == _INITIALIZE and self.overhears is not None:
-                memory[_INITIALIZE] = message.id
+                memory.initialize_id = message.id
                 return
-            asking = [key for key in _watched(memory) if key[0] is seen.direction.back]
+            asking = memory.asked_by(seen.direction)
             for key in asking:
-                memory[key].questions += 1
-                yield from self._act(key, seen, dice, question=message.id)
+                memory.watched[key].questions += 1
+                yield from self._cancel(key, seen, dice, question=message.id)
             if asking:
                 return
         assert call is not None
         key = (call.direction, call.request.id)
         if seen.on is On.REQUEST:
-            memory[key] = _Watch()
+            memory.watched[key] = _WatchedCall()
         elif seen.direction is call.direction:
             return
         else:
-            memory[key].messages += 1
-        yield from self._act(key, seen, dice)
+            memory.watched[key].messages += 1
+        yield from self._cancel(key, seen, dice)
         if seen.on is On.RESPONSE:
-            memory.pop(key, None)
+            memory.watched.pop(key, None)
 
-    def _act(
-        self, key: tuple[Direction, bytes], seen: Seen, dice: Dice, question: bytes | None = None
+    def _cancel(
+        self, key: _CallKey, seen: Seen, dice: Dice, question: bytes | None = None
     ) -> Iterable[Act]:
-        """The cancel, if this is what it has waited for."""
-        watch: _Watch = seen.memory[key]
-        if not self._is_time(watch, seen.on, asked=question is not None):
+        """The cancellation, if its time has come."""
+        memory: _CancelMemory = seen.memory
+        watched = memory.watched[key]
+        if not self._is_time(watched, seen.on, asked=question is not None):
             return
         direction, id_ = key
-        dice.drawn["i"] = watch.questions if self._behind_questions else watch.messages
-        opening = seen.memory.get(_INITIALIZE, id_ if self.overhears is None else b"0")
-        cancels = self._cancels(id_, question, opening)
+        dice.drawn["i"] = watched.questions if self._counts_questions else watched.messages
+        opening = memory.initialize_id or (id_ if self.overhears is None else b"0")
+        cancels = self._cancellations(id_, question, opening)
         yield Send([seen.message(direction, raw) for raw in cancels])
-        seen.memory.pop(key)
+        memory.watched.pop(key)
 
     @property
-    def _behind_questions(self) -> bool:
+    def _counts_questions(self) -> bool:
         return self.behind == "question" or self.target == "other_direction"
 
-    def _is_time(self, watch: _Watch, on: On, *, asked: bool) -> bool:
+    def _is_time(self, watched: _WatchedCall, on: On, *, asked: bool) -> bool:
         if self.target == "finished":
             return on is On.RESPONSE
         if self.target == "other_direction":
-            return asked and watch.questions >= self.i
-        if self._behind_questions and self.i:
-            return asked and watch.questions == self.i
-        return not asked and watch.messages == self.i
+            return asked and watched.questions >= self.i
+        if self._counts_questions and self.i:
+            return asked and watched.questions == self.i
+        return not asked and watched.messages == self.i
 
-    def goes(self, direction: Direction) -> bool:  # noqa: ARG002
-        """Whoever asks may cancel."""
+    def goes(self, direction: Direction) -> bool:
+        """Either side may cancel what it has asked."""
         return True
 
-    def _cancels(self, id_: bytes, question: bytes | None, opening: bytes) -> list[bytes]:
+    def _cancellations(self, id_: bytes, question: bytes | None, opening: bytes) -> list[bytes]:
         inside = id_.strip(b'"')
         other = encode(id_.decode()) if inside == id_ else inside
         named = {
@@ -146,8 +165,3 @@ class Cancel(Fault):
         if self.target != "no_id":
             raw = edit.with_member(raw, ["params", "requestId"], named.get(self.target) or id_)
         return [raw] * (2 if self.target == "twice" else 1)
-
-
-def _watched(memory: dict[Any, Any]) -> Sequence[tuple[Direction, bytes]]:
-    """The calls that are watched, by direction and id."""
-    return [key for key in memory if key != _INITIALIZE]

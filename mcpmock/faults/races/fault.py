@@ -1,19 +1,20 @@
-"""`cancel_race`: a cancel that meets the answer exactly where it is told to.
+"""`cancel_race`: a cancellation that meets the response in a given cell of the grid.
 
-A cancel is a notification, or over HTTP from 2026-07-28 on a client that leaves its response; up to
-2025-11-25 that says nothing. `races` has the grid, `racing` what is to be remembered of a call.
+A cancellation is a notification, or over HTTP from 2026-07-28 on a client that leaves its response;
+up to 2025-11-25 that cancels nothing. `grid` has the cells, `progress` the state of one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
 import attrs
 
-from mcpmock.faults.chunking import dying
-from mcpmock.faults.fault import Act, Dice, Fault, Lost, On, Seen, Toward
+from mcpmock.faults.chunking import end_server
+from mcpmock.faults.fault import Act, Dice, Fault, Seen
 from mcpmock.faults.match import Subject
+from mcpmock.faults.segments import On
+from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Count, Seconds, to_seconds
 from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol import edit
@@ -21,6 +22,7 @@ from mcpmock.protocol.correlation import CANCELLED, PROGRESS
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
+    Direction,
     ExchangeEnd,
     Frame,
     HttpResponse,
@@ -34,38 +36,68 @@ from .grid import Goal, Name, Reaction
 from .progress import RaceProgress
 
 _REQUEST_CANCELLED = -32800
-_MOST = 1000
+_MAX_CALLS = 1000
 """How many calls of a session are remembered; of more the oldest are forgotten."""
-_EARLY = "early"
-"""Where cancels are remembered whose call has not come yet."""
 _OWN = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
+_CallKey = tuple[Direction, bytes]
+
+
+@attrs.define
+class _RaceMemory:
+    """What `cancel_race` remembers of a session."""
+
+    races: dict[_CallKey, RaceProgress] = attrs.field(factory=dict)
+    early: list[_CallKey] = attrs.field(factory=list)
+    """The cancellations whose call has not come yet."""
+
+    def __bool__(self) -> bool:
+        return bool(self.races or self.early)
+
+    def race_of(self, subject: Subject) -> RaceProgress | None:
+        """The race that a message belongs to, by its call; the end of an exchange that resumed
+        another one by that.
+        """
+        call = subject.call
+        if call is not None:
+            race = self.races.get((call.direction, call.request.id))
+            return race if race is not None and race.call is call else None
+        if subject.message is not None:
+            return None
+        exchange = subject.frame.exchange
+        return next((race for race in self.races.values() if race.carries(exchange)), None)
+
+    def begin(self, race: RaceProgress) -> None:
+        self.races.pop(race.key, None)
+        self.races[race.key] = race
+        while len(self.races) > _MAX_CALLS:
+            self.races.pop(next(iter(self.races)))
+
+    def note_early(self, key: _CallKey) -> None:
+        self.early = [*self.early, key][-_MAX_CALLS:]
 
 
 @attrs.frozen(kw_only=True)
-class CancelRace(Fault):
-    """The client gets i messages of a call, and the rest waits until it cancels. Then it gets those
-    that had crossed its cancel, up to the j-th, and of the rest what the `reaction` of the server
-    makes of it. The server does not hear of the cancel: it is this that reacts. Which cell was
-    reached is in the receipt, or where the answer comes behind the cancel in the last one: a client
-    may cancel earlier, over HTTP even before its call is there.
+class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory):
+    """A cancellation meets the response in the `cell` of the race that is named.
 
-    The same for what the server asks and its client answers, on stdio: over HTTP a client's answer
-    is a request that wants a response itself.
+    The client gets i messages of the call; the rest waits, no longer than `patience`, until it
+    cancels. Then come those that had crossed the cancellation, up to the j-th, and of the rest what
+    the server's `reaction` makes of it. Say either `cell`, or `i` and `j`. The cancellation does
+    not reach the server: the fault reacts in its place.
+
+    The receipt says which cell was reached (where the response comes behind the cancellation, the
+    last receipt): a client may cancel earlier, over HTTP even before its call arrives. The same
+    works for requests of the server, on stdio only: over HTTP the client's response is an HTTP
+    request of its own.
 
     >>> fault = mcpmock.faults.CancelRace(cell="cancel_crosses_response", match={"tool": "slow"})
     """
-
-    kind: ClassVar[str] = "cancel_race"
-    acts_on: ClassVar[On] = On.REQUEST
-    goes_on: ClassVar[bool] = True
-    usually: ClassVar[Toward] = "server"
 
     cell: Name | None = None
     i: Count | None = None
     j: Count | None = None
     reaction: Reaction = "silent"
     patience: Seconds = attrs.field(default=30.0, converter=to_seconds)
-    """How long messages wait for a cancel."""
 
     @property
     def overhears(self) -> bytes:
@@ -80,56 +112,54 @@ class CancelRace(Fault):
     def fits(self, subject: Subject) -> bool:
         return subject.frame.direction is C2S or subject.frame.exchange is None
 
-    def continues(self, subject: Subject, on: On, memory: dict[Any, Any]) -> bool:
+    def continues(self, subject: Subject, on: On, memory: _RaceMemory) -> bool:
         if on is On.END:
             return bool(memory)
         if subject.call is None and subject.method == CANCELLED:
             return subject.frame.exchange is not None  # one pipe keeps the order
-        race = _race_of(subject, memory)
+        race = memory.race_of(subject)
         if race is None or (race.over and on is On.LEFT):
             return False
         if on is On.NOTIFICATION and subject.method not in (PROGRESS, CANCELLED):
-            return False  # what a subscription is told is no answer to it
+            return False  # a notification of a subscription is no answer to it
         if on in On.CLOSE | On.LEFT:
             return race.own is not None
         return on in _OWN
 
     def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        memory: _RaceMemory = seen.memory
         if seen.on is On.END:
-            yield from self._give_up(seen)
+            yield from self._give_up(seen, memory)
         elif seen.on is On.REQUEST:
-            self._begin(seen, dice)
+            self._begin(seen, dice, memory)
             yield seen.passed()
-        elif (race := _race_of(seen.subject, seen.memory)) is None:
-            self._note_early(seen)
+        elif (race := memory.race_of(seen.subject)) is None:
+            self._note_early(seen, memory)
             yield seen.passed()
         else:
             yield from self._go_on(race, seen, dice)
             if race.over and not race.resumable:
-                seen.memory.pop(race.key, None)
+                memory.races.pop(race.key, None)
 
-    def _begin(self, seen: Seen, dice: Dice) -> None:
+    def _begin(self, seen: Seen, dice: Dice, memory: _RaceMemory) -> None:
         call = seen.subject.call
         assert call is not None
         race = RaceProgress(call, own=None if seen.stream is not None else seen.exchange)
-        early = seen.memory.get(_EARLY, ())
-        if race.key in early:
-            early.remove(race.key)
+        if race.key in memory.early:
+            memory.early.remove(race.key)
             race.cancelled = race.overtaken = True
             dice.drawn.update(race.reached())
-        seen.memory.pop(race.key, None)
-        seen.memory[race.key] = race
-        while len(seen.memory) > _MOST:
-            seen.memory.pop(next(key for key in seen.memory if key != _EARLY))
+        memory.begin(race)
 
-    def _note_early(self, seen: Seen) -> None:
-        """A cancel of what nobody has asked: over HTTP it may have overtaken its call."""
+    def _note_early(self, seen: Seen, memory: _RaceMemory) -> None:
+        """The cancellation of an unknown call: over HTTP it may have overtaken its call, on another
+        connection.
+        """
         message = seen.subject.message
         params = message.params if isinstance(message, Notification) else None
         id_ = member(params, "requestId")
-        early = seen.memory.setdefault(_EARLY, [])
         if id_ is not None:
-            early[:] = [*early, (seen.direction, id_)][-_MOST:]
+            memory.note_early((seen.direction, id_))
 
     def _go_on(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
         message = seen.subject.message
@@ -140,13 +170,14 @@ class CancelRace(Fault):
             yield from self._cancel(race, seen, dice)
         elif seen.on is On.LEFT:
             yield from self._leave(race, seen, dice)
-        elif cancels:  # the server ends what it was to tell about from then on
+        elif cancels:  # a server may cancel too: it ends a subscription by that
             yield seen.passed()
         else:
             race.comes_on(seen.exchange)
             again = race.again(seen.unit)
             sent = [*self._come(race, seen, dice)] if again is None else _sends(again)
-            yield from sent or [Lost()]
+            # What waits is not lost: the exchange that it came on stays open.
+            yield from sent or [Effect(lambda session, _: session.unmute(seen.exchange))]
 
     def _come(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
@@ -171,8 +202,8 @@ class CancelRace(Fault):
         return Goal(self.cell, self.i, self.j)
 
     def _leave(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
-        """The client left. From 2026-07-28 on that is how it cancels; nobody hears what is said to
-        it from now on, but for one that may come back.
+        """The client left its response. From 2026-07-28 on that cancels the call; what is sent on
+        this exchange from now on is lost, unless the client resumes the stream.
         """
         assert seen.exchange is not None
         race.leave(seen.exchange)
@@ -182,7 +213,7 @@ class CancelRace(Fault):
             race.over = True
 
     def _cancel(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
-        """The client cancels: what had crossed comes, and the server reacts to the rest."""
+        """The client cancels: what had crossed is sent, and the server reacts to the rest."""
         if race.cancelled:
             return
         race.waits()
@@ -224,7 +255,7 @@ class CancelRace(Fault):
             case "error_then_result":
                 yield Send(seen.preceded_by(failed))
             case "crash" | "close" if message.exchange is None:
-                yield from dying(1 if self.reaction == "crash" else 0, None, None)
+                yield from end_server(1 if self.reaction == "crash" else 0, None, None)
             case "crash" | "close":
                 how = "reset" if self.reaction == "crash" else "closed"
                 yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
@@ -234,28 +265,14 @@ class CancelRace(Fault):
                 head = [f for f in seen.followed_by() if isinstance(f.fact, HttpResponse)]
                 yield from _sends(head)
 
-    def _give_up(self, seen: Seen) -> Iterable[Act]:
-        """The client has said all, and will not cancel: what waited for that comes."""
-        for race in (race for key, race in seen.memory.items() if key != _EARLY):
+    def _give_up(self, seen: Seen, memory: _RaceMemory) -> Iterable[Act]:
+        """The end of the client's input: it will not cancel any more, so what waits is sent."""
+        for race in memory.races.values():
             for _, frames in race.take():
                 yield from _sends(frames)
-        seen.memory.clear()
+        memory.races.clear()
+        memory.early.clear()
         yield seen.passed()
-
-
-def _race_of(subject: Subject, memory: dict[Any, Any]) -> RaceProgress | None:
-    """The race that this belongs to, by its call; the end of an exchange that resumed another by
-    that.
-    """
-    call = subject.call
-    if call is not None:
-        race = memory.get((call.direction, call.request.id))
-        return race if race is not None and race.call is call else None
-    if subject.message is not None:
-        return None
-    exchange = subject.frame.exchange
-    races = (race for key, race in memory.items() if key != _EARLY)
-    return next((race for race in races if race.carries(exchange)), None)
 
 
 def _sends(frames: list[Frame]) -> list[Act]:

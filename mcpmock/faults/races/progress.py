@@ -1,8 +1,7 @@
 """`RaceProgress`: one call on its way to its cell: what its client has been given, what waits for
-the
-cancel, and what became of each event, for a client that takes up the stream again.
+the cancellation, and what became of each event, for a client that resumes the stream.
 
-It knows nothing of reactions: those are `cancel_race`'s, which stands above. `races` is the grid.
+It knows nothing of reactions: those are in `fault`, which stands above. `grid` has the cells.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from mcpmock.faults.fault import Keep, On
+from mcpmock.faults.delay_queue import Keep
+from mcpmock.faults.segments import On
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import Direction, ExchangeEnd, Frame, SseMeta
 

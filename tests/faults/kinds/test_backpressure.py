@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.backpressure import Backpressure
+from mcpmock.faults.kinds.timing import Backpressure
 from mcpmock.protocol.messages import C2S, S2C
 from tests.faults.faulty import CALL, faulty
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.bandwidth import Bandwidth
+from mcpmock.faults.kinds.timing import Bandwidth
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import faulty

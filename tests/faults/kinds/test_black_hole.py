@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.black_hole import BlackHole
+from mcpmock.faults.kinds.loss import BlackHole
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import C2S, S2C
 from tests.faults.faulty import ANSWER, CALL, faults_of, faulty

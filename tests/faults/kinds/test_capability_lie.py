@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpmock.faults.kinds.capability_lie import CapabilityLie
+from mcpmock.faults.kinds.mcp import CapabilityLie
 from tests.faults.faulty import ANSWER, answered
 from tests.support import INITIALIZE, WELCOME
 

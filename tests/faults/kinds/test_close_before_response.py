@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.close_before_response import CloseBeforeResponse
+from mcpmock.faults.kinds.connection import CloseBeforeResponse
 from mcpmock.faults.match import Match
 from tests.faults.faulty import on_http
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.coalesce import Coalesce
+from mcpmock.faults.kinds.timing import Coalesce
 from tests.faults.faulty import faulty
 from tests.support import s2c
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.faults.kinds.corrupt import Corrupt
+from mcpmock.faults.kinds.content import Corrupt
 from tests.faults.faulty import ANSWER, answered, faulty, receipts
 from tests.support import s2c
 

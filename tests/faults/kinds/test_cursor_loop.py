@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpmock.faults.kinds.cursor_loop import CursorLoop
+from mcpmock.faults.kinds.mcp import CursorLoop
 from tests.faults.faulty import ANSWER, answered
 from tests.support import request, response
 

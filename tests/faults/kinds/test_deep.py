@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpmock.faults.kinds.deep import Deep
+from mcpmock.faults.kinds.content import Deep
 from tests.faults.faulty import ANSWER, answered
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.delay import Delay
+from mcpmock.faults.kinds.timing import Delay
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import answers, post, shown

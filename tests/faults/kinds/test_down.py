@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.down import Down
+from mcpmock.faults.kinds.process import Down
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import faulty
 from tests.support import exits, hangs_up, logs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.dribble import Dribble
+from mcpmock.faults.kinds.timing import Dribble
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty
 from tests.support import ends, opens, says

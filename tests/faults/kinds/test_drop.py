@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.drop import Drop
+from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, body, faulty, on_stdio
 from tests.support import INITIALIZED, post

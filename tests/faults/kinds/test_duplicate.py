@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.duplicate import Duplicate
+from mcpmock.faults.kinds.order import Duplicate
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_http
 from tests.support import answers
 

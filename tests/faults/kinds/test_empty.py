@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.empty import Empty
+from mcpmock.faults.kinds.content import Empty
 from tests.faults.faulty import CALL, body, on_stdio
 from tests.support import response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.empty_response import EmptyResponse
+from mcpmock.faults.kinds.http import EmptyResponse
 from tests.faults.faulty import CALL, on_http
 
 

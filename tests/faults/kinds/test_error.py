@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.error import Error
+from mcpmock.faults.kinds.errors import Error
 from tests.faults.faulty import CALL, faulty, on_http
 from tests.support import error, request
 

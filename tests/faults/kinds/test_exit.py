@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.exit import Exit
+from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit
 from tests.faults.faulty import ANSWER, CALL, faulty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.garbage_then_close import GarbageThenClose
+from mcpmock.faults.kinds.connection import GarbageThenClose
 from mcpmock.protocol.messages import ExchangeEnd, HttpBody, HttpResponse, StreamEnd
 from tests.faults.faulty import ANSWER, CALL, faulty, on_http, receipts
 from tests.support import answers, opens, s2c

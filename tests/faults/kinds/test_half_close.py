@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.half_close import HalfClose
+from mcpmock.faults.kinds.connection import HalfClose
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import faulty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.hold import Hold
+from mcpmock.faults.kinds.timing import Hold
 from mcpmock.faults.match import Match
 from tests.faults.faulty import faulty
 

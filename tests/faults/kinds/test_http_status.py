@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.http_status import HttpStatus
+from mcpmock.faults.kinds.http import HttpStatus
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import HttpResponse
 from tests.faults.faulty import ANSWER, CALL, faulty, on_http, on_stdio

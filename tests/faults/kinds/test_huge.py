@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpmock.faults.kinds.huge import Huge
+from mcpmock.faults.kinds.content import Huge
 from tests.faults.faulty import ANSWER, CALL, answered, on_stdio
 from tests.support import error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.faults.kinds.id_type_flip import IdTypeFlip
+from mcpmock.faults.kinds.content import IdTypeFlip
 from tests.faults.faulty import answered
 from tests.support import call, response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.ignore_eof import IgnoreEof
+from mcpmock.faults.kinds.connection import IgnoreEof
 from mcpmock.protocol.messages import C2S
 from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import hangs_up

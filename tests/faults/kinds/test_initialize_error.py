@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.initialize_error import InitializeError
+from mcpmock.faults.kinds.errors import InitializeError
 from tests.faults.faulty import ANSWER, CALL, answered, on_stdio
 from tests.support import INITIALIZE, error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.inject import Inject
+from mcpmock.faults.kinds.content import Inject
 from tests.faults.faulty import ANSWER, CALL, answered, body, on_stdio
 
 

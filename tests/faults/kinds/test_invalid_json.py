@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mcpmock.faults.kinds.invalid_json import InvalidJson
+from mcpmock.faults.kinds.content import InvalidJson
 from tests.faults.faulty import ANSWER, answered
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.faults.kinds.invalid_utf8 import InvalidUtf8
+from mcpmock.faults.kinds.content import InvalidUtf8
 from tests.faults.faulty import ANSWER, CALL, answered
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.json_instead_of_sse import JsonInsteadOfSse
+from mcpmock.faults.kinds.http import JsonInsteadOfSse
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, body, faulty
 from tests.support import call, ends, opens, post, progress, says

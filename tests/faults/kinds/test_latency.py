@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.latency import Latency
+from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from tests.faults.faulty import faulty, receipts
 from tests.support import call, hangs_up, progress, request, response, s2c

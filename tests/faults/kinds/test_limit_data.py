@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.limit_data import LimitData
+from mcpmock.faults.kinds.connection import LimitData
 from mcpmock.protocol.messages import S2C, Fragment, Frame
 from tests.faults.faulty import ANSWER, CALL, body, faulty, receipts
 from tests.support import ends, hangs_up, opens, s2c, says

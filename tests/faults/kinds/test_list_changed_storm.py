@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.list_changed_storm import ListChangedStorm
+from mcpmock.faults.kinds.mcp import ListChangedStorm
 from tests.faults.faulty import ANSWER, answered, body
 from tests.support import notification
 

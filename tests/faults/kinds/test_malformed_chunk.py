@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.channels.http.http1 import ResponseWriter
-from mcpmock.faults.kinds.malformed_chunk import MalformedChunk
+from mcpmock.faults.kinds.http import MalformedChunk
 from tests.faults.faulty import CALL, faulty
 from tests.support import post
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.never_answer_server_request import NeverAnswerServerRequest
+from mcpmock.faults.kinds.loss import NeverAnswerServerRequest
 from tests.faults.faulty import ANSWER, CALL, faulty, on_stdio
 from tests.support import request, response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.never_respond import NeverRespond
+from mcpmock.faults.kinds.loss import NeverRespond
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, answered, body
 from tests.support import ends, opens, progress, says

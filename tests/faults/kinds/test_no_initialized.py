@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.no_initialized import NoInitialized
+from mcpmock.faults.kinds.loss import NoInitialized
 from tests.faults.faulty import faulty
 from tests.support import INITIALIZED, post
 

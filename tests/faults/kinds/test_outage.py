@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.outage import Outage
+from mcpmock.faults.kinds.http import Outage
 from tests.faults.faulty import CALL, faulty, on_http
 from tests.support import post
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mcpmock.faults.kinds.pause import Pause
+from mcpmock.faults.kinds.timing import Pause
 from mcpmock.faults.match import Match
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage

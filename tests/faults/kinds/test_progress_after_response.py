@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.progress_after_response import ProgressAfterResponse
+from mcpmock.faults.kinds.mcp import ProgressAfterResponse
 from tests.faults.faulty import ANSWER, CALL, answered, body, faulty
 from tests.support import call, progress, response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.progress_decreasing import ProgressDecreasing
+from mcpmock.faults.kinds.mcp import ProgressDecreasing
 from tests.faults.faulty import ANSWER, CALL, answered
 from tests.support import progress
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.progress_unknown_token import ProgressUnknownToken
+from mcpmock.faults.kinds.mcp import ProgressUnknownToken
 from tests.faults.faulty import ANSWER, CALL, answered
 from tests.support import progress
 

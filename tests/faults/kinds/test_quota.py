@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.quota import Quota
+from mcpmock.faults.kinds.http import Quota
 from mcpmock.protocol.messages import HttpResponse
 from tests.faults.faulty import CALL, faulty
 from tests.support import post

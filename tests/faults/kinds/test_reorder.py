@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.reorder import Reorder
+from mcpmock.faults.kinds.order import Reorder
 from mcpmock.faults.match import Match
 from tests.faults.faulty import faulty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.replace import Replace
+from mcpmock.faults.kinds.content import Replace
 from tests.faults.faulty import CALL, answered, body, on_stdio
 from tests.support import response
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mcpmock.faults.kinds.request_without_capability import RequestWithoutCapability
+from mcpmock.faults.kinds.mcp import RequestWithoutCapability
 from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import answers, post, response, s2c
 

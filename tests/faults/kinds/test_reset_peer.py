@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.reset_peer import ResetPeer
+from mcpmock.faults.kinds.connection import ResetPeer
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import ANSWER, CALL, faulty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.respond_twice import RespondTwice
+from mcpmock.faults.kinds.order import RespondTwice
 from tests.faults.faulty import ANSWER, answered, body, faulty
 from tests.support import error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.session_expired import SessionExpired
+from mcpmock.faults.kinds.http import SessionExpired
 from mcpmock.faults.match import Match
 from tests.faults.faulty import CALL, faulty
 from tests.support import INITIALIZE, get, post

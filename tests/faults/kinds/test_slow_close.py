@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.slow_close import SlowClose
+from mcpmock.faults.kinds.timing import SlowClose
 from mcpmock.protocol.messages import S2C
 from tests.faults.faulty import ANSWER, faulty
 from tests.support import answers, exits, hangs_up

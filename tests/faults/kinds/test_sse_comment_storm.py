@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.channels.http.http1 import ResponseWriter
-from mcpmock.faults.kinds.sse_comment_storm import SseCommentStorm
+from mcpmock.faults.kinds.sse import SseCommentStorm
 from tests.faults.faulty import ANSWER, CALL, body, faulty
 from tests.support import ends, opens, says
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.sse_duplicate_id import SseDuplicateId
+from mcpmock.faults.kinds.sse import SseDuplicateId
 from tests.faults.faulty import ANSWER, CALL, body
 from tests.support import ends, opens, progress, says
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.sse_gap import SseGap
+from mcpmock.faults.kinds.loss import SseGap
 from mcpmock.faults.match import Match
 from tests.faults.faulty import ANSWER, CALL, body
 from tests.support import ends, opens, progress, says

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.sse_retry import SseRetry
+from mcpmock.faults.kinds.sse import SseRetry
 from tests.faults.faulty import ANSWER, body
 
 

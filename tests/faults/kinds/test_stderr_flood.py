@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.stderr_flood import StderrFlood
+from mcpmock.faults.kinds.process import StderrFlood
 from mcpmock.protocol.messages import Stderr
 from tests.faults.faulty import ANSWER, faulty
 from tests.support import s2c

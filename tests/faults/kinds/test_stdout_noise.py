@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.stdout_noise import StdoutNoise
+from mcpmock.faults.kinds.process import StdoutNoise
 from tests.faults.faulty import ANSWER, answered, body
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.swap_responses import SwapResponses
+from mcpmock.faults.kinds.order import SwapResponses
 from tests.faults.faulty import faulty
 from tests.support import progress, response
 

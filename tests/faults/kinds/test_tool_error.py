@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.tool_error import ToolError
+from mcpmock.faults.kinds.errors import ToolError
 from tests.faults.faulty import CALL, answered, faulty
 from tests.support import request, response
 

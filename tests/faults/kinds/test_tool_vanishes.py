@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpmock.faults.kinds.tool_vanishes import ToolVanishes
+from mcpmock.faults.kinds.mcp import ToolVanishes
 from tests.faults.faulty import ANSWER, answered, on_stdio
 from tests.support import call, error, request, response
 

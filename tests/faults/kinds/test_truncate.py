@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.truncate import Truncate
+from mcpmock.faults.kinds.content import Truncate
 from tests.faults.faulty import ANSWER, answered, body, faulty, receipts
 from tests.support import s2c
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.unsolicited_response import UnsolicitedResponse
+from mcpmock.faults.kinds.content import UnsolicitedResponse
 from tests.faults.faulty import ANSWER, answered
 from tests.support import response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.version_mismatch import VersionMismatch
+from mcpmock.faults.kinds.mcp import VersionMismatch
 from tests.faults.faulty import ANSWER, answered
 from tests.support import INITIALIZE, WELCOME
 

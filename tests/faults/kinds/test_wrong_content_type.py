@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.wrong_content_type import WrongContentType
+from mcpmock.faults.kinds.http import WrongContentType
 from tests.faults.faulty import ANSWER, CALL, body
 from tests.support import ends, opens, says, shown
 

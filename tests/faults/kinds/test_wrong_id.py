@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.wrong_id import WrongId
+from mcpmock.faults.kinds.content import WrongId
 from tests.faults.faulty import answered
 from tests.support import call, response
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.fault import On
 from mcpmock.faults.races.grid import Cell
 from mcpmock.faults.races.progress import RaceProgress
+from mcpmock.faults.segments import On
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import C2S, Frame, Request, parse
 from tests.support import ends, progress, request, response, says, seen

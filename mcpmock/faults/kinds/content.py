@@ -1,0 +1,218 @@
+"""Content: messages that are changed, replaced, or made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.match import Subject
+from mcpmock.faults.segments import On
+from mcpmock.faults.units import Ordinal, Size, to_bytes
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol import edit
+from mcpmock.protocol.messages import Response, decode, encode
+
+_JSON_RPC = On.REQUEST | On.NOTIFICATION | On.RESPONSE
+
+
+def _response_id(seen: Seen) -> bytes:
+    answer = seen.subject.message
+    assert isinstance(answer, Response)
+    return answer.id or b"null"
+
+
+@attrs.frozen(kw_only=True)
+class Corrupt(Fault, usually="client"):
+    """One bit flips in each of `bytes` bytes of the message.
+
+    The message has no line break more or less than before.
+
+    >>> fault = mcpmock.faults.Corrupt(bytes=2, match={"tool": "get_*", "probability": 0.1})
+    """
+
+    bytes: Ordinal = 1
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        data = bytearray(seen.frame.raw)
+        for number in range(min(self.bytes, len(data))):
+            at = dice.below(f"at{number}", len(data))
+            bit = next(b for b in (1, 2, 4, 8) if data[at] ^ b not in b"\r\n")
+            data[at] ^= bit
+        yield Send(seen.with_raw(bytes(data)))
+
+
+@attrs.frozen(kw_only=True)
+class Truncate(Fault, usually="client"):
+    """Only the first `keep` bytes of the message arrive, as if that were all.
+
+    Without `keep` the length is drawn. The line or event ends as usual.
+
+    >>> fault = mcpmock.faults.Truncate(keep="10B", match={"tool": "get_*"})
+    """
+
+    keep: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = seen.frame.raw
+        keep = dice.below("keep", len(raw), 1) if self.keep is None else self.keep
+        yield Send(seen.with_raw(raw[:keep]))
+
+
+@attrs.frozen(kw_only=True)
+class InvalidJson(Fault, usually="client"):
+    """The message is invalid JSON: two commas are added in front of its last bracket.
+
+    >>> fault = mcpmock.faults.InvalidJson(match={"tool": "get_*"})
+    """
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = seen.frame.raw.rstrip()
+        yield Send(seen.with_raw(raw[:-1] + b",," + raw[-1:]))
+
+
+@attrs.frozen(kw_only=True)
+class InvalidUtf8(Fault, usually="client"):
+    """The last string of the message has a byte that is invalid in UTF-8.
+
+    >>> fault = mcpmock.faults.InvalidUtf8(match={"tool": "get_*"})
+    """
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = seen.frame.raw
+        at = max(raw.rfind(b'"'), 0)
+        yield Send(seen.with_raw(raw[:at] + b"\xff" + raw[at:]))
+
+
+@attrs.frozen(kw_only=True)
+class Huge(Fault, usually="client", acts_on=_JSON_RPC):
+    """The message is `size` bytes longer: a long string is added to its result or params.
+
+    >>> fault = mcpmock.faults.Huge(size="8MiB", match={"tool": "get_*"})
+    """
+
+    size: Size = attrs.field(default=8 << 20, converter=to_bytes)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = edit.enlarged(seen.frame.raw, b'"%b"' % (b"x" * self.size))
+        yield Send(seen.with_raw(raw))
+
+
+@attrs.frozen(kw_only=True)
+class Deep(Fault, usually="client", acts_on=_JSON_RPC):
+    """The message is deeply nested: `depth` arrays, each in the other, in its result or params.
+
+    >>> fault = mcpmock.faults.Deep(depth=1000, match={"tool": "get_*"})
+    """
+
+    depth: Ordinal = 10_000
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        nested = b"[" * self.depth + b"]" * self.depth
+        yield Send(seen.with_raw(edit.enlarged(seen.frame.raw, nested)))
+
+
+@attrs.frozen(kw_only=True)
+class Replace(Fault, usually="client"):
+    """The message is replaced by `text`, byte for byte, or the result of a response by `result`.
+
+    >>> fault = mcpmock.faults.Replace(result={"content": []}, match={"tool": "get_*"})
+    """
+
+    text: str | None = None
+    result: Any = attrs.field(default=None, hash=False)
+
+    def contradictions(self) -> Iterable[str]:
+        if (self.text is None) is (self.result is None):
+            yield "text: say either text or result"
+
+    def fits(self, subject: Subject) -> bool:
+        return self.text is not None or isinstance(subject.message, Response)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        if self.text is not None:
+            raw = self.text.encode()
+        else:
+            raw = edit.response(_response_id(seen), self.result)
+        yield Send(seen.with_raw(raw))
+
+
+@attrs.frozen(kw_only=True)
+class Inject(Fault, usually="client"):
+    """A message with this `text`, byte for byte, is added in front of each that matches.
+
+    With `behind` it is added behind it.
+
+    >>> fault = mcpmock.faults.Inject(text='{"jsonrpc": "2.0", "method": "notifications/message"}')
+    """
+
+    text: str = ""
+    behind: bool = False
+
+    def contradictions(self) -> Iterable[str]:
+        if not self.text:
+            yield "text: missing; it is what comes"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = self.text.encode()
+        yield Send(seen.followed_by(raw) if self.behind else seen.preceded_by(raw))
+
+
+@attrs.frozen(kw_only=True)
+class UnsolicitedResponse(Fault, usually="client"):
+    """A response with the unknown id `id` is added in front of the message.
+
+    >>> fault = mcpmock.faults.UnsolicitedResponse(match={"method": "tools/call"})
+    """
+
+    id: int | str = 999_999
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(seen.preceded_by(edit.response(encode(self.id), {})))
+
+
+@attrs.frozen(kw_only=True)
+class Empty(Fault, acts_on=On.RESPONSE):
+    """The response has an empty result.
+
+    >>> fault = mcpmock.faults.Empty(match={"method": "tools/list"})
+    """
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(seen.with_raw(edit.response(_response_id(seen), {})))
+
+
+@attrs.frozen(kw_only=True)
+class WrongId(Fault, acts_on=On.RESPONSE):
+    """The response has another id: `id`, or the next number.
+
+    Without `id`, an id that is a text gets `-wrong` appended.
+
+    >>> fault = mcpmock.faults.WrongId(match={"tool": "get_*"})
+    """
+
+    id: int | str | None = None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        right = decode(_response_id(seen))
+        wrong = right + 1 if isinstance(right, int) else f"{right}-wrong"
+        id_ = encode(wrong if self.id is None else self.id)
+        yield Send(seen.with_raw(edit.with_id(seen.frame.raw, id_)))
+
+
+@attrs.frozen(kw_only=True)
+class IdTypeFlip(Fault, acts_on=On.RESPONSE):
+    """The id of the response has another type: `"1"` for `1`, and `1` for `"1"`.
+
+    For an id that is not a number in either spelling it is 0.
+
+    >>> fault = mcpmock.faults.IdTypeFlip(match={"method": "tools/call"})
+    """
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        id_ = _response_id(seen)
+        inside = id_.strip(b'"')
+        flipped = encode(id_.decode()) if id_ == inside else inside if inside.isdigit() else b"0"
+        yield Send(seen.with_raw(edit.with_id(seen.frame.raw, flipped)))

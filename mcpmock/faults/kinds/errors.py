@@ -1,0 +1,63 @@
+"""Errors: requests that are refused, and tools that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.segments import On
+from mcpmock.faults.units import Code, Seconds, to_seconds
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol import edit
+
+
+@attrs.frozen(kw_only=True)
+class Error(Fault, acts_on=On.REQUEST):
+    """The request never arrives and is answered with this JSON-RPC error, `after` a time.
+
+    >>> fault = mcpmock.faults.Error(code=-32002, message="gone", match={"uri": "file:*"})
+    """
+
+    code: Code = -32603
+    message: str = "Internal error"
+    data: Any = attrs.field(default=None, hash=False)
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        assert seen.request is not None
+        raw = edit.error(seen.request.id, self.code, self.message, self.data)
+        yield Send(seen.answer(raw), self.after)
+
+
+@attrs.frozen(kw_only=True)
+class InitializeError(Error, about="initialize"):
+    """`initialize` never arrives and is answered with this JSON-RPC error, `after` a time.
+
+    >>> fault = mcpmock.faults.InitializeError(message="not today")
+    """
+
+    code: Code = -32602
+    message: str = "Unsupported protocol version"
+
+
+@attrs.frozen(kw_only=True)
+class ToolError(Fault, acts_on=On.REQUEST, about="tools/call"):
+    """The call never arrives and is answered with an `isError` result with this `text`.
+
+    The result comes `after` a time.
+
+    >>> fault = mcpmock.faults.ToolError(text="no luck", match={"tool": "get_*"})
+    """
+
+    text: str = "the tool failed"
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        assert seen.request is not None
+        failed = {"content": [{"type": "text", "text": self.text}], "isError": True}
+        # From 2026-07-28 on a result names its type.
+        result = edit.result(failed, seen.era)
+        yield Send(seen.answer(edit.response(seen.request.id, result)), self.after)

@@ -1,0 +1,203 @@
+"""HTTP: statuses, bodies and heads that a client did not expect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, Seen
+from mcpmock.faults.match import Subject
+from mcpmock.faults.responses import refusal, with_type
+from mcpmock.faults.segments import On
+from mcpmock.faults.session_state import Effect
+from mcpmock.faults.units import Count, Seconds, Status, to_seconds
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
+
+_ANY_REQUEST = On.ASKED | On.RESPONSE
+"""What a client sends is an HTTP request, a JSON-RPC response included."""
+
+
+@attrs.frozen(kw_only=True)
+class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
+    """The request never arrives and is answered with `status`.
+
+    The answer has a `Retry-After` header with `retry_after` seconds and `body` as plain text, where
+    these are given.
+
+    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after=2, match={"method": "tools/call"})
+    """
+
+    status: Status = 503
+    retry_after: Count | None = None
+    body: str | None = None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        yield Send(refusal(seen.exchange, self.status, fields, self.body))
+
+
+@attrs.frozen(kw_only=True)
+class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
+    """The request never arrives and is answered with 404: the client has to initialize again.
+
+    With `match.after` the session expires from some request on. `initialize` always passes.
+
+    >>> fault = mcpmock.faults.SessionExpired(match={"method": "tools/call", "nth": 2})
+    """
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.method != "initialize"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(refusal(seen.exchange, 404))
+
+
+@attrs.frozen(kw_only=True)
+class EmptyResponse(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
+    """The request never arrives and is answered with 200 and an empty body.
+
+    >>> fault = mcpmock.faults.EmptyResponse(match={"method": "tools/call"})
+    """
+
+    content_type: str = "application/json"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(refusal(seen.exchange, 200, {"Content-Type": self.content_type}))
+
+
+@attrs.frozen(kw_only=True)
+class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
+    """The request never arrives; the answer has a chunk with an invalid length.
+
+    With `cut` the length breaks off and the connection closes. A valid head and one valid chunk
+    come first.
+
+    >>> fault = mcpmock.faults.MalformedChunk(match={"method": "tools/call"})
+    """
+
+    cut: bool = False
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        number = seen.exchange
+        head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
+        broken = b"1" if self.cut else b"mcpmock\r\n{}\r\n"
+        # A body that is not whole is sent in chunks: first a valid one, then the invalid one.
+        yield Send(
+            [
+                Frame(S2C, fact=head, exchange=number),
+                Frame(S2C, b"{", b"", HttpBody(), number),
+                Frame(S2C, broken, b"", HttpBody(unframed=True), number),
+                Frame(S2C, fact=ExchangeEnd("closed"), exchange=number),
+            ]
+        )
+
+
+@attrs.frozen(kw_only=True)
+class WrongContentType(
+    Fault,
+    acts_on=On.RESPONSE,
+    only="client",
+    needs_head="body",
+    transports=("streamable-http",),
+):
+    """The response in JSON has another `content_type`.
+
+    Responses on event streams are left alone.
+
+    >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
+    """
+
+    content_type: str = "text/html"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        head, *rest = seen.unit
+        assert isinstance(head.fact, HttpResponse)
+        if head.fact.media_type == EVENT_STREAM:  # another fault has it wait; its body has events
+            yield seen.passed()
+            return
+        yield Send([with_type(head, self.content_type), *rest])
+
+
+@attrs.frozen(kw_only=True)
+class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("streamable-http",)):
+    """The response comes alone, as JSON, where an event stream was to come.
+
+    Progress and everything else on the stream is lost.
+
+    >>> fault = mcpmock.faults.JsonInsteadOfSse(match={"method": "tools/call"})
+    """
+
+    def subject(self, subject: Subject) -> Subject:
+        """All that comes on the HTTP exchange of a call that matches."""
+        return subject.carried
+
+    def continues(self, subject: Subject, on: On, memory: Any) -> bool:
+        return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        head, number = seen.unit[0], seen.exchange
+        if isinstance(head.fact, HttpResponse):
+            if head.fact.media_type != EVENT_STREAM:
+                yield seen.passed()
+                return
+            seen.memory[number] = with_type(head, "application/json")
+        if seen.on is On.CLOSE:
+            del seen.memory[number]
+            yield seen.passed()
+        elif seen.on is On.RESPONSE:
+            answer = Frame(S2C, seen.frame.raw, exchange=number)
+            yield Send([seen.memory.pop(number), answer])
+        else:
+            yield Effect(lambda session, _: session.unmute(number))
+
+
+@attrs.frozen(kw_only=True)
+class Outage(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
+    """Requests that match are refused with `status` for `time`, counted from the first one.
+
+    With `reset` their connections are reset instead.
+
+    >>> fault = mcpmock.faults.Outage(time="5s", status=503, match={"nth": 3})
+    """
+
+    time: Seconds = attrs.field(default=5.0, converter=to_seconds)
+    status: Status = 503
+    reset: bool = False
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        if seen.now >= seen.memory.setdefault("until", seen.now + self.time):
+            yield seen.passed()
+        elif self.reset:
+            yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=seen.exchange)])
+        else:
+            yield Send(refusal(seen.exchange, self.status))
+
+
+@attrs.frozen(kw_only=True)
+class Quota(Fault, acts_on=On.ASKED, only="server", transports=HTTP):
+    """Only `requests` requests that match pass in each `window`; further ones get 429.
+
+    The answer says in `Retry-After` when the next window begins.
+
+    >>> fault = mcpmock.faults.Quota(requests=10, window="1s")
+    """
+
+    requests: Count = 10
+    window: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        began = seen.memory.get("began")
+        if began is None or seen.now >= began + self.window:
+            began = seen.memory["began"] = seen.now
+            seen.memory["let"] = 0
+        if seen.memory["let"] < self.requests:
+            seen.memory["let"] += 1
+            yield seen.passed()
+            return
+        left = math.ceil(began + self.window - seen.now)
+        yield Send(refusal(seen.exchange, 429, {"Retry-After": str(left)}))

@@ -1,0 +1,206 @@
+"""MCP: what the protocol's own rules forbid: revisions, capabilities, lists, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import attrs
+
+from mcpmock.faults.fault import OWN, Act, Dice, Fault, Seen
+from mcpmock.faults.match import Subject
+from mcpmock.faults.segments import On
+from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol import edit
+from mcpmock.protocol.messages import Request, decode, encode, member
+
+
+def _with_member(seen: Seen, path: Sequence[str], value: object) -> Send:
+    """The message with this value at a path."""
+    return Send(seen.with_raw(edit.with_member(seen.frame.raw, path, encode(value))))
+
+
+@attrs.frozen(kw_only=True)
+class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
+    """The response to `initialize` names the protocol revision `version`.
+
+    >>> fault = mcpmock.faults.VersionMismatch(version="1999-01-01")
+    """
+
+    version: str = "1999-12-31"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield _with_member(seen, ["result", "protocolVersion"], self.version)
+
+
+@attrs.frozen(kw_only=True)
+class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/discover")):
+    """The server declares the capabilities in `claims` besides its own, but not those in `hides`.
+
+    The fault changes the response to `initialize` or `server/discover`.
+
+    >>> fault = mcpmock.faults.CapabilityLie(hides=("tools",))
+    """
+
+    claims: tuple[str, ...] = ("tools", "prompts", "resources", "logging", "completions")
+    hides: tuple[str, ...] = ()
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.method in self.about
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        raw = seen.frame.raw
+        for name in self.hides:
+            raw = edit.without_member(raw, ["result", "capabilities", name])
+        for name in self.claims:
+            if name not in self.hides and member(raw, "result", "capabilities", name) is None:
+                raw = edit.with_member(raw, ["result", "capabilities", name], b"{}")
+        yield Send(seen.with_raw(raw))
+
+
+@attrs.frozen(kw_only=True)
+class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
+    """In front of the response come `count` notifications that the list of `what` has changed.
+
+    >>> fault = mcpmock.faults.ListChangedStorm(count=100, what="tools")
+    """
+
+    count: Ordinal = 100
+    what: Literal["tools", "prompts", "resources"] = "tools"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        changed = edit.notification(f"notifications/{self.what}/list_changed")
+        yield Send(seen.preceded_by(*[changed] * self.count))
+
+
+@attrs.frozen(kw_only=True)
+class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
+    """Tools whose names match the glob `gone` are unknown to the server.
+
+    Calls of such a tool are answered with the error "Unknown tool", and the list of tools does not
+    contain it.
+
+    >>> fault = mcpmock.faults.ToolVanishes(gone="get_*")
+    """
+
+    gone: str = "*"
+
+    def fits(self, subject: Subject) -> bool:
+        message = subject.message
+        if isinstance(message, Request):
+            name = decode(member(message.params, "name") or b"null")
+            called = message.method == "tools/call"
+            return called and isinstance(name, str) and fnmatchcase(name, self.gone)
+        return subject.method == "tools/list"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        message = seen.subject.message
+        if isinstance(message, Request):
+            name = decode(member(message.params, "name") or b"null")
+            yield Send(seen.answer(edit.error(message.id, -32602, f"Unknown tool: {name}")))
+            return
+        tools = decode(member(seen.frame.raw, "result", "tools") or b"[]")
+        left = [tool for tool in tools if not fnmatchcase(str(tool.get("name")), self.gone)]
+        yield _with_member(seen, ["result", "tools"], left)
+
+
+@attrs.frozen(kw_only=True)
+class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
+    """Every page of a list names the same next page: the list never ends.
+
+    >>> fault = mcpmock.faults.CursorLoop(cursor="again")
+    """
+
+    cursor: str = "mcpmock-again"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield _with_member(seen, ["result", "nextCursor"], self.cursor)
+
+
+@attrs.frozen(kw_only=True)
+class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
+    """Progress is reported `after` the response to a call that has a progress token.
+
+    >>> fault = mcpmock.faults.ProgressAfterResponse(after="10ms", match={"tool": "slow"})
+    """
+
+    after: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    progress: Code = 1000
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.call is not None and subject.call.token is not None
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        call = seen.subject.call
+        assert call is not None
+        raw = edit.progress(call.token or b"null", self.progress)
+        if not self.after:
+            yield Send(seen.followed_by(raw))
+            return
+        yield Send(seen.followed_by())
+        yield Send([seen.message(seen.direction, raw)], self.after)
+
+
+@attrs.frozen(kw_only=True)
+class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
+    """Progress goes down: each report says `most` minus the real progress.
+
+    >>> fault = mcpmock.faults.ProgressDecreasing(match={"tool": "slow"})
+    """
+
+    most: Code = 1000
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        path = ["params", "progress"]
+        made = decode(member(seen.frame.raw, *path) or b"0")
+        less = self.most - made if isinstance(made, int | float) else self.most
+        yield _with_member(seen, path, less)
+
+
+@attrs.frozen(kw_only=True)
+class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
+    """Progress is reported with the unknown progress token `token`.
+
+    >>> fault = mcpmock.faults.ProgressUnknownToken(token="unknown")
+    """
+
+    token: int | str = "mcpmock-unknown"
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield _with_member(seen, ["params", "progressToken"], self.token)
+
+
+_PARAMS: dict[str, dict[str, Any]] = {
+    "sampling/createMessage": {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "mcpmock"}}],
+        "maxTokens": 1,
+    },
+    "elicitation/create": {
+        "message": "mcpmock",
+        "requestedSchema": {"type": "object", "properties": {}},
+    },
+    "roots/list": {},
+}
+
+
+@attrs.frozen(kw_only=True)
+class RequestWithoutCapability(Fault, acts_on=On.RESPONSE, usually="client"):
+    """The server sends the request `asks` in front of the response, without regard to capabilities.
+
+    The client's response to it does not reach the server.
+
+    >>> fault = mcpmock.faults.RequestWithoutCapability(asks="sampling/createMessage")
+    """
+
+    asks: Literal["sampling/createMessage", "elicitation/create", "roots/list"] = (
+        "sampling/createMessage"
+    )
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        number = seen.memory["asked"] = seen.memory.get("asked", 0) + 1
+        id_ = dice.drawn["id"] = f"{OWN}{number}"
+        raw = b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}'
+        parts = encode(id_), encode(self.asks), encode(_PARAMS[self.asks])
+        yield Send(seen.preceded_by(raw % parts))

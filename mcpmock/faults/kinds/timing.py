@@ -1,0 +1,227 @@
+"""Timing: messages that arrive late, slowly, in pieces, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+import attrs
+
+from mcpmock.faults.chunking import cut_message, wire_bytes
+from mcpmock.faults.distributions import Distribution, latencies
+from mcpmock.faults.fault import Act, Dice, Fault, Load, PlanError, Seen
+from mcpmock.faults.match import Match, MatchPlace, Subject, fits
+from mcpmock.faults.segments import On
+from mcpmock.faults.session_state import Effect
+from mcpmock.faults.units import Ordinal, Rate, Seconds, Size, to_bytes, to_rate, to_seconds
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol.messages import C2S, Frame
+
+
+@attrs.frozen(kw_only=True)
+class Latency(Fault, usually="client"):
+    """Each message arrives `latency` later.
+
+    With a `jitter` the delay is drawn for each message: `distribution` is `fixed` (the default),
+    `uniform` (the default with a jitter), `normal`, `lognormal`, or `empirical`: drawn from the
+    latencies in the recording `cassette`, of the calls that `match` names, plus `latency`. In
+    Python the latencies may be given as `samples` instead. Other messages are not delayed, except
+    those of the same call and those that are held back as well.
+
+    >>> fault = mcpmock.faults.Latency(latency="250ms", jitter="50ms", distribution="lognormal")
+    """
+
+    latency: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    jitter: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    distribution: Distribution | None = None
+    cassette: str | None = None
+    samples: tuple[Seconds, ...] = ()
+
+    def contradictions(self) -> Iterable[str]:
+        if self.distribution == "empirical" and not self.samples and self.cassette is None:
+            yield "distribution: empirical needs a cassette to draw from"
+        if self.cassette is not None and self.distribution != "empirical":
+            yield 'cassette: only with distribution = "empirical"'
+
+    def with_samples(self, load: Load) -> Self:
+        if self.cassette is None:
+            return self
+        called = Match(method=self.match.method, tool=self.match.tool)
+        samples = tuple(
+            seconds
+            for call, seconds in latencies(load(self.cassette))
+            if fits(
+                called, Subject(Frame(C2S), call.request, call.request.method, call), MatchPlace()
+            )
+        )
+        if not samples:
+            raise PlanError([f"{self.title}: {self.cassette} has no answered call that matches"])
+        return attrs.evolve(self, samples=samples)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        distribution = self.distribution or ("uniform" if self.jitter else "fixed")
+        yield Send(seen.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples))
+
+
+@attrs.frozen(kw_only=True)
+class Delay(Fault, usually="client"):
+    """Each message arrives later by the fixed time `delay`.
+
+    Messages of the same call wait with it.
+
+    >>> fault = mcpmock.faults.Delay(delay="2s", match={"tool": "get_*"})
+    """
+
+    delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(seen.unit, self.delay)
+
+
+@attrs.frozen(kw_only=True)
+class Hold(Fault, usually="client", blocks=True):
+    """The message and everything behind it in its direction are held for `time`.
+
+    >>> fault = mcpmock.faults.Hold(time="500ms", match={"method": "notifications/*"})
+    """
+
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(seen.unit, self.time)
+
+
+@attrs.frozen(kw_only=True)
+class Pause(Fault, usually="server", blocks=True):
+    """Nothing passes in either direction for `time`, from the message on.
+
+    The server seems to be stopped (SIGSTOP) and continued.
+
+    >>> fault = mcpmock.faults.Pause(time="5s", match={"method": "tools/call"})
+    """
+
+    time: Seconds = attrs.field(default=5.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        way = seen.direction.back
+        yield Effect(lambda session, now: session.queue.block(way, now + self.time))
+        yield Send(seen.unit, self.time)
+
+
+@attrs.frozen(kw_only=True)
+class Bandwidth(Fault, usually="client", blocks=True):
+    """The message arrives at `rate`, in a piece every tenth of a second.
+
+    Everything behind it in its direction waits.
+
+    >>> fault = mcpmock.faults.Bandwidth(rate="1KiB/s", match={"tool": "get_*"})
+    """
+
+    rate: Rate = attrs.field(default=1000, converter=to_rate)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        size = max(1, self.rate // 10)
+        data = wire_bytes(seen)
+        cuts = range(size, len(data), size)
+        # Each piece comes when its last byte would have, so the last one when all of them have.
+        for frames, cut in zip(cut_message(seen, cuts), [*cuts, len(data)], strict=True):
+            yield Send(frames, cut / self.rate)
+
+
+@attrs.frozen(kw_only=True)
+class Slicer(Fault, usually="client", blocks=True):
+    """The message arrives in pieces of `size` bytes, `delay` apart.
+
+    The size of each piece varies by up to `vary` bytes. Everything behind the message in its
+    direction waits.
+
+    >>> fault = mcpmock.faults.Slicer(size="16B", delay="5ms", match={"tool": "get_*"})
+    """
+
+    size: Size = attrs.field(default=64, converter=to_bytes)
+    vary: Size = attrs.field(default=0, converter=to_bytes)
+    delay: Seconds = attrs.field(default=0.01, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        cuts, at, end = list[int](), 0, len(wire_bytes(seen))
+        while (at := at + self._step(dice)) < end:
+            cuts.append(at)
+        dice.drawn = {**dice.drawn, "cuts": cuts[:20]}
+        for number, frames in enumerate(cut_message(seen, cuts)):
+            yield Send(frames, number * self.delay)
+
+    def _step(self, dice: Dice) -> int:
+        vary = dice.random.randint(-self.vary, self.vary) if self.vary else 0
+        return max(1, self.size + vary)
+
+
+@attrs.frozen(kw_only=True)
+class Dribble(Fault, usually="client", blocks=True):
+    """The message arrives in `parts` pieces of equal length, spread over `time`.
+
+    The last piece arrives after `time`. Everything behind the message in its direction waits.
+
+    >>> fault = mcpmock.faults.Dribble(parts=5, time="1s", match={"tool": "get_*"})
+    """
+
+    parts: Ordinal = 10
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        size = len(wire_bytes(seen))
+        cuts = sorted({size * part // self.parts for part in range(1, self.parts)} - {0})
+        sliced = cut_message(seen, cuts)
+        for number, frames in enumerate(sliced, 1):
+            yield Send(frames, self.time * number / len(sliced))
+
+
+@attrs.frozen(kw_only=True)
+class Coalesce(Fault, usually="client", blocks=True):
+    """Messages are collected for `time` and arrive together, in one read.
+
+    The time counts from the first message.
+
+    >>> fault = mcpmock.faults.Coalesce(time="50ms")
+    """
+
+    time: Seconds = attrs.field(default=0.1, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        if seen.now < seen.memory.get("until", 0.0):
+            yield Send(seen.unit)  # it waits behind the first, to the same instant
+            return
+        seen.memory["until"] = seen.now + self.time
+        yield Send(seen.unit, self.time)
+
+
+@attrs.frozen(kw_only=True)
+class Backpressure(Fault, usually="server", transports=("stdio",)):
+    """The receiver stops reading for `time`, behind the message.
+
+    The sender has to wait once the pipe is full.
+
+    >>> fault = mcpmock.faults.Backpressure(time="2s", match={"method": "tools/call"})
+    """
+
+    time: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        way = seen.direction
+        yield seen.passed()
+        yield Effect(lambda session, now: session.stop_reading(way, now + self.time))
+
+
+@attrs.frozen(kw_only=True)
+class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
+    """The end of the server's output, or of an HTTP exchange, comes `delay` later.
+
+    In a replay over stdio there is an end to delay only if the recorded server closed its output
+    before the client did.
+
+    >>> fault = mcpmock.faults.SlowClose(delay="2s")
+    """
+
+    delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
+
+    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+        yield Send(seen.unit, self.delay)

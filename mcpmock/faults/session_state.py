@@ -1,0 +1,93 @@
+"""`SessionState`: what the faults of one session have done that concerns what comes next: what is
+held back, what is lost, which exchanges are muted, what is not read. Used by `engine`; a fault that
+changes more than the message it is given does so by an `Effect`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+import attrs
+
+from mcpmock.pipeline.stage import Action, Send
+from mcpmock.protocol.messages import S2C, Direction, Frame
+
+from .batch_order import lines_of, way_of
+from .delay_queue import DelayQueue
+from .match import Subject
+from .muted import MutedExchanges
+
+
+@attrs.define
+class SessionState:
+    """`stream` is the exchange that carries all messages to the client (HTTP+SSE)."""
+
+    queue: DelayQueue = attrs.field(factory=DelayQueue)
+    exchanges: MutedExchanges = attrs.field(factory=MutedExchanges)
+    unread_until: dict[Direction, float] = attrs.field(factory=dict)
+    stream: int | None = None
+    _lost_ways: set[Hashable] = attrs.field(factory=set)
+
+    def __bool__(self) -> bool:
+        """Whether anything that was done may concern what comes next."""
+        return bool(self.queue or self.exchanges or self._lost_ways)
+
+    def stop_reading(self, direction: Direction, until: float) -> None:
+        """Nothing more of what goes this way is read until then."""
+        self.unread_until[direction] = until
+
+    def lose_rest(self, unit: Sequence[Frame]) -> None:
+        """All that goes the way of this unit (over HTTP on its exchange) is lost from now on."""
+        self._lost_ways.add(way_of(unit))
+
+    def is_lost(self, unit: Sequence[Frame], *, ended: bool) -> bool:
+        """Whether this unit goes a way on which everything is lost; with the end of its exchange
+        the way is forgotten.
+        """
+        way = way_of(unit)
+        lost = way in self._lost_ways
+        if ended:  # the client's end may follow the server's; nothing follows that
+            self._lost_ways -= {way, (S2C, unit[0].exchange)}
+        return lost
+
+    def mute(self, exchange: int | None) -> None:
+        """The client gets nothing more on this exchange, which stays open. The one stream that
+        carries everything, or stdio, cannot be muted.
+        """
+        if exchange is not None and exchange != self.stream:
+            self.exchanges.muted.add(exchange)
+
+    def unmute(self, exchange: int | None) -> None:
+        """The head of this exchange's response was held, not lost: what follows is sent."""
+        self.exchanges.muted.discard(-1 if exchange is None else exchange)
+
+    def send(
+        self, action: Send, subject: Subject, now: float, *, blocks: bool, extra: bool
+    ) -> Iterable[Action]:
+        """Frames, in their place among what is held back: behind what they belong to, unless they
+        are `extra` to a message. If they `block`, everything of their direction waits behind them.
+        """
+        frames = action.frames
+        if not frames:
+            return
+        due = now + action.after if action.after > 0 else now
+        if extra and not blocks:
+            yield from self.queue.send_freely(frames, due, now)
+            return
+        lines = [*lines_of(frames, subject, self.stream)]
+        if due > now:
+            lines.append(way_of(frames))
+        yield from self.queue.send(frames, due, now, lines, barrier=blocks)
+
+    def pass_on(self, frames: Sequence[Frame], subject: Subject, now: float) -> Iterable[Action]:
+        """Frames that no fault is for, behind what they must not overtake."""
+        return self.queue.send(frames, now, now, lines_of(frames, subject, self.stream))
+
+
+@attrs.frozen
+class Effect:
+    """A change of the session beyond the message of a fault, in its place among the fault's
+    actions: `change` is given the session's state and the time.
+    """
+
+    change: Callable[[SessionState, float], Iterable[Action] | None]

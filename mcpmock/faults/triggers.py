@@ -1,0 +1,150 @@
+"""`Triggers`: which faults of a run fire on what passes in one session, and what each makes of it.
+
+A fault fires if it is here for such a message (`acts_on`, `toward`, `match`), if it is its turn
+(`nth`, `probability`...), or if it goes on with what it began with an earlier message. What a fault
+remembers of the session is kept here. `engine` stands above and does what the faults answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol.messages import HttpResponse, Request
+
+from .call_tracking import CallTracking
+from .fault import Act, Dice, Seen
+from .match import MatchPlace, Subject
+from .outcome import Outcome
+from .receipts import Armed, FaultRun, Interest, Note, Receipt
+from .segments import On, Unit
+
+
+@attrs.define
+class Triggers:
+    """Those of `run`, in one session."""
+
+    run: FaultRun
+    session: int
+    transport: str
+    began: float | None = None
+    calls: CallTracking = attrs.field(init=False)
+    _run_interest: Interest | None = None
+    _own_interest: Interest = attrs.field(init=False)
+    _memories: dict[int, Any] = attrs.field(factory=dict)
+    """By the number of the fault."""
+    _continuing: list[Any] = attrs.field(factory=list)
+    """The memories of faults that may go on with what they began, while they hold anything."""
+
+    def __attrs_post_init__(self) -> None:
+        place = MatchPlace(session=self.session, transport=self.transport)
+        self.calls = CallTracking(place, self._concerns)
+
+    @property
+    def interest(self) -> Interest:
+        """What is worth a look in this session."""
+        of_run = self.run.interest
+        if self._run_interest is not of_run:
+            self._run_interest = of_run
+            self._own_interest = of_run.here(self.session, self.transport)
+        return self._own_interest
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a fault may go on with what it began, or waits for the answer to a request."""
+        return bool(self.calls) or any(self._continuing)
+
+    def holds_stream_of(self, request: Request) -> bool:
+        """Whether the head of an event stream that answers this has to wait for its first event."""
+        return any(
+            armed.fault.needs_head == "any" and armed.concerns(request)
+            for armed in self.interest.faults
+        )
+
+    def fire(
+        self, unit: Unit, subject: Subject, now: float, *, stream: int | None, note: Note
+    ) -> Outcome | None:
+        """Lets every fault happen whose turn it is, each to what the one before left of the
+        message. None if there is none.
+        """
+        outcome = Outcome(Send(unit.frames))
+        for armed in self.interest.faults:
+            if outcome.carried is None:
+                break
+            drawn: dict[str, Any] = {}
+            continues = self._continues(armed, unit, subject)
+            if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
+                continue
+            seen = Seen(
+                unit=outcome.carried.frames,
+                subject=subject,
+                now=now,
+                on=unit.on or On.OTHER,
+                transport=self.transport,
+                era=self.calls.place.era,
+                stream=stream,
+                memory=self._memory(armed),
+            )
+            became = self._apply(armed, seen, Dice(armed.random, drawn), note, continues=continues)
+            if became is not None:
+                outcome.add(armed.fault, became, seen)
+        return outcome if outcome.fired else None
+
+    def _concerns(self, request: Request) -> bool:
+        return any(armed.concerns(request) for armed in self.interest.faults)
+
+    def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        fault, first = armed.fault, unit.frames[0]
+        about = fault.subject(subject)
+        if not (
+            unit.on is not None
+            and unit.on in fault.acts_on
+            and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
+            and armed.fits(about, self.calls.place)
+            and fault.fits(about)
+        ):
+            return False
+        headless = fault.needs_head is not None and not isinstance(first.fact, HttpResponse)
+        armed.headless += headless
+        return not headless
+
+    def _memory(self, armed: Armed) -> Any:
+        memory = self._memories.get(armed.number)
+        if memory is None:
+            memory = self._memories[armed.number] = armed.fault.memory()
+            if armed.fault.may_continue:
+                self._continuing.append(memory)
+        return memory
+
+    def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
+        if unit.on is None or not armed.fault.may_continue:
+            return False
+        if not (self._memories.get(armed.number) or armed.fault.overhears):
+            return False
+        return armed.fault.continues(subject, unit.on, self._memory(armed))
+
+    def _is_its_turn(
+        self, armed: Armed, unit: Unit, subject: Subject, now: float, drawn: dict[str, Any]
+    ) -> bool:
+        if self.began is None:  # a client that is played may speak before the session begins
+            self.began = now
+        since = now - self.began
+        return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
+
+    def _apply(
+        self, armed: Armed, seen: Seen, dice: Dice, note: Note, *, continues: bool
+    ) -> list[Act] | None:
+        """What a fault makes of a message; None if it failed. A bug in one must not reach the wire
+        (law 6: the observer may fail, the wire may not).
+        """
+        try:
+            became = list(armed.fault.apply(seen, dice))
+            if dice.drawn or not continues:
+                note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), seen.now)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
+            armed.turn.fired -= not continues
+            self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
+            return None
+        return became
