@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from mcpmock.pipeline.stage import PASS, Action, Stage
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.protocol.messages import (
     C2S,

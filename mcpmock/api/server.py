@@ -18,7 +18,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.sessions.local_front import LocalFront, ServerPlace

@@ -18,7 +18,7 @@ from .output import CASSETTE, Announcer, common, emit, say
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
-    from mcpmock.playback.matcher import Miss
+    from mcpmock.playback.miss import Miss
     from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.take import Recording
@@ -200,7 +200,7 @@ class _Telling:
         self._player = player
 
     def tell(self, what: Miss | PlayerNote) -> None:
-        from mcpmock.playback.own_answers import near_misses
+        from mcpmock.playback.miss import near_misses
         from mcpmock.playback.player import PlayerNote
 
         if isinstance(what, PlayerNote):

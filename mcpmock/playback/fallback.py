@@ -1,106 +1,129 @@
-"""What a player says where the recording has nothing to say and no miss is made of it: pings and
-probes, messages that want no answer but whose exchange does, streams that were never opened, and
-sessions that are over. `answers` has the words, `player` asks.
+"""What mcpmock answers in its own name, where the recording has no answer and a miss would be
+wrong: pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in
+sessions that are over. Over HTTP an answer is a whole exchange, from its head to its end.
+
+`Fallback` holds what is asked before a request becomes a miss; a stub fills it. Used by
+`playback.player` and `playback.client.driver`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from http import HTTPStatus
+
+import attrs
+
+from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    SESSION_NOT_FOUND,
+)
 from mcpmock.protocol.messages import (
-    Batch,
-    Content,
+    S2C,
+    ExchangeEnd,
     Frame,
     HttpRequest,
-    Notification,
+    HttpResponse,
     Opaque,
     Request,
-    Response,
-    parse_items,
 )
 
-from .matcher import NearMiss
-from .own_answers import (
-    empty_result,
-    exchange,
-    method_not_found,
-    parse_error,
-    session_not_found,
-    too_long,
-)
+from .miss import NearMiss
 from .request_assembly import ClientMessage
-from .request_key import Asked
+from .request_key import MatchSubject
 
 PROBE = "server/discover"
-"""What clients ask to find out which era a server is of."""
-OK, ACCEPTED, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 202, 400, 404, 405, 413
+"""The request by which clients find out of which era a server is."""
 
 
+@attrs.frozen
 class Fallback:
-    """Who is asked before a request is a miss. This one knows nothing, the one of `stubs` does."""
+    """What is asked before a request becomes a miss. By default nothing is known."""
 
-    def answer(self, frame: Frame) -> list[Frame] | None:  # noqa: ARG002
-        """What answers a live request that the recording does not; None where nothing does."""
-        return None
-
-    def near(self, live: Asked) -> list[NearMiss]:  # noqa: ARG002
-        """What might have been meant by what is a miss, besides recorded requests."""
-        return []
+    answer: Callable[[Frame], list[Frame] | None] = lambda _request: None
+    """The answer to a live request that the recording does not answer; None if there is none."""
+    near: Callable[[MatchSubject], list[NearMiss]] = lambda _subject: []
+    """What a missed request may have meant, besides recorded requests."""
 
 
-def ids_of(frame: Frame) -> list[bytes]:
-    """The ids of the requests in a frame."""
-    content: Content = frame.content
-    items = parse_items(frame.raw) if isinstance(content, Batch) else [content]
-    return [item.id for item in items if isinstance(item, Request)]
+def empty_result(id_: bytes) -> Frame:
+    """The answer to a ping."""
+    return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id_)
 
 
-def name_of(frame: Frame) -> str:
-    """What to call it, to people."""
-    content = frame.content
-    if isinstance(content, Notification | Request):
-        return content.method
-    if isinstance(content, HttpRequest):
-        return f"{content.method} {content.path}"
-    return "response" if isinstance(content, Response) else "noise"
+def method_not_found(id_: bytes, method: str) -> Frame:
+    """The answer of a server to a method it does not have."""
+    return Frame(S2C, edit.error(id_, METHOD_NOT_FOUND, f"Method not found: {method}"))
 
 
-def answer_request(heard: ClientMessage) -> list[Frame] | None:
-    """The answer to a request that may be unknown; None for one that is a miss then."""
-    content = heard.frame.content
+def too_long(size: int) -> Frame:
+    """The answer to a message that was too long to be parsed, so that its id is unknown."""
+    message = f"mcpmock: a message of {size} bytes is too long"
+    return Frame(S2C, edit.error(b"null", INVALID_REQUEST, message))
+
+
+def exchange(
+    number: int | None, status: int = HTTPStatus.OK, message: Frame | None = None
+) -> list[Frame]:
+    """The response of a live exchange with this message; without an exchange, the message alone."""
+    if number is None:
+        return [] if message is None else [message]
+    headers = [] if message is None else [("Content-Type", "application/json")]
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        # RFC 9110, 15.5.6: a 405 must name the methods that are allowed.
+        headers.append(("Allow", "POST"))
+    head = HttpResponse(int(status), HTTPStatus(status).phrase, headers)
+    body = [] if message is None else [Frame(S2C, message.raw, exchange=number)]
+    return [
+        Frame(S2C, fact=head, exchange=number),
+        *body,
+        Frame(S2C, fact=ExchangeEnd(), exchange=number),
+    ]
+
+
+def answer_unrecorded(live: ClientMessage) -> list[Frame] | None:
+    """The answer to a request that is no miss though it was not recorded; None for all others."""
+    content = live.content
     if not isinstance(content, Request):
         return None
     if content.method == "ping":
-        return exchange(heard.exchange, OK, empty_result(content.id))
+        return exchange(live.exchange, message=empty_result(content.id))
     if content.method == PROBE:
+        # A server of the older revisions does not know the probe; the client then falls back to
+        # `initialize`.
         refusal = method_not_found(content.id, content.method)
-        return exchange(heard.exchange, BAD_REQUEST, refusal)
+        return exchange(live.exchange, HTTPStatus.BAD_REQUEST, refusal)
     return None
 
 
-def answer_unasked(heard: ClientMessage, *, is_path: bool, in_session: bool) -> list[Frame]:
-    """The response to an exchange that asks nothing in JSON-RPC. `is_path`: messages are posted to
-    its path, so a client may open a stream there, or end its session.
+def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: bool) -> list[Frame]:
+    """The response to an exchange whose message needs no JSON-RPC answer. `is_path`: messages are
+    posted to its path, so a client may open a stream there, or end its session.
     """
-    if isinstance(heard.frame.content, Opaque):
-        return exchange(heard.exchange, BAD_REQUEST, parse_error())
-    if not isinstance(heard.frame.fact, HttpRequest):
-        return exchange(heard.exchange, ACCEPTED)
+    if isinstance(live.content, Opaque):
+        error = Frame(S2C, edit.error(b"null", PARSE_ERROR, "Parse error"))
+        return exchange(live.exchange, HTTPStatus.BAD_REQUEST, error)
+    if not isinstance(live.frame.fact, HttpRequest):
+        return exchange(live.exchange, HTTPStatus.ACCEPTED)
     if not is_path:
-        return exchange(heard.exchange, NOT_FOUND)
-    if ends_session(heard) and in_session:
-        return exchange(heard.exchange, OK)
-    return exchange(heard.exchange, NOT_ALLOWED)
+        return exchange(live.exchange, HTTPStatus.NOT_FOUND)
+    if live.ends_session and in_session:
+        return exchange(live.exchange)
+    # Streamable HTTP, "Listening for Messages from the Server": a server without a GET stream
+    # answers 405; "Session Management": so does one that lets no client end its session.
+    return exchange(live.exchange, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
-def answer_lost(heard: ClientMessage) -> list[Frame]:
-    """The response to what names a session that is not there (any more)."""
-    return exchange(heard.exchange, NOT_FOUND, session_not_found(ids_of(heard.frame)))
+def answer_lost(live: ClientMessage) -> list[Frame]:
+    """The response to what names a session that does not exist (any more)."""
+    # Streamable HTTP, "Session Management": a server answers 404 to the id of a session that it
+    # terminated; the client then initializes a new one.
+    id_ = live.ids[0] if len(live.ids) == 1 else b"null"
+    error = Frame(S2C, edit.error(id_, SESSION_NOT_FOUND, "Session not found"))
+    return exchange(live.exchange, HTTPStatus.NOT_FOUND, error)
 
 
-def answer_too_long(heard: ClientMessage) -> list[Frame]:
-    return exchange(heard.exchange, TOO_LARGE, too_long(heard.size))
-
-
-def ends_session(heard: ClientMessage) -> bool:
-    """Whether the client says that its session is over."""
-    fact = heard.frame.fact
-    return isinstance(fact, HttpRequest) and fact.method == "DELETE"
+def answer_too_long(live: ClientMessage) -> list[Frame]:
+    return exchange(live.exchange, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_long(live.size))

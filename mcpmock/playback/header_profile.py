@@ -36,8 +36,8 @@ _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
 _FIXED = {"method", "path", "host", "origin"}
 
-HEADER_TIER = 2
-"""The first tier that forgives anything of a head: the version. The next forgives all that can
+FIRST_HEADER_LEVEL = 2
+"""The first level that forgives anything of a head: the version. The next forgives all that can
 be.
 """
 
@@ -77,17 +77,17 @@ def _what_counts(name: str, value: str) -> str | None:
             return _plain(value) if is_mirror(name) else None
 
 
-def at(found: Fingerprint, tier: int) -> Fingerprint:
-    """What counts of a table at this tier."""
-    if tier < HEADER_TIER:
+def at(found: Fingerprint, level: int) -> Fingerprint:
+    """What counts of a table at this level."""
+    if level < FIRST_HEADER_LEVEL:
         return found
-    if tier == HEADER_TIER:
+    if level == FIRST_HEADER_LEVEL:
         return {name: value for name, value in found.items() if name != VERSION}
     return {name: value for name, value in found.items() if is_fixed(name, found)}
 
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
-    """Whether no tier gives this up: what protects a server from foreign web pages."""
+    """Whether no level gives this up: what protects a server from foreign web pages."""
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 

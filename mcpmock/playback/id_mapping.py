@@ -1,8 +1,8 @@
-"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones; and cues
-rendered with them.
+"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones, and
+planned messages rendered with them.
 
-Everything is put in place by path, never by text search, and every other byte goes out as it was
-recorded. `performance` decides what is rendered and when.
+Live values are put in by path, never by text search, and every other byte goes out as it was
+recorded. `playback.candidates` decides what is rendered and when.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ import attrs
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.protocol.correlation import TOKEN_PATH
 from mcpmock.protocol.messages import (
-    Batch,
     Frame,
     HttpBody,
     HttpResponse,
-    Request,
     SseMeta,
     encode,
     member,
-    parse_items,
     same_id,
 )
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
 from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
 
 from .header_profile import SESSION, is_session_parameter
+from .request_assembly import ClientMessage
 from .variables import Bindings
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
@@ -50,7 +48,7 @@ class LiveCall:
 
 @attrs.define
 class IdMapping:
-    """Who is who in one performance. `session` gives the id of the live session: a recorded one is
+    """Who is who in one candidate. `session` gives the id of the live session: a recorded one is
     never served again.
     """
 
@@ -66,7 +64,7 @@ class IdMapping:
     each id.
     """
 
-    def bind(self, event: ClientEvent, live: Frame) -> None:
+    def bind(self, event: ClientEvent, live: ClientMessage) -> None:
         """The live frame stands for this client event: its ids for the recorded ones (a batch in
         the order of its requests: equal keys mean equal order), its exchange for the recorded one.
         """
@@ -76,10 +74,7 @@ class IdMapping:
             self.recorded[live.exchange] = exchange
         if not event.calls:
             return
-        batch = isinstance(live.content, Batch)
-        items = parse_items(live.raw) if batch else [live.content]
-        requests = [item for item in items if isinstance(item, Request)]
-        for number, request in zip(event.calls, requests, strict=False):
+        for number, request in zip(event.calls, live.requests, strict=False):
             self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
             self._numbers[request.id] = number
 
@@ -89,38 +84,38 @@ class IdMapping:
             return self._numbers[id_]
         return next((self._numbers[live] for live in self._numbers if same_id(live, id_)), None)
 
-    def render(self, cue: PlannedMessage, bindings: Bindings) -> list[Frame]:
+    def render(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
         """The recorded frames with live ids, tokens and values; none for progress that nobody asked
         for, and for what has no live exchange to go out on.
         """
-        if cue.exchange is None:
-            return self._render_message(cue, bindings)
-        live = self.exchanges.get(cue.exchange)
+        if planned.exchange is None:
+            return self._render_message(planned, bindings)
+        live = self.exchanges.get(planned.exchange)
         if live is None:
             return []
-        frame = cue.frame
+        frame = planned.frame
         if frame.fact is not None:
             return [self._render_fact(frame, live, bindings)]
-        if cue.meta is not None and _names_endpoint(cue.meta):
+        if planned.meta is not None and _names_endpoint(planned.meta):
             frame = Frame(frame.direction, self._endpoint(frame.raw), frame.eol)
             rendered = [frame]
         else:
-            rendered = self._render_message(cue, bindings)
-        metas = [] if cue.meta is None or not rendered else [cue.meta]
+            rendered = self._render_message(planned, bindings)
+        metas = [] if planned.meta is None or not rendered else [planned.meta]
         return [_on(live, frame) for frame in (*metas, *rendered)]
 
-    def _render_message(self, cue: PlannedMessage, bindings: Bindings) -> list[Frame]:
-        raw = cue.frame.raw
-        if not cue.ties and PLACEHOLDER not in raw:
-            return [cue.frame]
-        if not isinstance(cue.frame.content, Batch):
-            new = self._render_item(raw, cue.ties)
+    def _render_message(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
+        raw = planned.frame.raw
+        if not planned.live_values and PLACEHOLDER not in raw:
+            return [planned.frame]
+        if any(live_value.item is not None for live_value in planned.live_values):
+            new = self._render_batch(raw, planned.live_values)
         else:
-            new = self._render_batch(raw, cue.ties)
+            new = self._render_item(raw, planned.live_values)
         if new is None:
             return []
         new = fill(new, self._known(new, bindings))
-        return [Frame(cue.frame.direction, new, cue.frame.eol, cue.frame.fact)]
+        return [Frame(planned.frame.direction, new, planned.frame.eol, planned.frame.fact)]
 
     def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
         fact, raw = frame.fact, frame.raw
@@ -170,11 +165,16 @@ class IdMapping:
 
         return _QUERY_VALUE.sub(value, text).encode("utf-8", "surrogateescape")
 
-    def _render_batch(self, raw: bytes, ties: tuple[LiveValue, ...]) -> bytes | None:
+    def _render_batch(self, raw: bytes, live_values: tuple[LiveValue, ...]) -> bytes | None:
         """Each member by itself; one that nobody asked for is left out."""
         spans = elements(raw) or []
         rendered = [
-            (span, self._render_item(raw[span.start : span.end], [t for t in ties if t.item == i]))
+            (
+                span,
+                self._render_item(
+                    raw[span.start : span.end], [t for t in live_values if t.item == i]
+                ),
+            )
             for i, span in enumerate(spans)
         ]
         kept = [(span, new) for span, new in rendered if new is not None]
@@ -182,16 +182,16 @@ class IdMapping:
             return b"[" + b",".join(new for _, new in kept) + b"]" if kept else None
         return splice(raw, kept)
 
-    def _render_item(self, raw: bytes, ties: Iterable[LiveValue]) -> bytes | None:
+    def _render_item(self, raw: bytes, live_values: Iterable[LiveValue]) -> bytes | None:
         replacements: list[tuple[Span, bytes]] = []
-        for tie in ties:
-            live = self.calls.get(tie.call)
+        for live_value in live_values:
+            live = self.calls.get(live_value.call)
             if live is None:
                 continue
-            value = live.token if tie.token else live.id
+            value = live.token if live_value.token else live.id
             if value is None:
                 return None
-            span = locate(raw, tie.path)
+            span = locate(raw, live_value.path)
             if span is not None:
                 replacements.append((span, value))
         return splice(raw, replacements)

@@ -115,12 +115,12 @@ class Live(Stage):
         if self.opened:
             return self._pass_on(missed)
         self.opened = self.player.backed = True
-        greeting = [frame for frame in self._greeting if frame not in missed]
-        if not greeting or not isinstance(greeting[0].content, Request):
-            return self._pass_on([*greeting, *missed])
-        self._awaited = greeting[0].content.id
-        self._waiting = [*greeting[1:], *missed]
-        return [Send(greeting[:1])]
+        handshake = [frame for frame in self._greeting if frame not in missed]
+        if not handshake or not isinstance(handshake[0].content, Request):
+            return self._pass_on([*handshake, *missed])
+        self._awaited = handshake[0].content.id
+        self._waiting = [*handshake[1:], *missed]
+        return [Send(handshake[:1])]
 
     def _pass_on(self, frames: list[Frame]) -> Iterable[Action]:
         """To the real server, behind the handshake."""

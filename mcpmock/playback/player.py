@@ -1,12 +1,16 @@
-"""`Player`: a stage that answers from a cassette, as the server. It stands at the end of the row
-and only sends back: exchange for exchange where the live frames carry exchanges, else bare
-messages.
+"""`Player`: the stage that plays the server of a cassette to one live session.
 
-Which recorded session a live one is, is left open as long as it can be: a live session begins with
-all episodes that could be meant as candidates, each request keeps those that know it, and the first
-of the rest leads: only its cues go out. Exchanges that belong to no session have one candidate, all
-that was recorded of such. What no candidate knows is a miss, which explains itself. `casting` deals
-the candidates, `performance` plays one score, `playback.matcher` finds, `modes` reports.
+It is the last stage of a pipeline and sends only towards the client: exchange for exchange where
+the live frames carry exchanges, else bare messages.
+
+Which recorded session a live one is, stays open as long as possible. A live session begins with all
+episodes that could be meant as candidates; each request keeps those that know it; the first of
+them, the lead, speaks. Exchanges that belong to no session have one candidate, made of all recorded
+exchanges of that kind. A request that no candidate knows is repeated, answered in mcpmock's own
+name, passed to a real server, or a miss.
+
+`session_selection` deals the candidates, `candidates` follows the client and speaks, `matcher`
+finds, `fallback` has mcpmock's own answers, `sessions` reports.
 """
 
 from __future__ import annotations
@@ -32,26 +36,22 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
+from .candidates import Candidate, Candidates
 from .fallback import (
-    OK,
     PROBE,
     Fallback,
     answer_lost,
-    answer_request,
     answer_too_long,
-    answer_unasked,
-    ends_session,
-    ids_of,
-    name_of,
+    answer_unrecorded,
+    answer_without_result,
+    exchange,
 )
-from .header_policy import REFUSED
-from .header_profile import SESSION, session_parameter
-from .matcher import ELSEWHERE, MatchResult, Miss
-from .own_answers import exchange, miss_error
+from .header_verdicts import REFUSED
+from .matcher import MatchResult
+from .miss import ELSEWHERE, Miss, miss_error
 from .repeats import Repeats
-from .request_assembly import ClientMessage, Hearing
-from .request_key import TIERS, Asked, asked_of
-from .schedule import Schedule
+from .request_assembly import ClientMessage, RequestAssembly
+from .request_key import MATCH_LEVELS, MatchSubject
 from .session_selection import ReplayOptions, SessionSelection
 from .unused import leftovers
 
@@ -60,7 +60,7 @@ __all__ = ["Player", "PlayerNote", "ReplayOptions", "Report", "SessionSelection"
 
 @attrs.frozen
 class PlayerNote:
-    """Something worth telling of a match that was not the strictest, or of what changed nothing."""
+    """A remark: a match that was not exact, or a message that changed nothing."""
 
     method: str
     text: str
@@ -73,58 +73,63 @@ Report = Callable[[Miss | PlayerNote], None]
 class Player(Stage):
     """Plays the server to one live session, or (`stateless`) to all exchanges that belong to none.
 
-    `mint` makes ids for live sessions, never the same twice; `understudy` is asked for what nothing
+    `mint` makes ids for live sessions, never the same twice; `fallback` is asked for what nothing
     recorded answers.
     """
 
-    casting: SessionSelection
+    selection: SessionSelection
     report: Report = lambda _what: None
     stateless: bool = attrs.field(default=False, kw_only=True)
     mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
-    understudy: Fallback = attrs.field(factory=Fallback, kw_only=True)
+    fallback: Fallback = attrs.field(factory=Fallback, kw_only=True)
     missed: int = 0
     unanswered: list[Frame] = attrs.field(factory=list)
-    """What is left to a real server, where misses are: `live` takes it away."""
+    """What is left to a real server instead of being a miss: `passthrough` takes it away."""
     backed: bool = False
-    """That server is up: it answers what we would in its name."""
+    """That server is running: it answers what mcpmock would answer in its own name."""
     _session: str | None = None
-    _cast: list[Schedule] = attrs.field(factory=list)
-    _encores: Repeats = attrs.field(init=False)
-    _ready: list[Frame] = attrs.field(factory=list)
-    _hearing: Hearing = attrs.field(factory=Hearing)
+    _candidates: Candidates = attrs.field(factory=Candidates)
+    _repeats: Repeats = attrs.field(init=False)
+    _assembly: RequestAssembly = attrs.field(factory=RequestAssembly)
+    _own_answers: list[Frame] = attrs.field(factory=list)
+    """Answers in mcpmock's own name that go out with what is due next."""
     _led: bool = False
+    """The selection knows which episode gave this session its first answer."""
+    _narrowed: bool = False
+    """The selection knows that this session is one episode and no other."""
     _over: bool = False
     """The client ended the session."""
-    _armed: float | None = None
+    _wake_at: float | None = None
     _closing: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        self._encores = Repeats(self.casting, self._session_id, self.stateless)
+        self._repeats = Repeats(self.selection, self._session_id)
 
     def begin(self, now: float) -> Iterable[Action]:
         if self.stateless:
-            self._cast = [self.casting.stateless(self._session_id)]
-            return ()  # nobody is there yet
-        self._cast = self.casting.candidates(self._session_id)
+            self._candidates.all = [self.selection.stateless(self._session_id)]
+            self._candidates.all[0].speak()
+            return ()  # nobody is connected yet
+        self._candidates.all = self.selection.candidates(self._session_id)
         if not self._stubs:
-            for performance in self._cast:
-                performance.begin(now)
-        return self._play(now)
+            self._candidates.begin(now)
+        return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self._candidates.note_activity(now)
         for frame in seen:
-            heard = self._hearing.add(frame)
-            if heard is not None:
-                self._hear(heard, now)
-        return self._play(now)
+            live = self._assembly.add(frame)
+            if live is not None:
+                self._receive(live, now)
+        return self._send_due(now)
 
     def wake(self, now: float) -> Iterable[Action]:
-        return self._play(now)
+        return self._send_due(now)
 
     @property
-    def leading(self) -> Schedule | None:
-        """The performance whose cues go out."""
-        return self._cast[0] if self._cast else None
+    def leading(self) -> Candidate | None:
+        """The candidate that speaks."""
+        return self._candidates.lead
 
     def leftovers(self) -> list[str]:
         """What the recording still had when all was over, in words; empty if it was used up."""
@@ -133,11 +138,11 @@ class Player(Stage):
     @property
     def _stubs(self) -> bool:
         """Every request is answered by its key alone, as often as it comes."""
-        return self.casting.playing.order == "any"
+        return self.selection.options.order == "any"
 
     @property
     def _strict(self) -> bool:
-        return self.casting.playing.order == "strict"
+        return self.selection.options.order == "strict"
 
     def _session_id(self) -> str:
         """The id of the live session. Exchanges that belong to none get a new one each."""
@@ -145,261 +150,246 @@ class Player(Stage):
             self._session = self.mint()
         return self._session
 
-    def _hear(self, heard: ClientMessage, now: float) -> None:
-        for performance in self._cast:
-            performance.heard(now)
-        frame = heard.frame
-        match frame.content:
-            case Request() if not heard.size:
-                self._hear_request(heard, now)
-            case _ if heard.size:
-                self._ready += answer_too_long(heard)
-            case Batch() if ids_of(frame):
-                self._hear_request(heard, now)
+    # What the client sends.
+
+    def _receive(self, live: ClientMessage, now: float) -> None:
+        match live.content:
+            case _ if live.size:
+                self._own_answers += answer_too_long(live)
+            case Request():
+                self._receive_request(live, now)
+            case Batch() if live.ids:
+                self._receive_request(live, now)
             case StreamEnd():
-                self._hear_end(heard, now)
-            case ExchangeEnd() if heard.exchange is not None:
-                self._encores.left(heard.exchange)
+                self._receive_end(live, now)
+            case ExchangeEnd() if live.exchange is not None:
+                self._repeats.drop_exchange(live.exchange)
             case Notification() | Response() | Opaque() | Batch() | HttpRequest():
-                self._hear_unasked(heard, now)
+                self._receive_other(live, now)
             case _:
                 pass
 
-    def _hear_end(self, heard: ClientMessage, now: float) -> None:
-        """The client is done."""
-        self._hear_other(heard, now)
-        self._all(lambda performance: performance.stop_waiting(now))
-        if self.leading is not None and self.leading.answered:
-            self.casting.played(self.leading)
+    def _receive_request(self, live: ClientMessage, now: float) -> None:
+        """A message that wants a JSON-RPC answer."""
+        if self.stateless:
+            if not self._answer_stateless(live, now):
+                self._answer_unknown(live)
+            return
+        found = [] if self._stubs else self._candidates.find(live)
+        if not found:
+            if self._over or not self._repeat(live, now):
+                self._answer_unknown(live)
+            return
+        self._candidates.narrow(found, live, now, probe=live.name == PROBE)
+        self._report_level(live, found[0][1].level)
+        if not self._narrowed:
+            self._note_selected()
+
+    def _note_selected(self) -> None:
+        """Other sessions take other episodes first."""
+        candidates = self._candidates.all
+        if len(candidates) == 1:
+            self.selection.mark_played(candidates[0])
+            self._narrowed = True
+        elif not self._led:
+            self.selection.mark_led(candidates[0])
+            self._led = True
+
+    def _receive_end(self, live: ClientMessage, now: float) -> None:
+        """The client will send nothing more."""
+        self._follow(live, now)
+        for candidate in self._speakers:
+            candidate.stop_waiting(now)
+        lead = self._candidates.lead
+        if lead is not None and lead.answered:
+            self.selection.mark_played(lead)
         self._closing = self._closing or "the client closed"
 
-    def _all(self, act: Callable[[Schedule], object]) -> list[object]:
-        return [act(performance) for performance in (*self._cast, *self._encores.playing)]
-
-    def _hear_unasked(self, heard: ClientMessage, now: float) -> None:
-        """What wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
-        frame, content = heard.frame, heard.frame.content
+    def _receive_other(self, live: ClientMessage, now: float) -> None:
+        """A message that wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
+        content = live.content
         if self.stateless:
-            if not self._deal(heard, now):
-                self._hear_other(heard, now)
-        elif heard.exchange is not None and self._stubs and self._repeat(heard, now):
+            if not self._answer_stateless(live, now):
+                self._follow(live, now)
+        elif live.exchange is not None and self._stubs and self._repeat(live, now):
             pass
         elif isinstance(content, Response):
-            self._hear_tied(lambda performance: performance.reply(frame, now), heard, now)
+            self._follow_id(Candidate.accept_reply, live, now)
         elif isinstance(content, Notification) and content.method == CANCELLED:
-            self._hear_tied(lambda performance: performance.cancel(frame, now), heard, now)
+            self._follow_id(Candidate.accept_cancel, live, now)
         else:
-            self._hear_other(heard, now)
-        if heard.exchange is not None and not self._answers_on(heard.exchange):
-            self._ready += self._settle(heard)
-        if ends_session(heard) and not self.stateless:
-            self._end_session(heard.exchange)
+            self._follow(live, now)
+        if live.exchange is not None and not self._answers_on(live.exchange):
+            self._own_answers += self._without_result(live)
+        if live.ends_session and not self.stateless:
+            self._end_session(live.exchange)
 
-    def _end_session(self, live: int | None) -> None:
-        """The client says so on this exchange; the recorded server may have refused it."""
-        if live is not None and not self._refuses(live):
-            self._over = True
-            for performance in self._cast:
-                performance.end_session(live)
-
-    def _answers_on(self, live: int) -> bool:
-        return any(performance.answers_on(live) for performance in self._performing())
-
-    def _refuses(self, live: int) -> bool:
-        told = [performance.status_on(live) for performance in self._performing()]
-        heads = (frame for frame in self._ready if frame.exchange == live)
-        told += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
-        return any(status is not None and status >= REFUSED for status in told)
-
-    def _settle(self, heard: ClientMessage) -> list[Frame]:
-        """The response to what the recording has none for."""
-        if self._is_lost(heard):
-            return answer_lost(heard)
-        paths = self.casting.paths | self._hearing.paths
-        is_path = heard.head is not None and heard.head.path in paths
-        return answer_unasked(heard, is_path=is_path, in_session=not self.stateless)
-
-    def _is_lost(self, heard: ClientMessage) -> bool:
-        """Whether it names a session that is over, or that never was."""
-        head = heard.head
-        named = head is not None and (head.header(SESSION) or session_parameter(head)) is not None
-        return self._over or (self.stateless and named)
-
-    def _hear_tied(self, act: Callable[[Schedule], bool], heard: ClientMessage, now: float) -> None:
-        """What belongs to a request by an id: a cancel, an answer. One that belongs to none is as
-        good as noise.
-        """
-        lead = self.leading
-        expected = lead.matcher.next() if lead and self._strict else None
-        if not any(self._all(act)):
-            self._hear_other(heard, now)
-        elif lead is not None and expected is not None and expected not in lead.matcher.used:
-            self._miss(Asked(name_of(heard.frame), None))
-
-    def _hear_other(self, heard: ClientMessage, now: float) -> None:
-        """What wants no answer: it only lets things happen that waited for it. A candidate that
-        knows what a request without a message (GET, DELETE) opens or ends goes before one that does
-        not.
-        """
-        frame = heard.frame
-        matches = [(cast, cast.matcher.find(frame, heard.head)) for cast in self._cast]
-        alone = isinstance(frame.fact, HttpRequest)
-        if alone and matches and matches[0][1] is None:
-            matches.sort(key=lambda found: found[1] is None)
-            self._lead([performance for performance, _ in matches], now)
-        for performance, match in matches:
-            if match is not None:
-                performance.hear(match, frame, now)
-        unknown = self._cast and all(match is None for _, match in matches)
-        if unknown and not isinstance(frame.fact, StreamEnd):
-            if self._strict and not alone:
-                self._miss(Asked(name_of(frame), None))
-            else:
-                self.report(
-                    PlayerNote(name_of(frame), "not in the recording; nothing waited for it")
-                )
-
-    def _hear_request(self, heard: ClientMessage, now: float) -> None:
-        if self.stateless and self._deal(heard, now):
-            return
-        live = asked_of(heard.frame, heard.head)
-        if live is None:
-            return
-        if self.stateless:
-            self._answer_unknown(heard, live)
-            return
-        if self._stubs:
-            matches: list[tuple[Schedule, MatchResult]] = []
-        else:
-            found = [
-                (cast, cast.matcher.find(heard.frame, heard.head, asked=live))
-                for cast in self._cast
-            ]
-            matches = [(performance, match) for performance, match in found if match is not None]
-        if matches:
-            self._narrow(matches, live, heard.frame, now)
-        elif self._over or not self._repeat(heard, now, live):
-            self._answer_unknown(heard, live)
-
-    def _narrow(
-        self, matches: list[tuple[Schedule, MatchResult]], live: Asked, frame: Frame, now: float
+    def _follow_id(
+        self,
+        accept: Callable[[Candidate, ClientMessage, float], bool],
+        live: ClientMessage,
+        now: float,
     ) -> None:
-        """Only the candidates that know this request stay, at the strictest tier that any knows it
-        at; in front those whose client was most like this one.
+        """A cancel or an answer belongs to a request by its id. One that belongs to no request is
+        as good as noise.
         """
-        tier = min(match.tier for _, match in matches)
-        kept = [(performance, match) for performance, match in matches if match.tier == tier]
-        kept.sort(key=lambda found: found[1].strangeness)
-        cast = [performance for performance, _ in kept]
-        if live.method == PROBE:  # some clients probe in a session of its own
-            knows = {id(performance) for performance in cast}
-            cast += [performance for performance in self._cast if id(performance) not in knows]
-        self._lead(cast, now)
-        for performance, match in kept:
-            performance.hear(match, frame, now)
-        self._tell_tier(live.method, tier)
-        if len(self._cast) == 1:
-            self.casting.played(self._cast[0])
-        elif not self._led:
-            self._led = True
-            self.casting.led(self._cast[0])
+        lead = self._candidates.lead
+        expected = lead.matcher.next_in_order() if lead and self._strict else None
+        accepted = [
+            accept(candidate, live, now)
+            for candidate in (*self._candidates.all, *self._repeats.playing)
+        ]
+        if not any(accepted):
+            self._follow(live, now)
+        elif lead is not None and expected is not None and expected not in lead.matcher.happened:
+            self._miss(MatchSubject(live.name, None))
 
-    def _lead(self, cast: list[Schedule], now: float) -> None:
-        """These are the candidates from now on, the first of them leads."""
-        leader = self.leading
-        self._cast = cast
-        if leader is not None and cast[0] is not leader:
-            cast[0].take_over(leader, now)
-
-    def _tell_tier(self, method: str, tier: int) -> None:
-        if tier:
-            self.report(PlayerNote(method, f"matched in spite of {TIERS[tier]}"))
-
-    def _deal(self, heard: ClientMessage, now: float) -> bool:
-        """Exchanges without a session are dealt in recorded order, and the last of those that are
-        alike stays. A handshake is dealt again before another client's is taken for it.
+    def _follow(self, live: ClientMessage, now: float) -> None:
+        """A message that only lets happen what waited for it. A candidate that knows what a request
+        without a message (GET, DELETE) opens or ends goes before one that does not.
         """
-        frame, head = heard.frame, heard.head
-        for performance in self._cast:
-            for tier in performance.matcher.tiers_for(frame, head):
-                match = None if self._stubs else performance.matcher.find(frame, head, tier=tier)
-                if match is not None and not self._repeats_nearer(performance, heard, match):
-                    performance.hear(match, frame, now)
-                elif self._strict or not self._encores.add(performance, heard, tier, now):
+        found = self._candidates.find_any(live)
+        alone = isinstance(live.frame.fact, HttpRequest)
+        if alone and found and found[0][0] is not self._candidates.lead:
+            self._candidates.prefer(found, now)
+        self._candidates.accept(found, live, now)
+        if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
+            return
+        if self._strict and not alone:
+            self._miss(MatchSubject(live.name, None))
+        else:
+            self.report(PlayerNote(live.name, "not in the recording; nothing waited for it"))
+
+    # Exchanges that belong to no session, and repeated answers.
+
+    def _answer_stateless(self, live: ClientMessage, now: float) -> bool:
+        """Exchanges without a session are dealt in recorded order, and of equal ones the last is
+        repeated. A handshake is repeated before another client's handshake is taken for it.
+        """
+        for candidate in self._candidates.all:
+            for level in candidate.matcher.levels_for(live):
+                match = None if self._stubs else candidate.matcher.find(live, level)
+                if match is not None and not self._repeats_nearer(candidate, live, match):
+                    candidate.accept(match, live, now)
+                elif self._strict or not self._repeats.add(candidate, live, level, now):
                     continue
-                self._tell_tier(name_of(frame), tier)
+                self._report_level(live, level)
                 return True
         return False
 
-    def _repeat(self, heard: ClientMessage, now: float, live: Asked | None = None) -> bool:
-        """Answers once more with an answer that was given before, where that was asked for."""
-        if self.casting.playing.repeats == "error" and not self._stubs:
+    def _repeat(self, live: ClientMessage, now: float) -> bool:
+        """Answers once more with an answer that was given before, where the options say so."""
+        if self.selection.options.repeats == "error" and not self._stubs:
             return False
-        cast = self._cast
-        if live is not None and live.greeting is not None:
-            cast = sorted(cast, key=lambda performance: self._strangeness(performance, heard))
-        return any(self._encores.add(performance, heard, None, now) for performance in cast)
+        candidates = self._candidates.all
+        if live.subject is not None and live.subject.handshake is not None:
+            candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
+        return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
 
     def _repeats_nearer(
-        self, performance: Schedule, heard: ClientMessage, match: MatchResult
+        self, candidate: Candidate, live: ClientMessage, match: MatchResult
     ) -> bool:
-        if self._strict or not match.strangeness:
+        if self._strict or not match.handshake_distance:
             return False
-        return self._strangeness(performance, heard, match.tier) < match.strangeness
+        return self._handshake_distance(candidate, live, match.level) < match.handshake_distance
 
-    def _strangeness(
-        self, performance: Schedule, heard: ClientMessage, tier: int | None = None
+    def _handshake_distance(
+        self, candidate: Candidate, live: ClientMessage, level: int | None = None
     ) -> int:
-        """How far the nearest handshake of a performance is from this one, used or not."""
-        again = performance.matcher.repeats(heard.frame, heard.head, tier)
-        return again[0].strangeness if again else 0
+        """How far the nearest handshake of a candidate is from this one, used or not."""
+        again = candidate.matcher.repeats(live, level)
+        return again[0].handshake_distance if again else 0
 
-    def _answer_unknown(self, heard: ClientMessage, live: Asked) -> None:
-        answer = answer_lost(heard) if self._is_lost(heard) else self.understudy.answer(heard.frame)
-        answer = answer_request(heard) if answer is None else answer
+    # What nothing recorded answers.
+
+    def _answer_unknown(self, live: ClientMessage) -> None:
+        if live.subject is None:
+            return
+        answer = answer_lost(live) if self._is_lost(live) else self.fallback.answer(live.frame)
+        answer = answer_unrecorded(live) if answer is None else answer
         if answer is not None and not self.backed:
-            self._ready += answer
-            return
-        if self.casting.playing.on_miss == "live":
-            self.unanswered.append(heard.frame)
-            self.report(PlayerNote(live.method, "not in the recording; the real server is asked"))
-            return
-        miss = self._miss(live)
-        if self.casting.playing.on_miss == "error":
-            batch = isinstance(heard.frame.content, Batch)
-            error = miss_error(ids_of(heard.frame), miss, batch)
-            self._ready += exchange(heard.exchange, OK, error)
+            self._own_answers += answer
+        elif self.selection.options.on_miss == "live":
+            self.unanswered.append(live.frame)
+            note = "not in the recording; the real server is asked"
+            self.report(PlayerNote(live.subject.method, note))
+        else:
+            miss = self._miss(live.subject)
+            if self.selection.options.on_miss == "error":
+                error = miss_error(live.ids, miss, isinstance(live.content, Batch))
+                self._own_answers += exchange(live.exchange, message=error)
 
-    def _miss(self, live: Asked) -> Miss:
+    def _miss(self, live: MatchSubject) -> Miss:
         self.missed += 1
-        near = [near for cast in self._cast for near in cast.matcher.near(live)]
-        near += [*self.casting.elsewhere(live, self._cast), *self.understudy.near(live)]
+        candidates = self._candidates.all
+        near = [near for candidate in candidates for near in candidate.matcher.near(live)]
+        near += [*self.selection.near_elsewhere(live, candidates), *self.fallback.near(live)]
         near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
         miss = Miss(live.method, tuple(near[:3]))
         self.report(miss)
-        if self.casting.playing.on_miss == "close":
+        if self.selection.options.on_miss == "close":
             self._closing = f"nothing recorded for {live.method}"
         return miss
 
-    def _play(self, now: float) -> Iterable[Action]:
+    def _report_level(self, live: ClientMessage, level: int) -> None:
+        if level:
+            method = live.name if live.subject is None else live.subject.method
+            self.report(PlayerNote(method, f"matched in spite of {MATCH_LEVELS[level]}"))
+
+    def _without_result(self, live: ClientMessage) -> list[Frame]:
+        """The response to a message for which the recording has none."""
+        if self._is_lost(live):
+            return answer_lost(live)
+        paths = self.selection.paths | self._assembly.paths
+        is_path = live.head is not None and live.head.path in paths
+        return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
+
+    def _is_lost(self, live: ClientMessage) -> bool:
+        """Whether it belongs to a session that is over, or that never was."""
+        return self._over or (self.stateless and live.names_session)
+
+    def _end_session(self, live: int | None) -> None:
+        """The client ends the session on this exchange, unless the recorded server refused."""
+        if live is not None and not self._refuses(live):
+            self._over = True
+            for candidate in self._candidates.all:
+                candidate.end_session(live)
+
+    def _answers_on(self, live: int) -> bool:
+        return any(candidate.answers_on(live) for candidate in self._speakers)
+
+    def _refuses(self, live: int) -> bool:
+        statuses = [candidate.status_on(live) for candidate in self._speakers]
+        heads = (frame for frame in self._own_answers if frame.exchange == live)
+        statuses += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
+        return any(status is not None and status >= REFUSED for status in statuses)
+
+    # What goes out.
+
+    @property
+    def _speakers(self) -> list[Candidate]:
+        return [*self._candidates.all[:1], *self._repeats.playing]
+
+    def _send_due(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""
         frames: list[Frame] = []
-        for performance in self._performing():  # what the other candidates would say is not lost
-            frames += performance.play(now)
-        self._encores.settle()
-        frames += self._ready  # behind what answers earlier requests of the same read
-        self._ready = []
-        if self.casting.playing.mute:
+        for candidate in self._speakers:
+            frames += candidate.send_due(now)
+        if self._repeats.playing:
+            self._repeats.drop_finished()
+        frames += self._own_answers  # behind what answers earlier requests of the same read
+        self._own_answers = []
+        if self.selection.options.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
-        yield Send(self._hearing.leaving(frames))
-        due = min((p.next_due for p in self._performing() if p.next_due is not None), default=None)
+        actions: list[Action] = [Send(self._assembly.sendable(frames))]
+        due = min((at for one in self._speakers if (at := one.next_due) is not None), default=None)
         if any(isinstance(frame.fact, ProcessExit) for frame in frames):
-            yield Hangup("the recorded server ended here")
+            actions.append(Hangup("the recorded server ended here"))
         elif self._closing and due is None:
-            yield Hangup(self._closing)
-        elif due is not None and (self._armed is None or due < self._armed or self._armed <= now):
-            self._armed = due
-            yield Wake(due)
-
-    def _performing(self) -> list[Schedule]:
-        return [*self._cast[:1], *self._encores.playing]
+            actions.append(Hangup(self._closing))
+        elif due is not None and (
+            self._wake_at is None or due < self._wake_at or self._wake_at <= now
+        ):
+            self._wake_at = due
+            actions.append(Wake(due))
+        return actions

@@ -1,7 +1,8 @@
-"""`Repeats`: answers played once more, beside the performance they were taken from.
+"""`Repeats`: recorded answers that are played once more, beside the session they were taken from.
 
-An encore is a performance of what belongs to one client event: its requests, its exchange. Which
-one is taken of several that are alike is the user's to say (`repeats`). `player` asks for them.
+A repeat is a candidate of its own, made of what belongs to one client event: its requests and its
+exchange. Which answer is taken of several equal ones is the user's choice (`repeats`). Used by
+`playback.player`.
 """
 
 from __future__ import annotations
@@ -12,54 +13,54 @@ import attrs
 
 from mcpmock.protocol.messages import HttpRequest
 
+from .candidates import Candidate
+from .matcher import RequestIndex
 from .request_assembly import ClientMessage
-from .schedule import Schedule
 from .session_selection import SessionSelection
 
 
 @attrs.define
 class Repeats:
-    """The encores that are being played to one live session."""
+    """The repeats that are being played to one live session."""
 
-    casting: SessionSelection
+    selection: SessionSelection
     session: Callable[[], str]
-    stateless: bool
-    playing: list[Schedule] = attrs.field(factory=list)
+    playing: list[Candidate] = attrs.field(factory=list)
     _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
 
-    def add(
-        self, performance: Schedule, heard: ClientMessage, tier: int | None, now: float
-    ) -> bool:
-        """Answers with what was recorded for the like of it, at this tier or at the strictest that
-        has any; False if nothing was.
+    def add(self, candidate: Candidate, live: ClientMessage, level: int | None, now: float) -> bool:
+        """Answers with what was recorded for an equal message, at this level or at the strictest
+        that has any; False if nothing was.
         """
-        matches = performance.matcher.repeats(heard.frame, heard.head, tier)
+        matches = candidate.matcher.repeats(live, level)
         if not matches:
             return False
-        what = (id(performance.score), matches[0].event.index)
-        times = self._times_asked.get(what, 0)
-        self._times_asked[what] = times + 1
+        index = candidate.matcher.index
+        asked = (id(index), matches[0].event.index)
+        times = self._times_asked.get(asked, 0)
+        self._times_asked[asked] = times + 1
         match = matches[-1] if self._last_stays else matches[times % len(matches)]
-        score = performance.score.excerpt(match.event.index)
-        encore = self.casting.perform(score, self.session, stateless=self.stateless)
-        encore.join(performance)
-        encore.hear(match, heard.frame, now)
-        if isinstance(heard.frame.fact, HttpRequest) and self.casting.playing.order == "any":
-            performance.live.bind(match.event, heard.frame)  # answers to others come on its stream
-        self.playing.append(encore)
+        excerpt = RequestIndex(index.plan.excerpt(match.event.index), index.stateless)
+        repeat = self.selection.candidate(excerpt, self.session)
+        repeat.join(candidate)
+        repeat.accept(match, live, now)
+        if isinstance(live.frame.fact, HttpRequest) and self.selection.options.order == "any":
+            # Answers to other requests come on the stream that this one opens.
+            candidate.ids.bind(match.event, live)
+        self.playing.append(repeat)
         return True
 
-    def left(self, exchange: int) -> None:
-        """The client of a live exchange went away: what it had to hear is played to nobody."""
-        self.playing = [e for e in self.playing if exchange not in e.live.recorded]
+    def drop_exchange(self, exchange: int) -> None:
+        """The client of a live exchange went away: what was due on it is not sent."""
+        self.playing = [repeat for repeat in self.playing if exchange not in repeat.ids.recorded]
 
-    def settle(self) -> None:
-        """Those that are finished are forgotten."""
-        if self.playing:
-            self.playing = [encore for encore in self.playing if not encore.finished]
+    def drop_finished(self) -> None:
+        self.playing = [repeat for repeat in self.playing if not repeat.finished]
 
     @property
     def _last_stays(self) -> bool:
-        """Stubs, and what is to be repeated in a cycle, begin again; else the last one stays."""
-        playing = self.casting.playing
-        return playing.repeats == "last" or (playing.repeats == "error" and playing.order != "any")
+        """Stubs, and `repeats = cycle`, begin again after the last answer; else the last is given
+        again.
+        """
+        options = self.selection.options
+        return options.repeats == "last" or (options.repeats == "error" and options.order != "any")

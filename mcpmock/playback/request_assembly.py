@@ -1,57 +1,122 @@
-"""`Hearing`: the live client's frames put together to what a player can look at, and the exchanges
-that are open.
+"""`RequestAssembly`: puts the frames of one live client together to whole messages, and knows which
+of its exchanges are open.
 
-Over stdio a frame is heard as it comes, a long line when it is whole. Over HTTP a request is heard
-when its body is whole, head and all. Used by `player`.
+Over stdio a frame is a message as it comes, a long line when its last piece came. Over HTTP a
+request is whole when its body is, and its head belongs to it. Used by `playback.player`.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 
-from mcpmock.protocol.messages import C2S, ExchangeEnd, Fragment, Frame, HttpBody, HttpRequest
+from mcpmock.protocol.messages import (
+    C2S,
+    Batch,
+    Content,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    Notification,
+    Request,
+    Response,
+    parse_items,
+)
 from mcpmock.protocol.reassembly import Reassembly
 
+from .header_profile import SESSION, session_parameter
+from .request_key import MatchSubject, match_subject
 
-@attrs.define
+
+@attrs.define(slots=False)
 class ClientMessage:
-    """What the live client did: a message, with the head it came with over HTTP, or a request that
-    carries none, whose `frame` is the head.
+    """What the live client sent: a message, with its head over HTTP, or a request without a body,
+    whose `frame` is the head.
     """
 
     frame: Frame
     head: HttpRequest | None = None
     size: int = 0
-    """How long it is, where it is too long to be looked at; `frame` then holds its beginning."""
+    """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
+
+    content: Content = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.content = self.frame.content
 
     @property
     def exchange(self) -> int | None:
         return self.frame.exchange
 
+    @cached_property
+    def subject(self) -> MatchSubject | None:
+        """What it asks, for matching; None for what is matched otherwise."""
+        return match_subject(self.frame, self.head)
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """The requests in it: of a batch there may be several."""
+        batch = isinstance(self.content, Batch)
+        items = parse_items(self.frame.raw) if batch else [self.content]
+        return [item for item in items if isinstance(item, Request)]
+
+    @property
+    def ids(self) -> list[bytes]:
+        """The ids of the requests in it."""
+        return [request.id for request in self.requests]
+
+    @property
+    def name(self) -> str:
+        """What it is called in notes and misses."""
+        content = self.content
+        if isinstance(content, Notification | Request):
+            return content.method
+        if isinstance(content, HttpRequest):
+            return f"{content.method} {content.path}"
+        return "response" if isinstance(content, Response) else "noise"
+
+    @property
+    def names_session(self) -> bool:
+        """Whether its head says which session is meant."""
+        head = self.head
+        return head is not None and (head.header(SESSION) or session_parameter(head)) is not None
+
+    @property
+    def ends_session(self) -> bool:
+        """Whether the client says that its session is over."""
+        fact = self.frame.fact
+        return isinstance(fact, HttpRequest) and fact.method == "DELETE"
+
 
 @attrs.define
-class Hearing:
-    """What is under way from one live client."""
+class RequestAssembly:
+    """What one live client has under way."""
 
     open: set[int] = attrs.field(factory=set)
-    """The exchanges in which something may still be said."""
+    """The exchanges on which something may still be sent."""
+    headed: set[int] = attrs.field(factory=set)
+    """Those of them whose response head was sent."""
     paths: set[str] = attrs.field(factory=set)
     """Where messages were posted."""
     _heads: dict[int, Frame] = attrs.field(factory=dict)
-    """The heads whose bodies are still to come."""
+    """The request heads whose bodies are still to come."""
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _on_http: bool = False
 
     def add(self, frame: Frame) -> ClientMessage | None:
-        """Takes the next frame; gives what is whole with it. A client that went away is heard once
-        nothing of its exchange is open any more.
+        """Takes the next frame and gives the message that is whole with it. The end of an exchange
+        is given after the exchange is closed here.
         """
         exchange, fact = frame.exchange, frame.fact
         if isinstance(fact, Fragment):
             whole = self._reassembly.add(frame)
             if whole is None:
                 return None
-            head = self._head_of(exchange)
+            head = self._take_head(exchange)
             return ClientMessage(whole.frame, head, whole.size if whole.too_long else 0)
         if exchange is None:
             return ClientMessage(frame)
@@ -62,24 +127,24 @@ class Hearing:
             return ClientMessage(frame)
         if isinstance(fact, HttpBody):
             beginning = self._heads.pop(exchange, None)
-            return None if beginning is None else _alone(beginning)
-        return ClientMessage(frame, self._head_of(exchange))
+            return None if beginning is None else _without_body(beginning)
+        return ClientMessage(frame, self._take_head(exchange))
 
-    def leaving(self, frames: list[Frame]) -> list[Frame]:
-        """Without what would go out on exchanges that are over."""
+    def sendable(self, frames: list[Frame]) -> list[Frame]:
+        """The frames without those on exchanges that are over, and without second heads."""
         if not self._on_http:
             return frames
-        return [frame for frame in frames if frame.exchange is None or self._may_leave(frame)]
+        return [frame for frame in frames if frame.exchange is None or self._may_send(frame)]
 
     def _begin(self, frame: Frame, exchange: int, head: HttpRequest) -> ClientMessage | None:
         self._on_http = True
         self.open.add(exchange)
         if not head.has_body:
-            return _alone(frame)
+            return _without_body(frame)
         self._heads[exchange] = frame
         return None
 
-    def _head_of(self, exchange: int | None) -> HttpRequest | None:
+    def _take_head(self, exchange: int | None) -> HttpRequest | None:
         """The head of an exchange whose message is whole: messages are posted there."""
         frame = None if exchange is None else self._heads.pop(exchange, None)
         head = None if frame is None else frame.fact
@@ -89,18 +154,28 @@ class Hearing:
         return head
 
     def _forget(self, exchange: int) -> None:
-        self.open.discard(exchange)
+        self._close(exchange)
         self._heads.pop(exchange, None)
         self._reassembly.cut(C2S, exchange)
 
-    def _may_leave(self, frame: Frame) -> bool:
-        if frame.exchange not in self.open:
+    def _close(self, exchange: int) -> None:
+        self.open.discard(exchange)
+        self.headed.discard(exchange)
+
+    def _may_send(self, frame: Frame) -> bool:
+        exchange = frame.exchange
+        if exchange is None or exchange not in self.open:
             return False
+        if isinstance(frame.fact, HttpResponse):
+            # A candidate that takes over may have a head of its own for this exchange.
+            if exchange in self.headed:
+                return False
+            self.headed.add(exchange)
         if isinstance(frame.fact, ExchangeEnd):
-            self.open.discard(frame.exchange)
+            self._close(exchange)
         return True
 
 
-def _alone(frame: Frame) -> ClientMessage:
+def _without_body(frame: Frame) -> ClientMessage:
     head = frame.fact
     return ClientMessage(frame, head if isinstance(head, HttpRequest) else None)

@@ -1,10 +1,10 @@
 """What makes two requests the same request: a key made of the method and the canonical parameters.
 
 Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
-version. Everything else is strict, but for what JSON itself does not tell apart: the order of
+version. Everything else is strict, except for what JSON itself does not distinguish: the order of
 members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
-not). Over HTTP the head counts too (`fingerprint`). The relaxed tiers leave out more, one after the
-other. Used by `match`.
+not). Over HTTP the head counts too (`header_profile`). Each relaxed match level leaves out more.
+Used by `matcher`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from mcpmock.protocol.messages import (
 from .header_profile import Fingerprint, at, fingerprint
 from .variables import compare
 
-TIERS = (
+MATCH_LEVELS = (
     "exact",
     "another client's identity or capabilities",
     "another protocol version in the header",
     "other HTTP header fields",
 )
-"""What each tier forgives, the strictest first; the numbers are the places in this tuple."""
+"""What each level forgives, the strictest first; the numbers are the places in this tuple."""
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
@@ -51,7 +51,7 @@ always send.
 
 
 @attrs.frozen
-class Asked:
+class MatchSubject:
     """A message as matching sees it: `kind` and `params` say what it asks, whatever its ids are.
 
     `params` is the decoded value with the volatile parts left out; where no decoder takes the
@@ -62,49 +62,49 @@ class Asked:
     method: str
     params: Any
     http: Fingerprint | None = None
-    greeting: Any = None
+    handshake: Any = None
     """The parameters of a handshake: none of them must agree, but the nearest is preferred."""
 
-    def at(self, tier: int) -> Any:
-        """What counts of the parameters at this tier."""
-        return _without_identity(self.params) if tier else self.params
+    def at(self, level: int) -> Any:
+        """What counts of the parameters at this level."""
+        return _without_identity(self.params) if level else self.params
 
-    def http_at(self, tier: int) -> Fingerprint | None:
-        """What counts of the head at this tier."""
-        return None if self.http is None else at(self.http, tier)
+    def http_at(self, level: int) -> Fingerprint | None:
+        """What counts of the head at this level."""
+        return None if self.http is None else at(self.http, level)
 
-    def key(self, tier: int, *, bare: bool = False) -> Key:
-        """Equal for messages that are the same at this tier; with `bare` whatever their heads. Not
+    def key(self, level: int, *, bare: bool = False) -> Key:
+        """Equal for messages that are the same at this level; with `bare` whatever their heads. Not
         for storing.
         """
-        heads = () if bare or self.http is None else tuple(sorted(at(self.http, tier).items()))
-        return self.method, canonical(self.at(tier)), heads
+        heads = () if bare or self.http is None else tuple(sorted(at(self.http, level).items()))
+        return self.method, canonical(self.at(level)), heads
 
 
 Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
 
 
-def asked_of(frame: Frame, head: HttpRequest | None = None) -> Asked | None:
+def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject | None:
     """How matching sees a client frame; None for what is matched otherwise (responses, noise,
     facts).
     """
     content = frame.content
     if isinstance(content, HttpRequest):
-        return Asked(content.method, {}, fingerprint(content, with_path=True))
+        return MatchSubject(content.method, {}, fingerprint(content, with_path=True))
     http = None if head is None else fingerprint(head, with_path=False)
     if isinstance(content, Batch):
         items = [_asked(item) for item in parse_items(frame.raw)]
-        return Asked("batch", [[item.method, item.params] for item in items if item], http)
+        return MatchSubject("batch", [[item.method, item.params] for item in items if item], http)
     return _asked(content, http)
 
 
-def _asked(content: Content, http: Fingerprint | None = None) -> Asked | None:
+def _asked(content: Content, http: Fingerprint | None = None) -> MatchSubject | None:
     if not isinstance(content, Request | Notification):
         return None
     method, params = content.method, significant(content.params)
     if method in _BY_METHOD_ALONE:
-        return Asked(method, {}, http, params)
-    return Asked(method, params, http)
+        return MatchSubject(method, {}, http, params)
+    return MatchSubject(method, params, http)
 
 
 def significant(params: bytes | None) -> Any:
@@ -132,13 +132,13 @@ def canonical(value: Any) -> bytes:
         return b"\0" + repr(value).encode("utf-8", "surrogatepass")
 
 
-def strangeness(one: Asked, other: Asked) -> int:
+def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
     """How little two handshakes have in common, 0 if nothing differs: another revision counts more
     than another client, and that more than all the rest.
     """
-    if one.greeting is None or other.greeting is None:
+    if one.handshake is None or other.handshake is None:
         return 0
-    paths = {difference.path for difference in compare(one.greeting, other.greeting)}
+    paths = {difference.path for difference in compare(one.handshake, other.handshake)}
     return sum(_WEIGHTS.get(path, 1) for path in paths)
 
 

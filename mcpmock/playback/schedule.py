@@ -1,386 +1,223 @@
-"""`Schedule`: one score being played to one live session.
+"""`Schedule`: which messages of a plan are due when, in one session.
 
-It keeps what has happened of what the recorded client did, and which cues are due when. Matching is
-`playback.matcher`'s, the order `playback.plan.builder`'s, the live ids `rendering`'s; which
-performances
-are candidates, misses and the end of a session are `player`'s. Pure: `now` comes in, and `next_due`
-says when to come again.
+A message waits for its causes, then for the requests that overlapped it in the recording, then for
+its recorded pause. `Schedule` knows times and positions only: `playback.candidates` reports which
+client events happened and fills in the live ids, and `playback.plan.builder` decides who waits for
+whom. Pure: `now` is an argument, and `next_due` says when to call again.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import attrs
 
-from mcpmock.playback.plan.plan import ClientEvent, PlannedMessage, ReplayPlan
-from mcpmock.protocol.correlation import PROGRESS
+from mcpmock.playback.plan.plan import PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import (
     ExchangeEnd,
-    Frame,
     HttpResponse,
-    Notification,
     ProcessExit,
-    Response,
     StreamEnd,
-    member,
-    same_id,
 )
 
-from .id_mapping import IdMapping
-from .matcher import Matcher, MatchResult
 from .timing import Pace
 
 _ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
 
 
 @attrs.define
-class Schedule:
-    """The state of one score in one session."""
+class _PacedTimes:
+    """The earliest time of the next message: per chain (a call, an exchange), and per exchange."""
 
-    score: ReplayPlan
     pace: Pace
-    matcher: Matcher
-    session: Callable[[], str] = lambda: "mcpmock"
-    """Gives the id of the live session."""
-    stateless: bool = False
-    """The exchanges belong to no session: only those that overlap wait for each other."""
-    answered: int = 0
-    """How many answers were played."""
-    answered_ids: set[bytes] = attrs.field(factory=set)
-    """The live ids of the calls whose answer was played."""
-    said: list[bytes] = attrs.field(factory=list)
-    """What was played for no call in particular."""
-    sent: Counter[tuple[int, object]] = attrs.field(factory=Counter)
-    """What was played on each live exchange besides messages, by its kind."""
-    live: IdMapping = attrs.field(init=False)
-    _waiting: list[int] = attrs.field(init=False)
-    _due: list[tuple[float, int]] = attrs.field(factory=list)
-    _endings: list[tuple[float, int]] = attrs.field(factory=list)
-    """Those that are due, and that something else must come before."""
-    _held: dict[int, float] = attrs.field(factory=dict)
-    """Answers that wait for overlapping requests only, and since when."""
     _chain_due: dict[int | None, float] = attrs.field(factory=dict)
     _progress_due: dict[int | None, float] = attrs.field(factory=dict)
     _head_due: dict[int | None, float] = attrs.field(factory=dict)
-    """When the head of each recorded exchange is due: nothing on it comes sooner."""
-    _last_heard: float = 0.0
-    _heard_of: dict[int, float] = attrs.field(factory=dict)
-    """When each client event happened."""
-    _played: set[int] = attrs.field(factory=set)
+    """When the head of each recorded exchange is due: nothing on the exchange is due earlier."""
+
+    def plan_message(
+        self, planned: PlannedMessage, since: float, now: float, floor: float
+    ) -> float:
+        """When a message is due whose causes have happened by `since`."""
+        paused = self.pace.timing.kind != "none"
+        pause = self.pace.timing.pause(planned.gap) if paused else 0.0
+        due = max(now, max(since, self._chain_due.get(planned.chain, since)) + pause)
+        due = max(due, self.after_progress(planned))
+        if pause:
+            # Recorded times have microseconds: what was recorded together stays together.
+            due = round(due, 6)
+        elif not paused:
+            due = max(due, floor)
+        if planned.exchange is not None:
+            due = max(due, self._head_due.get(planned.exchange, due))
+            if isinstance(planned.frame.fact, HttpResponse):
+                self._head_due[planned.exchange] = due
+        self._chain_due[planned.chain] = due
+        if planned.is_progress:
+            self._progress_due[planned.chain] = due
+        return due + self.pace.overlap_grace if planned.made_up else due
+
+    def after_progress(self, planned: PlannedMessage) -> float:
+        """The earliest time of an answer, given the progress notifications of its call."""
+        # The TypeScript SDKs drop every progress callback of a call when progress and answer
+        # arrive in one read.
+        if not planned.answers or planned.chain not in self._progress_due:
+            return -math.inf
+        return self._progress_due[planned.chain] + self.pace.after_progress
+
+
+@attrs.define
+class Schedule:
+    """The queue of one plan in one session.
+
+    `happened` and `done` belong to the candidate: the client events that happened, with their
+    times, and the positions (in `plan.messages`) that are sent or will never be.
+    """
+
+    plan: ReplayPlan
+    pace: Pace
+    happened: dict[int, float]
+    done: set[int]
+    stateless: bool = False
+    """The exchanges belong to no session: only those that overlap wait for each other."""
+    last_activity: float = 0.0
+    """When the client last sent anything."""
+    _times: _PacedTimes = attrs.field(init=False)
+    _causes_missing: list[int] = attrs.field(init=False)
+    """For each message, how many of its causes have not happened."""
+    _due: list[tuple[float, int]] = attrs.field(factory=list)
+    """A heap of due times and positions."""
+    _endings: list[tuple[float, int]] = attrs.field(factory=list)
+    """Endings that are due while an earlier message of the same stream is still to be sent."""
+    _held: dict[int, float] = attrs.field(factory=dict)
+    """Answers that wait for overlapping requests only, and since when."""
 
     def __attrs_post_init__(self) -> None:
-        self.live = IdMapping(self.session, self.score.session_ids)
-        self._waiting = [len(cue.causes) for cue in self.score.cues]
+        self._times = _PacedTimes(self.pace)
+        self._causes_missing = [len(planned.causes) for planned in self.plan.messages]
 
     def begin(self, now: float) -> None:
         """Releases what waits for nothing."""
-        self._last_heard = now
-        self._release((i for i, waits in enumerate(self._waiting) if not waits), now)
+        self.last_activity = now
+        self._release((i for i, missing in enumerate(self._causes_missing) if not missing), now)
 
-    def join(self, other: Schedule) -> None:
-        """Plays beside another one: to the same client, with the same values, on its streams."""
-        self.matcher.bindings = dict(other.matcher.bindings)
-        self.live.exchanges = dict(other.live.exchanges)
-
-    def hear(self, match: MatchResult, live: Frame, now: float) -> None:
-        """The live client did what `match` says: what waited for it is released."""
-        self.matcher.take(match)
-        self.live.bind(match.event, live)
-        self._happened(match.event.index, now)
-
-    def reply(self, live: Frame, now: float) -> bool:
-        """The live client answered a request of the server's; False if that is none of this
-        score's.
-        """
-        content = live.content
-        if not isinstance(content, Response) or content.id is None:
-            return False
-        for event in self._replies(content.id):
-            if event in self.score.client and event not in self.matcher.used:
-                self._hear_tied(event, live, now)
-                return True
-        return False
-
-    def cancel(self, live: Frame, now: float) -> bool:
-        """The live client cancelled a call; False if that is none of this score's.
-
-        Of what is still to come only what the recorded server sent after the recorded cancel is
-        played, and nothing where the recording has no cancel.
-        """
-        content = live.content
-        id_ = member(content.params, "requestId") if isinstance(content, Notification) else None
-        number = None if id_ is None else self.live.number(id_)
-        if number is None:
-            return False
-        events = self.score.cancels.get(number, ())
-        recorded = next((event for event in events if event not in self.matcher.used), None)
-        for place in self.score.places.get(number, ()):
-            cue = self.score.cues[place]
-            head = isinstance(cue.frame.fact, HttpResponse)  # what follows needs it
-            if recorded is None or (cue.index < recorded and not head):
-                self._drop(place)
-        if recorded is not None:
-            self._hear_tied(recorded, live, now)
-        return True
-
-    def answers_on(self, exchange: int) -> bool:
-        """Whether the recording has something to say on this live exchange, now or later."""
-        recorded = self.live.recorded.get(exchange)
-        return recorded is not None and recorded in self.score.carried
-
-    def status_on(self, exchange: int) -> int | None:
-        """The recorded status of the response to this live exchange."""
-        recorded = self.live.recorded.get(exchange, -1)
-        facts = (
-            self.score.cues[place].frame.fact for place in self.score.carried.get(recorded, ())
-        )
-        return next((fact.status for fact in facts if isinstance(fact, HttpResponse)), None)
-
-    def end_session(self, exchange: int) -> None:
-        """The client ended the session on this live exchange: what it was answered before, it is
-        not answered any more.
-        """
-        recorded = self.live.recorded.get(exchange)
-        events = self.score.client.values()
-        ends = (e.index for e in events if recorded is not None and e.frame.exchange == recorded)
-        self.matcher.since = next(ends, len(self.score.episode.events))
-
-    def heard(self, now: float) -> None:
-        """Anything came from the client: the session is not quiet."""
-        self._last_heard = now
+    def note_event(self, event: int, now: float) -> None:
+        """A client event happened: releases what waited for it."""
+        self.last_activity = now
+        released = []
+        for position in self.plan.by_cause.get(event, ()):
+            self._causes_missing[position] -= 1
+            if not self._causes_missing[position]:
+                released.append(position)
+        self._release(released, now)
 
     def stop_waiting(self, now: float) -> None:
-        """Nothing more comes from the client: no overlap is worth waiting for."""
-        self._schedule(dict(self._held), now)
+        """The client will send nothing more: no overlap is worth waiting for."""
+        self._enqueue(dict(self._held), now)
         self._held.clear()
 
-    def play(self, now: float) -> list[Frame]:
-        """What is due, in order, with the live identities in place of the recorded ones."""
-        expired = [place for place in self._held if self._patience_ends(place) <= now]
-        self._schedule({place: self._held.pop(place) for place in expired}, now)
-        frames = []
-        self._look_again()
+    def drop(self, position: int) -> None:
+        """This message is not sent."""
+        self._held.pop(position, None)
+
+    def take_due(self, now: float) -> list[int]:
+        """The positions of what is due, in the order in which it is sent."""
+        if self._held:
+            expired = [p for p in self._held if self._patience_ends(p) <= now]
+            self._enqueue({position: self._held.pop(position) for position in expired}, now)
+        taken: list[int] = []
+        self._requeue_endings()
         if self.pace.timing.kind == "cap":
             self._keep_order(now)
         while self._due and self._due[0][0] <= now:
-            due, place = heapq.heappop(self._due)
-            if place in self._played:
+            due, position = heapq.heappop(self._due)
+            if position in self.done:
                 continue
-            cue = self.score.cues[place]
-            if _ends_it(cue.frame) and self._is_early(place):
-                self._endings.append((due, place))
+            if self._is_early_ending(position):
+                self._endings.append((due, position))
                 continue
             if self._endings:
-                self._look_again()
-            self._played.add(place)
-            self._remember(cue)
-            frames += self.live.render(cue, self.matcher.bindings)
-        return frames
+                self._requeue_endings()
+            self.done.add(position)
+            taken.append(position)
+        return taken
+
+    def put_back(self, positions: Iterable[int], now: float) -> None:
+        """These were taken, but not sent: they are due now."""
+        for position in positions:
+            self.done.discard(position)
+            heapq.heappush(self._due, (now, position))
 
     @property
     def next_due(self) -> float | None:
-        """When `play` has something to say, if nothing else happens."""
-        times = [self._patience_ends(place) for place in self._held]
+        """When `take_due` has something to give, if nothing else happens."""
+        times = [self._patience_ends(position) for position in self._held]
         if self._due:
             times.append(self._due[0][0])
         return min(times, default=None)
 
-    def _remember(self, cue: PlannedMessage) -> None:
-        """For whoever takes over the lead."""
-        self.answered += cue.answers
-        if cue.answers:
-            calls = self.live.calls
-            self.answered_ids.update([calls[call].id for call in cue.calls if call in calls])
-        if cue.exchange is not None and (kind := _kind(cue)) is not None:
-            self.sent[self.live.exchanges.get(cue.exchange, -1), kind] += 1
-        elif not cue.calls:
-            self.said.append(cue.frame.raw)
-
-    def _look_again(self) -> None:
-        """At the endings that came too early: something was said since, or will not be."""
+    def _requeue_endings(self) -> None:
+        """Endings that came too early are looked at again: a message was sent or dropped since."""
         while self._endings:
             heapq.heappush(self._due, self._endings.pop())
 
     def _keep_order(self, now: float) -> None:
-        """A cap shortens long pauses more than short ones. What was recorded before something that
-        is due now, and can go, goes before it all the same.
+        """Sends what was recorded earlier than a message that is due now together with it: a cap
+        shortens long pauses more than short ones, which would turn the order round.
         """
-        last = max((place for due, place in self._due if due <= now), default=-1)
-        early = (max(now, self._after_progress(place)) for _, place in self._due)
+        messages = self.plan.messages
+        last = max((position for due, position in self._due if due <= now), default=-1)
+        early = (max(now, self._times.after_progress(messages[p])) for _, p in self._due)
         pairs = zip(self._due, early, strict=True)
-        self._due = [(min(e, due) if place < last else due, place) for (due, place), e in pairs]
+        self._due = [(min(e, due) if p < last else due, p) for (due, p), e in pairs]
         heapq.heapify(self._due)
 
-    def _after_progress(self, place: int) -> float:
-        """When an answer may come at the earliest, for the progress of its call."""
-        cue = self.score.cues[place]
-        if not cue.answers or cue.chain not in self._progress_due:
-            return -math.inf
-        return self._progress_due[cue.chain] + self.pace.after_progress
-
-    def _is_early(self, ending: int) -> bool:
-        """Whether something recorded before an ending is still to be played: the ending comes
-        behind it. The end of an exchange is one for what that carries only.
+    def _is_early_ending(self, position: int) -> bool:
+        """Whether this is an ending before which an earlier recorded message is still to be sent.
+        The end of an exchange is one only for what the exchange carries.
         """
-        cues, exchange = self.score.cues, self.score.cues[ending].exchange
+        messages = self.plan.messages
+        fact, exchange = messages[position].frame.fact, messages[position].exchange
+        if fact is None or not isinstance(fact, _ENDINGS):
+            return False
         ahead = (
-            place
-            for place in (*self._held, *(place for _, place in self._due))
-            if place < ending and place not in self._played
+            other
+            for other in (*self._held, *(other for _, other in self._due))
+            if other < position and other not in self.done
         )
-        return any(exchange in (None, cues[place].exchange) for place in ahead)
+        return any(exchange in (None, messages[other].exchange) for other in ahead)
 
-    def take_over(self, leader: Schedule, now: float) -> None:
-        """Another candidate led so far: what it answered is not answered again, and what it said
-        for no call in particular not said again, the same or in other words (a greeting with its
-        pid).
+    def _release(self, positions: Iterable[int], now: float) -> None:
+        """These wait for no cause any more; those whose overlaps came go into the queue."""
+        self._held.update((position, now) for position in positions)
+        ready = [position for position in self._held if not self._misses_overlap(position)]
+        self._enqueue({position: self._held.pop(position) for position in ready}, now)
+
+    def _enqueue(self, ready: dict[int, float], now: float) -> None:
+        """Messages that can be sent, with the time since when their causes have happened: pauses
+        count from there.
         """
-        cues = self.score.cues
-        for id_ in leader.answered_ids:
-            number = self.live.number(id_)
-            for place in () if number is None else self.score.places.get(number, ()):
-                if cues[place].exchange is None or cues[place].frame.fact is None:
-                    self._drop(place)
-        for (exchange, kind), count in leader.sent.items():
-            carried = self.score.carried.get(self.live.recorded.get(exchange, -1), ())
-            for place in [p for p in carried if _kind(cues[p]) == kind][:count]:
-                self._drop(place)
-        self._say_once(leader.said, now)
-        self.answered_ids |= leader.answered_ids
-        self.said += leader.said
-        self.sent += leader.sent
-
-    def _say_once(self, said: list[bytes], now: float) -> None:
-        due = sorted(place for at, place in self._due if at <= now and place not in self._played)
-        mine = [p for p in due if not self.score.cues[p].calls and not _kind(self.score.cues[p])]
-        other = list(said)
-        for place in list(mine):
-            raw = self.score.cues[place].frame.raw
-            if raw in other:
-                other.remove(raw)
-                mine.remove(place)
-                self._drop(place)
-        for place in mine[: len(other)]:
-            self._drop(place)
-
-    def _drop(self, place: int) -> None:
-        self._played.add(place)
-        self._held.pop(place, None)
-
-    @property
-    def finished(self) -> bool:
-        """Whether all that there is was played."""
-        return len(self._played) == len(self.score.cues)
-
-    @property
-    def unused(self) -> list[ClientEvent]:
-        """The recorded requests that never came."""
-        client = self.score.client.items()
-        return [e for index, e in client if e.calls and index not in self.matcher.used]
-
-    @property
-    def unplayed(self) -> list[PlannedMessage]:
-        """The cues that were never played and belong to no request that never came."""
-        calls, exchanges = self.live.calls.keys(), {None, *self.live.exchanges}
-        return [
-            cue
-            for place, cue in enumerate(self.score.cues)
-            if place not in self._played
-            and calls >= set(cue.calls)
-            and cue.exchange in exchanges
-            and not _kind(cue)
-        ]
-
-    def _hear_tied(self, index: int, live: Frame, now: float) -> None:
-        """A client event that is known by the id in it."""
-        self.matcher.used.add(index)
-        event = self.score.client.get(index)
-        if event is not None:
-            self.live.bind(event, live)
-        self._happened(index, now)
-
-    def _happened(self, event: int, now: float) -> None:
-        self._last_heard = self._heard_of[event] = now
-        released = []
-        for place in self.score.dependents.get(event, ()):
-            self._waiting[place] -= 1
-            if not self._waiting[place]:
-                released.append(place)
-        self._release(released, now)
-
-    def _release(self, places: Iterable[int], now: float) -> None:
-        """These, and what was held for the sake of overlaps that have come: ready together."""
-        self._held.update((place, now) for place in places)
-        ready = [place for place in self._held if not self._missing(place)]
-        self._schedule({place: self._held.pop(place) for place in ready}, now)
-
-    def _schedule(self, ready: dict[int, float], now: float) -> None:
-        """Cues that can go, with the time since when their causes have happened: pauses count from
-        there.
-
-        Without pauses, of those that are ready together none overtakes one recorded before it for
-        the sake of `after_progress` alone.
-        """
+        # Without pauses, no message overtakes an earlier recorded one that became ready at the
+        # same time only because that one waits out `after_progress`.
         floor = 0.0
-        for place, since in sorted(ready.items()):
-            cue = self.score.cues[place]
-            pause = self.pace.timing.pause(cue.gap)
-            due = max(now, max(since, self._chain_due.get(cue.chain, since)) + pause)
-            due = max(due, self._after_progress(place))
-            if pause:
-                due = round(due, 6)  # recorded times are in us: what came together stays together
-            elif self.pace.timing.kind == "none":
-                due = floor = max(due, floor)
-            if cue.exchange is not None:
-                due = max(due, self._head_due.get(cue.exchange, due))
-                if isinstance(cue.frame.fact, HttpResponse):
-                    self._head_due[cue.exchange] = due
-            self._chain_due[cue.chain] = due
-            if _is_progress(cue.frame):
-                self._progress_due[cue.chain] = due
-            if cue.made_up:
-                due += self.pace.overlap_grace
-            heapq.heappush(self._due, (due, place))
+        for position, since in sorted(ready.items()):
+            due = self._times.plan_message(self.plan.messages[position], since, now, floor)
+            if self.pace.timing.kind == "none":
+                floor = max(due, floor)
+            heapq.heappush(self._due, (due, position))
 
-    def _missing(self, place: int) -> bool:
-        overlaps = self.score.cues[place].overlaps
-        return any(event not in self.matcher.used for event in reversed(overlaps))
+    def _misses_overlap(self, position: int) -> bool:
+        overlaps = self.plan.messages[position].overlaps
+        return any(event not in self.happened for event in reversed(overlaps))
 
-    def _patience_ends(self, place: int) -> float:
-        since = self._held[place]
-        heard = self._last_heard
+    def _patience_ends(self, position: int) -> float:
+        """When a held answer stops waiting for the requests that overlapped it."""
+        since, active = self._held[position], self.last_activity
         if self.stateless:
-            overlaps = self.score.cues[place].overlaps
-            heard = max((self._heard_of.get(event, since) for event in overlaps), default=since)
-        quiet = max(heard, since) + self.pace.overlap_grace
+            # Clients without a session are independent: only the overlapping ones count.
+            overlaps = self.plan.messages[position].overlaps
+            active = max((self.happened.get(event, since) for event in overlaps), default=since)
+        quiet = max(active, since) + self.pace.overlap_grace
         return min(quiet, since + self.pace.overlap_limit)
-
-    def _replies(self, id_: bytes) -> tuple[int, ...]:
-        replies = self.score.replies
-        if id_ in replies:
-            return replies[id_]
-        return next((replies[known] for known in replies if same_id(known, id_)), ())
-
-
-def _is_progress(frame: Frame) -> bool:
-    content = frame.content
-    return isinstance(content, Notification) and content.method == PROGRESS
-
-
-def _ends_it(frame: Frame) -> bool:
-    return frame.fact is not None and isinstance(frame.fact, _ENDINGS)
-
-
-def _kind(cue: PlannedMessage) -> object:
-    """What is counted for each exchange: all that is no message, and the empty events that streams
-    begin with; None for the rest.
-    """
-    if cue.exchange is None:
-        return None
-    if cue.frame.fact is not None:
-        return type(cue.frame.fact)
-    return None if cue.frame.raw else "empty"

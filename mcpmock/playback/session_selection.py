@@ -4,7 +4,7 @@ cassette.
 `ReplayOptions` is how the user wants it. A `Player` asks for its candidates, and says which of
 them it
 took answers from; the others of its kind are dealt first then. Exchanges that belong to no session
-are played from one score of all such exchanges.
+are played from one plan of all such exchanges.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from msgspec import UNSET
 from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.join_resumed import resumed
-from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged
 from mcpmock.protocol.messages import HttpRequest
 from mcpmock.protocol.transport_facts import NO_SESSION
 
-from .matcher import ELSEWHERE, Matcher, NearMiss
-from .request_key import TIERS, Asked
-from .schedule import Schedule
+from .candidates import Candidate
+from .matcher import Matcher, RequestIndex
+from .miss import ELSEWHERE, NearMiss
+from .request_key import MATCH_LEVELS, MatchSubject
 from .timing import Pace
 
-Session = Callable[[], str]
+SessionId = Callable[[], str]
 """Gives the id of a live session."""
 
 
@@ -54,13 +54,14 @@ class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 
     cassette: Cassette
-    playing: ReplayOptions
+    options: ReplayOptions
     _episodes: list[Episode] = attrs.field(init=False)
     """What a live session can be: all of stdio; over HTTP those with a session of their own."""
     _alone: list[Episode] = attrs.field(init=False)
     """What exchanges without a session can be."""
-    _scores: dict[int, ReplayPlan] = attrs.field(factory=dict)
-    _merged: ReplayPlan | None = None
+    _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
+    """The plans made so far, by the number of their episode, each with its index."""
+    _merged: RequestIndex | None = None
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
@@ -79,39 +80,43 @@ class SessionSelection:
         self._episodes = own or self._alone
 
     def paced(self, pace: Pace) -> SessionSelection:
-        """The same casting, all that was played included, at another pace."""
+        """The same selection, all that was played included, at another pace."""
         twin = copy(self)
-        twin.playing = attrs.evolve(self.playing, pace=pace)
+        twin.options = attrs.evolve(self.options, pace=pace)
         return twin
 
-    def candidates(self, session: Session) -> list[Schedule]:
-        """A performance of every episode that may be played, those not played yet first, in
+    def candidates(self, session: SessionId) -> list[Candidate]:
+        """A candidate of every episode that may be played, those not played yet first, in
         recorded order; of these, those first that no session leads with.
         """
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))
-        again = sorted(self._played) if self.playing.sessions == "reuse" else []
-        return [self.perform(self.score(number), session) for number in (*fresh, *again)]
+        again = sorted(self._played) if self.options.sessions == "reuse" else []
+        return [self.candidate(self.index(number), session) for number in (*fresh, *again)]
 
-    def stateless(self, session: Session) -> Schedule:
-        """A performance of all that belongs to no session."""
+    def stateless(self, session: SessionId) -> Candidate:
+        """The candidate for exchanges that belong to no session: all recorded ones, merged."""
         if self._merged is None:
-            whole = merged(self._alone)
-            self._merged = build_plan(whole, strict=self.playing.order == "strict")
-        return self.perform(self._merged, session, stateless=True)
+            plan = build_plan(merged(self._alone), strict=self._strict)
+            self._merged = RequestIndex(plan, stateless=True)
+        return self.candidate(self._merged, session)
 
-    def perform(self, score: ReplayPlan, session: Session, *, stateless: bool = False) -> Schedule:
-        """A new performance of a score."""
-        strict = self.playing.order == "strict"
-        tiers = 1 if self.playing.exact else len(TIERS)
-        matcher = Matcher(score, strict, tiers, stateless)
-        return Schedule(score, self.playing.pace, matcher, session, stateless)
+    def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
+        """A candidate at the beginning of a plan."""
+        levels = 1 if self.options.exact else len(MATCH_LEVELS)
+        matcher = Matcher(index, self._strict, levels)
+        return Candidate(matcher, self.options.pace, session)
 
-    def score(self, number: int) -> ReplayPlan:
-        if number not in self._scores:
-            strict = self.playing.order == "strict"
-            self._scores[number] = build_plan(self._episodes[number], strict=strict)
-        return self._scores[number]
+    def index(self, number: int) -> RequestIndex:
+        """The plan of an episode with its index: made once, shared by all live sessions."""
+        if number not in self._indexes:
+            plan = build_plan(self._episodes[number], strict=self._strict)
+            self._indexes[number] = RequestIndex(plan)
+        return self._indexes[number]
+
+    @property
+    def _strict(self) -> bool:
+        return self.options.order == "strict"
 
     @property
     def paths(self) -> set[str]:
@@ -121,24 +126,24 @@ class SessionSelection:
             self._paths = {path for take in takes for path in _paths_of(take.events)}
         return self._paths
 
-    def elsewhere(self, live: Asked, cast: Sequence[Schedule]) -> list[NearMiss]:
+    def near_elsewhere(self, live: MatchSubject, candidates: Sequence[Candidate]) -> list[NearMiss]:
         """The near misses of the episodes that a session is not."""
-        mine = {id(performance.score) for performance in cast}
-        others = (score for score in self._scores.values() if id(score) not in mine)
-        found = (near for score in others for near in Matcher(score).near(live))
+        mine = {id(candidate.plan) for candidate in candidates}
+        others = (index for index in self._indexes.values() if id(index.plan) not in mine)
+        found = (near for index in others for near in Matcher(index).near(live))
         return [attrs.evolve(near, why=ELSEWHERE) for near in found]
 
-    def played(self, performance: Schedule) -> None:
+    def mark_played(self, candidate: Candidate) -> None:
         """An answer was taken from this episode alone."""
-        self._played |= self._numbers(performance)
+        self._played |= self._numbers(candidate)
 
-    def led(self, performance: Schedule) -> None:
+    def mark_led(self, candidate: Candidate) -> None:
         """An answer was taken from this episode, though the session might still be another one."""
-        self._led.update((number, next(self._turns)) for number in self._numbers(performance))
+        self._led.update((number, next(self._turns)) for number in self._numbers(candidate))
 
-    def _numbers(self, performance: Schedule) -> set[int]:
-        episode = performance.score.episode
-        return {number for number, score in self._scores.items() if score.episode is episode}
+    def _numbers(self, candidate: Candidate) -> set[int]:
+        episode = candidate.plan.episode
+        return {n for n, index in self._indexes.items() if index.plan.episode is episode}
 
 
 def _paths_of(events: Sequence[Event]) -> set[str]:

@@ -63,7 +63,7 @@ class Timing:
 
 @attrs.frozen
 class Pace:
-    """When cues are played. All in seconds.
+    """When messages are played. All in seconds.
 
     `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
     overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:

@@ -1,23 +1,23 @@
-"""What a performance still had when its session was over, in words for people.
+"""What a recording still had when a session was over, in words for people.
 
-Used by `player`; `performance` knows what was played.
+Used by `playback.player`; `playback.candidates` knows what was sent.
 """
 
 from __future__ import annotations
 
-from .request_key import asked_of
-from .schedule import Schedule
+from .candidates import Candidate
+from .request_key import match_subject
 
 
-def leftovers(performance: Schedule) -> list[str]:
+def leftovers(candidate: Candidate) -> list[str]:
     """A line for each kind of thing that was left over; empty if all was used up."""
-    unused = [asked_of(event.frame) for event in performance.unused]
-    methods = [asked.method for asked in unused if asked is not None]
-    unplayed = performance.unplayed
-    answers = sum(cue.answers for cue in unplayed)
-    told = (
+    subjects = [match_subject(event.frame) for event in candidate.unused]
+    methods = [subject.method for subject in subjects if subject is not None]
+    unsent = candidate.unsent
+    answers = sum(planned.answers for planned in unsent)
+    lines = (
         (len(methods), f"recorded requests never came: {', '.join(sorted(set(methods)))}"),
         (answers, "requests were left without their recorded answer"),
-        (len(unplayed) - answers, "other recorded messages of the server were never due"),
+        (len(unsent) - answers, "other recorded messages of the server were never due"),
     )
-    return [f"{number} {words}" for number, words in told if number]
+    return [f"{number} {words}" for number, words in lines if number]

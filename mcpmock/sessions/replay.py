@@ -9,6 +9,7 @@ import attrs
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.fallback import Fallback
 from mcpmock.playback.player import Player, ReplayOptions, Report
 from mcpmock.playback.session_selection import SessionSelection
 
@@ -49,10 +50,10 @@ class Replay:
         stubs = StubStage(
             self.stub,
             player.report,
-            alone=not player.casting.cassette.takes,
-            breath=player.casting.playing.pace.after_progress,
+            alone=not player.selection.cassette.takes,
+            breath=player.selection.options.pace.after_progress,
         )
-        player.understudy = stubs
+        player.fallback = Fallback(stubs.answer, stubs.near)
         return [stubs, player]
 
 

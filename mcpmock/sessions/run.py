@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.runner import LiveSession, run
@@ -193,7 +193,7 @@ class Run:
     @asynccontextmanager
     async def recorded(
         self, transport: str, *, open_server: bool = False
-    ) -> AsyncIterator[MessageChannel | None]:
+    ) -> AsyncIterator[ConversationEnd | None]:
         """One take for the time of the block, if a recording is wanted. A server behind a recording
         is only needed for what the recording lacks: then the take begins with the first need.
 
@@ -221,7 +221,7 @@ class Run:
         async with nullcontext() if take is None else take.recorded(transport, self._target()):
             yield server
 
-    async def open_server(self, front: object = None) -> MessageChannel | None:
+    async def open_server(self, front: object = None) -> ConversationEnd | None:
         """A channel to the server for one conversation: None where there is none, or where the
         conversation opens it when it is needed.
         """
@@ -232,8 +232,8 @@ class Run:
     async def converse(
         self,
         conversation: Conversation,
-        client: MessageChannel,
-        server: MessageChannel | None = None,
+        client: ConversationEnd,
+        server: ConversationEnd | None = None,
         control: Callable[[LiveSession], Awaitable[None]] | None = None,
     ) -> LiveSession:
         """Runs one conversation to its end, and `control` beside it. Gives the session, which knows

@@ -20,11 +20,10 @@ from typing import Any
 import attrs
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
-from mcpmock.playback.fallback import Fallback
-from mcpmock.playback.matcher import STUBBED, NearMiss
-from mcpmock.playback.own_answers import too_long
+from mcpmock.playback.fallback import too_long
+from mcpmock.playback.miss import STUBBED, NearMiss
 from mcpmock.playback.player import PlayerNote, Report
-from mcpmock.playback.request_key import Asked
+from mcpmock.playback.request_key import MatchSubject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
@@ -46,7 +45,7 @@ from mcpmock.protocol.raw_json import elements
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
-from .announcing import LISTEN, Timed, to_everybody, to_listener
+from .announcements import LISTEN, Timed, to_everybody, to_listener
 from .catalog import HANDSHAKES, LISTS, empty_list, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of
 from .script import (
@@ -77,7 +76,7 @@ class _Passing:
 
 
 @attrs.define
-class StubStage(Stage, Fallback):
+class StubStage(Stage):
     """One session of a script's server. `alone`: there is no recording behind it. `breath` is the
     least time between the last progress of a call and its answer, in seconds.
     """
@@ -134,7 +133,7 @@ class StubStage(Stage, Fallback):
             return None
         return None if result is None else [Frame(S2C, edit.response(request.id, result))]
 
-    def near(self, live: Asked) -> list[NearMiss]:
+    def near(self, live: MatchSubject) -> list[NearMiss]:
         """The entries that might have been meant, and why they were not."""
         params = live.params if isinstance(live.params, dict) else {}
         pairs = self.script.entries_for(live.method, params)

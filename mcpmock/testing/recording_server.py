@@ -18,7 +18,7 @@ from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay

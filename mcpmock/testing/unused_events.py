@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpmock.api.log import Log
-from mcpmock.playback.request_key import asked_of
+from mcpmock.playback.request_key import match_subject
 from mcpmock.view.printable import printable
 
 from .settings import Settings
@@ -32,10 +32,10 @@ def _left(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
         lead = player.leading
         if lead is None or not lead.answered:
             continue
-        whole = lead.score.episode
+        whole = lead.plan.episode
         parts = whole.parts or [(0, whole)]
         ends = [*(start for start, _ in parts[1:]), len(whole.events)]
-        asked = {event.index: asked_of(event.frame) for event in lead.unused}
+        asked = {event.index: match_subject(event.frame) for event in lead.unused}
         for (start, episode), end in zip(parts, ends, strict=True):
             methods = {
                 str(whole.events[index].n): printable(what.method)

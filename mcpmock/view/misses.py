@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mcpmock.playback.matcher import STUBBED, Miss, NearMiss
+from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 
 from .printable import printable
 

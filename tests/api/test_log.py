@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.api.log import LAST, LONGEST_TAIL, Call, Log
 from mcpmock.pipeline.stage import PASS
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import Frame
 from tests.support import INITIALIZE, WELCOME, batch, c2s, logs, request, response, s2c

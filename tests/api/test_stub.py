@@ -23,7 +23,7 @@ from mcpmock.stubs.script import (
     StubSilence,
     StubStep,
 )
-from tests.stubs.writing import MODERN
+from tests.stubs.stub_support import MODERN
 from tests.support import INITIALIZE, INITIALIZED, c2s, request
 
 from .conftest import ASK, TOLD

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 import mcpmock
 from mcpmock.api.stub import Stub
 from mcpmock.cassette.model import event_line
-from tests.stubs.writing import asks
+from tests.stubs.stub_support import asks
 from tests.support import HEADER, INITIALIZED, c2s, request, s2c
 
 from .conftest import ASK, HELLO, LISTED, TOLD, TOOLS

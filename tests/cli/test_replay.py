@@ -9,7 +9,7 @@ import trio
 
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
-from mcpmock.playback.matcher import STUBBED, Miss, NearMiss
+from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.misses import miss_lines

@@ -174,7 +174,7 @@ def test_a_token_of_progress_stays_what_ties_it() -> None:
     """mcp-cassette redacts these too; the reports would not find their call any more."""
     cassette = loaded((DATA / "mcp-cassette.json").read_bytes())
     score = build_plan(cassette.episodes()[0], strict=False)
-    reports = [cue for cue in score.cues if b"notifications/progress" in cue.frame.raw]
+    reports = [cue for cue in score.messages if b"notifications/progress" in cue.frame.raw]
 
     assert 2 == len(reports)
     assert all(cue.calls for cue in reports)

@@ -44,7 +44,7 @@ def test_what_counts() -> None:
 
 
 def test_the_path() -> None:
-    """It counts without its query, and of a message less: no tier gives up where a GET goes."""
+    """It counts without its query, and of a message less: no level gives up where a GET goes."""
     alone, with_message = of(with_path=True), of()
 
     assert ("/mcp", None) == (alone["path"], with_message.get("path"))

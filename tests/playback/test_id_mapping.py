@@ -8,6 +8,7 @@ import pytest
 
 from mcpmock.playback.id_mapping import IdMapping
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
+from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse, SseMeta
 from tests.support import batch, c2s, ends, post, progress, replies, request, response, s2c, says
 
@@ -20,23 +21,27 @@ def identities(*recorded_sessions: str) -> IdMapping:
     found = IdMapping(lambda: f"live-{next(numbers)}", frozenset(recorded_sessions))
     [_, body] = post(7, batch(request("a", "x", token="t"), request(1.5, "y")))
     [_, recorded] = post(1, b"")
-    found.bind(ClientEvent(0, recorded, (0, 1)), body)
+    found.bind(ClientEvent(0, recorded, (0, 1)), ClientMessage(body))
     return found
 
 
-def cue(frame: Frame, *ties: LiveValue, meta: Frame | None = None) -> PlannedMessage:
-    return PlannedMessage(0, frame, frozenset(), ties=ties, meta=meta, exchange=frame.exchange)
+def planned(frame: Frame, *live_values: LiveValue, meta: Frame | None = None) -> PlannedMessage:
+    return PlannedMessage(
+        0, frame, frozenset(), live_values=live_values, meta=meta, exchange=frame.exchange
+    )
 
 
 def test_ids_and_tokens() -> None:
     """They are put in by path, as the live client spelled them."""
     found = identities()
 
-    assert [s2c(response("a"))] == found.render(cue(s2c(response(1)), LiveValue(0, ("id",))), {})
+    assert [s2c(response("a"))] == found.render(
+        planned(s2c(response(1)), LiveValue(0, ("id",))), {}
+    )
     token = LiveValue(0, ("params", "progressToken"), token=True)
-    assert [s2c(progress("t"))] == found.render(cue(s2c(progress(5)), token), {})
+    assert [s2c(progress("t"))] == found.render(planned(s2c(progress(5)), token), {})
     nobody = LiveValue(1, ("params", "progressToken"), token=True)
-    assert [] == found.render(cue(s2c(progress(5)), nobody), {})
+    assert [] == found.render(planned(s2c(progress(5)), nobody), {})
 
 
 def test_numbers() -> None:
@@ -55,14 +60,14 @@ def test_exchanges() -> None:
     assert [
         Frame(S2C, fact=SseMeta(id="1"), exchange=7),
         Frame(S2C, b"x", b"\r\n", exchange=7),
-    ] == (found.render(cue(data, meta=meta), {}))
-    assert [ends(7, "reset")] == found.render(cue(ends(1, "reset")), {})
-    assert [] == found.render(cue(ends(2)), {})
+    ] == (found.render(planned(data, meta=meta), {}))
+    assert [ends(7, "reset")] == found.render(planned(ends(1, "reset")), {})
+    assert [] == found.render(planned(ends(2)), {})
     assert {7: 1} == found.recorded
 
 
 def head_of(found: IdMapping, bindings: dict[str, str], fields: dict[str, str]) -> HttpResponse:
-    [frame] = found.render(cue(replies(1, 200, None, **fields)), bindings)
+    [frame] = found.render(planned(replies(1, 200, None, **fields)), bindings)
     assert isinstance(frame.fact, HttpResponse)
     return frame.fact
 
@@ -92,8 +97,8 @@ def test_values_in_bodies() -> None:
     page = Frame(S2C, f"<{HOLE}>".encode(), fact=HttpBody(), exchange=1)
     [message] = says(1, f'"{HOLE}"'.encode())
 
-    assert b'<a"b>' == found.render(cue(page), {HOLE: 'a"b'})[0].raw
-    assert b'"a\\"b"' == found.render(cue(message), {HOLE: 'a"b'})[0].raw
+    assert b'<a"b>' == found.render(planned(page), {HOLE: 'a"b'})[0].raw
+    assert b'"a\\"b"' == found.render(planned(message), {HOLE: 'a"b'})[0].raw
 
 
 def test_the_session_in_a_message() -> None:
@@ -102,7 +107,7 @@ def test_the_session_in_a_message() -> None:
     found = identities(session)
     [message] = says(1, f'"{session}, {HOLE}"'.encode())
 
-    assert b'"live-1, x"' == found.render(cue(message), {HOLE: "x"})[0].raw
+    assert b'"live-1, x"' == found.render(planned(message), {HOLE: "x"})[0].raw
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_the_session_in_a_message() -> None:
 def test_the_endpoint(recorded: bytes, expected: bytes) -> None:
     """It names the live session, in the parameter that says so, else in all, else in a new one."""
     meta = Frame(S2C, fact=SseMeta(event="endpoint"), exchange=1)
-    [_, data] = identities().render(cue(says(1, recorded)[0], meta=meta), {})
+    [_, data] = identities().render(planned(says(1, recorded)[0], meta=meta), {})
 
     assert expected == data.raw
 
@@ -127,7 +132,7 @@ def test_the_endpoint(recorded: bytes, expected: bytes) -> None:
 def test_other_events_are_no_endpoint() -> None:
     """A message that looks like one stays."""
     meta = Frame(S2C, fact=SseMeta(event="message"), exchange=1)
-    [_, data] = identities().render(cue(says(1, b"/m?sessionId=S")[0], meta=meta), {})
+    [_, data] = identities().render(planned(says(1, b"/m?sessionId=S")[0], meta=meta), {})
 
     assert b"/m?sessionId=S" == data.raw
 
@@ -135,6 +140,6 @@ def test_other_events_are_no_endpoint() -> None:
 def test_bare_messages_bind_no_exchange() -> None:
     """Where there are no exchanges, ids alone are bound."""
     found = IdMapping(lambda: "")
-    found.bind(ClientEvent(0, c2s(b"{}"), (0,)), c2s(request(5, "x")))
+    found.bind(ClientEvent(0, c2s(b"{}"), (0,)), ClientMessage(c2s(request(5, "x"))))
 
     assert ({}, b"5") == (found.exchanges, found.calls[0].id)

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.matcher import Matcher, NearMiss
+from mcpmock.playback.matcher import Matcher, MatchResult, RequestIndex
+from mcpmock.playback.miss import NearMiss
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.request_key import asked_of
+from mcpmock.playback.request_assembly import ClientMessage
+from mcpmock.playback.request_key import match_subject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import Frame, HttpRequest
 from tests.support import (
@@ -32,17 +34,23 @@ from tests.support import (
 HOLE = "mcpmock:secret:token:1"
 
 
-def matcher(*lines: bytes | Line, strict: bool = False, tiers: int = 2) -> Matcher:
+def matcher(*lines: bytes | Line, strict: bool = False, levels: int = 2) -> Matcher:
     """A matcher of an episode in which the client said this."""
     events: list[Line] = [("c2s", line) if isinstance(line, bytes) else line for line in lines]
-    return Matcher(score(*events, strict=strict), strict, tiers)
+    return Matcher(RequestIndex(score(*events, strict=strict)), strict, levels)
+
+
+def take(found: Matcher, match: MatchResult) -> None:
+    """The client did what was found."""
+    found.happened[match.event.index] = 0.0
+    found.bindings |= match.bindings
 
 
 def index(found: Matcher, raw: bytes) -> int | None:
-    match = found.find(c2s(raw))
+    match = found.find(ClientMessage(c2s(raw)))
     if match is None:
         return None
-    found.take(match)
+    take(found, match)
     return match.event.index
 
 
@@ -57,7 +65,9 @@ def test_finding_uses_nothing_up() -> None:
     """Only what was taken is used."""
     found = matcher(request(1, "a"))
 
-    assert found.find(c2s(request(1, "a"))) == found.find(c2s(request(1, "a")))
+    live = ClientMessage(c2s(request(1, "a")))
+
+    assert found.find(live) == found.find(live)
 
 
 def test_opaque_frames_match_by_their_bytes() -> None:
@@ -72,7 +82,7 @@ def test_opaque_frames_match_by_their_bytes() -> None:
 def test_the_end_of_the_input() -> None:
     """The end of the client's input stands for the recorded one."""
     found = matcher(request(1, "a"), ("end", {"d": "c2s"}))
-    match = found.find(hangs_up(c2s(b"").direction))
+    match = found.find(ClientMessage(hangs_up(c2s(b"").direction)))
     assert match is not None
 
     assert 1 == match.event.index
@@ -86,18 +96,18 @@ def test_strict_takes_only_the_next() -> None:
     assert [None, 0, None, 1, 2] == [index(found, raw) for raw in steps]
 
 
-@pytest.mark.parametrize(("tiers", "tier"), [(2, 1), (1, None)])
-def test_tiers(tiers: int, tier: int | None) -> None:
-    """Another client's capabilities are forgiven after all that is exact, unless tiers are off."""
+@pytest.mark.parametrize(("levels", "level"), [(2, 1), (1, None)])
+def test_tiers(levels: int, level: int | None) -> None:
+    """Another client's capabilities are forgiven after all that is exact, unless levels are off."""
     name = "io.modelcontextprotocol/clientCapabilities"
-    found = matcher(request(1, "a", {"_meta": {name: {}}}), tiers=tiers)
-    match = found.find(c2s(request(1, "a", {"_meta": {name: {"roots": {}}}})))
+    found = matcher(request(1, "a", {"_meta": {name: {}}}), levels=levels)
+    match = found.find(ClientMessage(c2s(request(1, "a", {"_meta": {name: {"roots": {}}}}))))
 
-    assert tier == (match.tier if match else None)
+    assert level == (match.level if match else None)
 
 
 def test_an_exact_match_goes_before_an_earlier_relaxed_one() -> None:
-    """The strictest tier that has a match decides, not the order."""
+    """The strictest level that has a match decides, not the order."""
     name = "io.modelcontextprotocol/clientCapabilities"
     found = matcher(
         request(1, "a", {"_meta": {name: {}}}), request(2, "a", {"_meta": {name: {"b": 1}}})
@@ -148,12 +158,14 @@ def test_repeats() -> None:
     found = matcher(request(1, "a"), request(2, "b"), request(3, "a"), notification("a"))
     index(found, request(1, "a"))
 
-    assert [0, 2] == [match.event.index for match in found.repeats(c2s(request(1, "a")))]
-    assert [] == found.repeats(c2s(request(1, "c")))
+    assert [0, 2] == [
+        match.event.index for match in found.repeats(ClientMessage(c2s(request(1, "a"))))
+    ]
+    assert [] == found.repeats(ClientMessage(c2s(request(1, "c"))))
 
 
 def near(found: Matcher, raw: bytes) -> list[NearMiss]:
-    asked = asked_of(c2s(raw))
+    asked = match_subject(c2s(raw))
     assert asked is not None
     return found.near(asked)
 
@@ -227,22 +239,22 @@ def test_a_response_is_found_by_its_bytes() -> None:
 
 def http_matcher(*steps: list[Frame], stateless: bool = False, **how: Any) -> Matcher:
     [episode] = over_http(in_session(1 if stateless else 2, *steps)).episodes()
-    return Matcher(build_plan(episode), stateless=stateless, **how)
+    return Matcher(RequestIndex(build_plan(episode), stateless), **how)
 
 
 def place(found: Matcher, frames: list[Frame]) -> tuple[int, int] | None:
-    """The index and the tier of what a live request stands for."""
+    """The index and the level of what a live request stands for."""
     head = frames[0].fact
     assert isinstance(head, HttpRequest)
-    match = found.find(frames[-1], head)
-    return None if match is None else (match.event.index, match.tier)
+    match = found.find(ClientMessage(frames[-1], head))
+    return None if match is None else (match.event.index, match.level)
 
 
 X = request(1, "x")
 
 
 @pytest.mark.parametrize(
-    ("fields", "tier"),
+    ("fields", "level"),
     [
         ({}, 0),
         ({"user_agent": "a", "content_length": "7"}, 0),
@@ -259,11 +271,11 @@ X = request(1, "x")
         ({"host": "evil.example"}, None),
     ],
 )
-def test_tiers_of_heads(fields: dict[str, Any], tier: int | None) -> None:
+def test_tiers_of_heads(fields: dict[str, Any], level: int | None) -> None:
     """What client libraries differ in is forgiven late; what protects a server never."""
     found = http_matcher(post(1, X), answers(1, response(1)))
 
-    assert (None if tier is None else (1, tier)) == place(found, post(7, X, **fields))
+    assert (None if level is None else (1, level)) == place(found, post(7, X, **fields))
 
 
 def test_where_one_side_has_no_head() -> None:
@@ -309,7 +321,7 @@ def test_what_was_refused_is_not_forgiven() -> None:
     """
     wrong = post(1, X, accept="a/a")
     found = http_matcher(wrong, answers(1, response(1), 406), post(2, X), answers(2, response(1)))
-    found.used.add(1)
+    found.happened[1] = 0.0
 
     assert None is place(found, wrong)
     assert (6, 3) == place(found, post(7, X, accept="b/b"))
@@ -344,7 +356,7 @@ def test_repeats_of_all_kinds() -> None:
     for frames, expected in ((get(7), 0), (post(7, notification("n")), 4), (post(7, b"{torn"), 6)):
         head = frames[0].fact
         assert isinstance(head, HttpRequest)
-        assert [expected] == [m.event.index for m in found.repeats(frames[-1], head)]
+        assert [expected] == [m.event.index for m in found.repeats(ClientMessage(frames[-1], head))]
 
 
 def test_strict_asks_for_no_place_of_streams() -> None:
@@ -361,7 +373,7 @@ def test_near_misses_name_fields() -> None:
     found = http_matcher(post(1, X, accept="a/a"), answers(1, response(1), 406))
     [live_head, live] = post(7, X, accept="b/b")
     assert isinstance(live_head.fact, HttpRequest)
-    asked = asked_of(live, live_head.fact)
+    asked = match_subject(live, live_head.fact)
     assert asked is not None
 
     assert (Mismatch("header.accept", "a/a", "b/b"),) == found.near(asked)[0].differences

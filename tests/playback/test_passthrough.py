@@ -36,8 +36,8 @@ CHANGED = notification("notifications/roots/list_changed")
 
 def live(*events: Line, told: list[object] | None = None) -> Script:
     """A recorded session with a handshake, and a real server behind it."""
-    casting = SessionSelection(cassette(*OPENING, *events), ReplayOptions(on_miss="live"))
-    player = Player(casting, (told if told is not None else []).append)
+    selection = SessionSelection(cassette(*OPENING, *events), ReplayOptions(on_miss="live"))
+    player = Player(selection, (told if told is not None else []).append)
     return Script([Live(player)])
 
 
@@ -90,19 +90,19 @@ def test_before_the_client_is_done_greeting() -> None:
 
 def test_without_a_handshake() -> None:
     """There is none to make."""
-    casting = SessionSelection(
+    selection = SessionSelection(
         cassette(c(call(1, "a")), s(response(1))), ReplayOptions(on_miss="live")
     )
 
-    Script([Live(Player(casting))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
+    Script([Live(Player(selection))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
 
 
 def test_the_handshake_itself_is_not_recorded() -> None:
     """It goes through, once, and the client hears the answer."""
-    casting = SessionSelection(
+    selection = SessionSelection(
         cassette(c(call(1, "a")), s(response(1))), ReplayOptions(on_miss="live")
     )
-    played = Script([Live(Player(casting))])
+    played = Script([Live(Player(selection))])
 
     played.at(0, client=INITIALIZE, to_server=INITIALIZE).at(1, server=WELCOME, to_client=WELCOME)
     played.at(2, client=INITIALIZED, to_server=INITIALIZED)

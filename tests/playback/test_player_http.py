@@ -471,9 +471,9 @@ def test_sessions_are_dealt() -> None:
             for n in (2, 3)
         )
     )  # fmt: skip
-    casting = SessionSelection(cassette, ReplayOptions())
+    selection = SessionSelection(cassette, ReplayOptions())
     for n in (2, 3, 2):
-        played = replay_http(casting)
+        played = replay_http(selection)
         assert f"1 {JSON} session=live-1" in played.hears(0, post(1, INITIALIZE))
         assert f"2 {text(response(4, {'n': n}))}" in played.hears(1, post(2, call(4, "x")))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
 from tests.support import (
     INITIALIZE,
@@ -75,9 +75,9 @@ def test_lazy_episodes(fed: str) -> None:
     """Which recorded session it is shows at the first request that tells them apart."""
     first = (*OPENING, c(call(1, "a")), s(response(1, {"n": 1})))
     second = (*OPENING, c(call(1, "b")), s(response(1, {"n": 2})))
-    casting = SessionSelection(cassette(*first, ("take", None), *second), ReplayOptions())
+    selection = SessionSelection(cassette(*first, ("take", None), *second), ReplayOptions())
     for live, n in (("b", 2), ("a", 1), ("b", 2)):
-        played = replay(casting)
+        played = replay(selection)
         if fed == "together":
             expected = [WELCOME, response(7, {"n": n})]
             played.at(0, client=[INITIALIZE, INITIALIZED, call(7, live)], to_client=expected)
@@ -99,10 +99,10 @@ def test_episodes_not_played_yet_go_first() -> None:
         )
         for n in (1, 2)
     ]
-    casting = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
-    replay(casting).heard(call(1, "a", n=1))
+    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+    replay(selection).heard(call(1, "a", n=1))
 
-    assert [response(5, {"n": 2})] == replay(casting).heard(call(5, "x"))
+    assert [response(5, {"n": 2})] == replay(selection).heard(call(5, "x"))
 
 
 def hello(name: str, version: str = "2025-11-25") -> bytes:
@@ -119,9 +119,9 @@ def test_the_nearest_client_leads(order: str) -> None:
         for n, (name, version) in enumerate([("a", "1"), ("b", "1"), ("b", "2")])
     ]
     recorded = cassette(*takes[0], ("take", None), *takes[1], ("take", None), *takes[2])
-    casting = SessionSelection(recorded, ReplayOptions(order=order))
+    selection = SessionSelection(recorded, ReplayOptions(order=order))
     clients = [("b", "2"), ("b", "2"), ("b", "1"), ("a", "1"), ("a", "2")]
-    heard = [replay(casting).heard(hello(*client)) for client in clients]
+    heard = [replay(selection).heard(hello(*client)) for client in clients]
 
     assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in heard]
 
@@ -132,10 +132,10 @@ def test_a_probe_in_a_session_of_its_own(first: int) -> None:
     probe = (c(request("p", "server/discover")), s(response("p", "modern")))
     work = (c(call(1, "x")), s(response(1, "done")))
     takes = [probe, work] if not first else [work, probe]
-    casting = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
 
     for _ in range(2):
-        played = replay(casting)
+        played = replay(selection)
         assert [response(0, "modern")] == played.heard(request(0, "server/discover"))
         assert [response(5, "done")] == played.heard(call(5, "x"))
         assert 0 == player_of(played).missed
@@ -153,23 +153,23 @@ def test_another_session_may_know_more() -> None:
 
 def test_sessions_once() -> None:
     """With `once` a played episode is not played again: its requests are misses."""
-    casting = SessionSelection(
+    selection = SessionSelection(
         cassette(c(call(1, "a")), s(response(1))), ReplayOptions(sessions="once")
     )
 
-    assert [response(5)] == replay(casting).heard(call(5, "a"))
-    assert [(5, -32099)] == errors(replay(casting).heard(call(5, "a")))
+    assert [response(5)] == replay(selection).heard(call(5, "a"))
+    assert [(5, -32099)] == errors(replay(selection).heard(call(5, "a")))
 
 
 def test_sessions_never_see_each_others_answers() -> None:
     """Two sessions at once use the same ids and get their own answers."""
-    casting = SessionSelection(
+    selection = SessionSelection(
         cassette(
             c(call(1, "a")), s(response(1, {"n": 1})), c(call(2, "a")), s(response(2, {"n": 2}))
         ),
         ReplayOptions(),
     )
-    one, two = replay(casting), replay(casting)
+    one, two = replay(selection), replay(selection)
 
     assert [[response(1, {"n": n})] for n in (1, 1, 2, 2)] == [
         each.heard(call(1, "a")) for each in (one, two, one, two)
@@ -186,10 +186,10 @@ def test_tiers_are_reported() -> None:
     """
     for exact, expected in ((False, [response(1)]), (True, None)):
         told: list[Miss | PlayerNote] = []
-        casting = SessionSelection(
+        selection = SessionSelection(
             cassette(c(capable({})), s(response(1))), ReplayOptions(exact=exact)
         )
-        played = script(Player(casting, told.append))
+        played = script(Player(selection, told.append))
         heard = played.heard(capable({"roots": {}}))
 
         assert heard == expected if expected else [(1, -32099)] == errors(heard)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.repeats import Repeats
 from mcpmock.playback.request_assembly import ClientMessage
-from mcpmock.playback.schedule import Schedule
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame, HttpRequest
 from tests.support import (
@@ -28,10 +28,10 @@ from tests.support import (
 A = call(1, "a")
 
 
-def beside(*steps: Frame | list[Frame], **playing: Any) -> tuple[Repeats, Schedule]:
-    casting = SessionSelection(over_http(in_session(1, *steps)), ReplayOptions(**playing))
-    encores = Repeats(casting, lambda: "live", True)
-    return encores, casting.stateless(lambda: "live")
+def beside(*steps: Frame | list[Frame], **playing: Any) -> tuple[Repeats, Candidate]:
+    selection = SessionSelection(over_http(in_session(1, *steps)), ReplayOptions(**playing))
+    repeats = Repeats(selection, lambda: "live")
+    return repeats, selection.stateless(lambda: "live")
 
 
 def heard(frames: list[Frame]) -> ClientMessage:
@@ -39,8 +39,8 @@ def heard(frames: list[Frame]) -> ClientMessage:
     return ClientMessage(frames[-1], head if isinstance(head, HttpRequest) else None)
 
 
-def said(encores: Repeats) -> list[str]:
-    return shown(frame for encore in encores.playing for frame in encore.play(0.0))
+def said(repeats: Repeats) -> list[str]:
+    return shown(frame for repeat in repeats.playing for frame in repeat.send_due(0.0))
 
 
 TWICE = [step for n in (1, 2) for step in (post(n, A), answers(n, response(1, {"n": n})))]
@@ -58,41 +58,41 @@ TWICE = [step for n in (1, 2) for step in (post(n, A), answers(n, response(1, {"
 )
 def test_which_of_several(playing: dict[str, str], expected: list[int]) -> None:
     """The last one stays, or all of them come again in turn."""
-    encores, performance = beside(*TWICE, **playing)
+    repeats, candidate = beside(*TWICE, **playing)
 
     for x, n in enumerate(expected, 7):
-        assert encores.add(performance, heard(post(x, A)), None, 0.0)
-        assert f"{x} {response(1, {'n': n}).decode()}" in said(encores)
+        assert repeats.add(candidate, heard(post(x, A)), None, 0.0)
+        assert f"{x} {response(1, {'n': n}).decode()}" in said(repeats)
 
 
 def test_what_was_never_recorded() -> None:
-    """There is no encore of what nothing is like, nor at a tier at which nothing is."""
-    encores, performance = beside(*TWICE)
+    """There is no repeat of what nothing is like, nor at a level at which nothing is."""
+    repeats, candidate = beside(*TWICE)
 
-    assert not encores.add(performance, heard(post(7, call(1, "b"))), None, 0.0)
-    assert not encores.add(performance, heard(post(7, A, accept="*/*")), 0, 0.0)
-    assert encores.add(performance, heard(post(7, A, accept="*/*")), 3, 0.0)
+    assert not repeats.add(candidate, heard(post(7, call(1, "b"))), None, 0.0)
+    assert not repeats.add(candidate, heard(post(7, A, accept="*/*")), 0, 0.0)
+    assert repeats.add(candidate, heard(post(7, A, accept="*/*")), 3, 0.0)
 
 
 def test_nothing_is_kept() -> None:
     """What is finished is forgotten, and what nobody listens to any more."""
-    encores, performance = beside(*TWICE, get(3), opens(3), says(3, b"{}"), post(4, A), get(5))
-    encores.add(performance, heard(post(7, A)), None, 0.0)
-    said(encores)
-    encores.settle()
-    assert [] == encores.playing
+    repeats, candidate = beside(*TWICE, get(3), opens(3), says(3, b"{}"), post(4, A), get(5))
+    repeats.add(candidate, heard(post(7, A)), None, 0.0)
+    said(repeats)
+    repeats.drop_finished()
+    assert [] == repeats.playing
 
-    encores.add(performance, heard(get(8)), None, 0.0)
-    encores.left(9)
-    assert 1 == len(encores.playing)
-    encores.left(8)
-    assert [] == encores.playing
+    repeats.add(candidate, heard(get(8)), None, 0.0)
+    repeats.drop_exchange(9)
+    assert 1 == len(repeats.playing)
+    repeats.drop_exchange(8)
+    assert [] == repeats.playing
 
 
 def test_two_at_a_time() -> None:
     """Each goes out on its own exchange."""
-    encores, performance = beside(get(1), accepts(1, 405))
+    repeats, candidate = beside(get(1), accepts(1, 405))
     for x in (7, 8):
-        encores.add(performance, heard(get(x)), None, 0.0)
+        repeats.add(candidate, heard(get(x)), None, 0.0)
 
-    assert ["7 405", "7 eof", "8 405", "8 eof"] == said(encores)
+    assert ["7 405", "7 eof", "8 405", "8 eof"] == said(repeats)

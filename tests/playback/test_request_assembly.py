@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.playback.request_assembly import ClientMessage, Hearing
+from mcpmock.playback.request_assembly import ClientMessage, RequestAssembly
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
@@ -12,8 +12,8 @@ def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:
     return Frame(C2S, raw, fact=Fragment(last), exchange=x)
 
 
-def heard(hearing: Hearing, *frames: Frame) -> list[tuple[int | None, bytes, str | None]]:
-    found = (hearing.add(frame) for frame in frames)
+def heard(assembly: RequestAssembly, *frames: Frame) -> list[tuple[int | None, bytes, str | None]]:
+    found = (assembly.add(frame) for frame in frames)
     return [
         (one.exchange, one.frame.raw, None if one.head is None else one.head.target)
         for one in found
@@ -23,50 +23,50 @@ def heard(hearing: Hearing, *frames: Frame) -> list[tuple[int | None, bytes, str
 
 def test_stdio() -> None:
     """A message is heard as it comes, a long line when it is whole."""
-    hearing = Hearing()
+    assembly = RequestAssembly()
 
-    assert [(None, b"a", None)] == heard(hearing, c2s(b"a"))
-    assert [(None, b"xyz", None)] == heard(hearing, piece(b"x", None), piece(b"yz", None, True))
+    assert [(None, b"a", None)] == heard(assembly, c2s(b"a"))
+    assert [(None, b"xyz", None)] == heard(assembly, piece(b"x", None), piece(b"yz", None, True))
 
 
 def test_a_request_over_http() -> None:
     """A request is heard with its body, one without a body at once; bodies in pieces mix."""
-    hearing = Hearing()
+    assembly = RequestAssembly()
     (one, _), (other, _) = post(1, b""), post(2, b"", to="/m")
 
-    assert [] == heard(hearing, one, other, piece(b"a", 1), piece(b"b", 2))
+    assert [] == heard(assembly, one, other, piece(b"a", 1), piece(b"b", 2))
     assert [(2, b"bb", "/m"), (1, b"aa", "/mcp")] == heard(
-        hearing, piece(b"b", 2, True), piece(b"a", 1, True)
+        assembly, piece(b"b", 2, True), piece(b"a", 1, True)
     )
-    assert [(3, b"", "/x")] == heard(hearing, *bodiless(3, "GET", to="/x"))
-    assert ({1, 2, 3}, {"/mcp", "/m"}) == (hearing.open, hearing.paths)
+    assert [(3, b"", "/x")] == heard(assembly, *bodiless(3, "GET", to="/x"))
+    assert ({1, 2, 3}, {"/mcp", "/m"}) == (assembly.open, assembly.paths)
 
 
 def test_a_body_that_is_no_message() -> None:
     """It is heard as its head, once."""
-    hearing = Hearing()
+    assembly = RequestAssembly()
     body = Frame(C2S, b"x=1", fact=HttpBody(), exchange=1)
-    [found] = [one for frame in (post(1, b"")[0], body, body) if (one := hearing.add(frame))]
+    [found] = [one for frame in (post(1, b"")[0], body, body) if (one := assembly.add(frame))]
 
     assert found.frame.fact is found.head is not None
-    assert set() == hearing.paths
+    assert set() == assembly.paths
 
 
 def test_a_client_that_goes() -> None:
     """Nothing is open any more, nor waited for."""
-    hearing = Hearing()
+    assembly = RequestAssembly()
     left = ends(1, "closed", C2S)
 
-    assert [(1, b"", None)] == heard(hearing, post(1, b"")[0], piece(b"x", 1), left)
-    assert set() == hearing.open
-    assert [(1, b"y", None)] == heard(hearing, piece(b"y", 1, True))
+    assert [(1, b"", None)] == heard(assembly, post(1, b"")[0], piece(b"x", 1), left)
+    assert set() == assembly.open
+    assert [(1, b"y", None)] == heard(assembly, piece(b"y", 1, True))
 
 
 def test_what_is_too_long() -> None:
     """Of what is too long to look at the size is known."""
-    hearing = Hearing()
+    assembly = RequestAssembly()
     found = [
-        hearing.add(piece(b"x" * (MAX_MESSAGE_BYTES // 2 + 1), None, last))
+        assembly.add(piece(b"x" * (MAX_MESSAGE_BYTES // 2 + 1), None, last))
         for last in (False, True)
     ]
 
@@ -76,16 +76,16 @@ def test_what_is_too_long() -> None:
 
 def test_nothing_leaves_on_what_is_over() -> None:
     """What would go out behind the end of an exchange, or on an unknown one, is left out."""
-    hearing = Hearing()
-    heard(hearing, *post(1, INITIALIZE))
+    assembly = RequestAssembly()
+    heard(assembly, *post(1, INITIALIZE))
     banner = s2c(b"x")
 
-    assert [*accepts(1), banner] == hearing.leaving([*accepts(1), *answers(1, b""), banner])
-    assert [] == hearing.leaving([Frame(S2C, b"x", exchange=9)])
+    assert [*accepts(1), banner] == assembly.sendable([*accepts(1), *answers(1, b""), banner])
+    assert [] == assembly.sendable([Frame(S2C, b"x", exchange=9)])
 
 
 def test_stdio_leaves_as_it_is() -> None:
     """Where there are no exchanges, nothing is looked at."""
     frames = [s2c(b"a")]
 
-    assert frames is Hearing().leaving(frames)
+    assert frames is RequestAssembly().sendable(frames)

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.request_key import TIERS, asked_of, canonical, strangeness
+from mcpmock.playback.request_key import MATCH_LEVELS, canonical, handshake_distance, match_subject
 from tests.support import batch, c2s, cancelled, notification, request, response
 
 META = "io.modelcontextprotocol/"
 
 
-def key(raw: bytes, tier: int = 0) -> object:
-    asked = asked_of(c2s(raw))
+def key(raw: bytes, level: int = 0) -> object:
+    asked = match_subject(c2s(raw))
     assert asked is not None
-    return asked.key(tier)
+    return asked.key(level)
 
 
 def call(params: bytes) -> bytes:
@@ -94,9 +94,9 @@ def test_the_same_request(one: bytes, other: bytes) -> None:
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_another_request(one: bytes, other: bytes) -> None:
-    """Arguments are strict, at every tier."""
-    for tier in range(len(TIERS)):
-        assert key(one, tier) != key(other, tier)
+    """Arguments are strict, at every level."""
+    for level in range(len(MATCH_LEVELS)):
+        assert key(one, level) != key(other, level)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_another_request(one: bytes, other: bytes) -> None:
     ],
 )
 def test_the_relaxed_tier_forgives_the_client(one: bytes, other: bytes) -> None:
-    """Another client's identity, capabilities and log level differ at the strictest tier only."""
+    """Another client's identity, capabilities and log level differ at the strictest level only."""
     assert key(one, 0) != key(other, 0)
     assert key(one, 1) == key(other, 1)
 
@@ -134,8 +134,8 @@ def test_how_strange_a_client_is() -> None:
         hello("2025-11-25", "you"),
         hello("2025-06-18", "me", roots={}, sampling={}),
     ]
-    asked = [asked_of(c2s(raw)) for raw in others]
-    found = [strangeness(asked[0], other) for other in asked if asked[0] and other]
+    asked = [match_subject(c2s(raw)) for raw in others]
+    found = [handshake_distance(asked[0], other) for other in asked if asked[0] and other]
 
     assert sorted(found) == found
     assert 0 == found[0]
@@ -145,16 +145,16 @@ def test_how_strange_a_client_is() -> None:
 
 def test_nothing_else_is_strange() -> None:
     """Other requests are the same, or they are not."""
-    one, other = asked_of(c2s(call(b"{}"))), asked_of(c2s(call(b"[]")))
+    one, other = match_subject(c2s(call(b"{}"))), match_subject(c2s(call(b"[]")))
 
     assert one is not None
     assert other is not None
-    assert 0 == strangeness(one, other)
+    assert 0 == handshake_distance(one, other)
 
 
 def test_kinds_that_nothing_is_asked_by() -> None:
     """Responses and noise have no key."""
-    assert [None, None, None] == [asked_of(c2s(raw)) for raw in (response(1), b"noise", b"[]")]
+    assert [None, None, None] == [match_subject(c2s(raw)) for raw in (response(1), b"noise", b"[]")]
 
 
 def test_a_notification_is_asked_too() -> None:

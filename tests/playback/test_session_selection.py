@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.flatten_http import bare
-from mcpmock.playback.schedule import Schedule
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
@@ -38,15 +38,15 @@ def session() -> str:
 
 
 def test_another_pace() -> None:
-    """It is one casting still: what was played at one pace is played."""
-    casting = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), ReplayOptions())
+    """It is one selection still: what was played at one pace is played."""
+    selection = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), ReplayOptions())
     pace = Pace(Timing("cap", 100))
-    twin = casting.paced(pace)
+    twin = selection.paced(pace)
     [first, _] = twin.candidates(session)
-    twin.played(first)
+    twin.mark_played(first)
 
-    assert (pace, Pace()) == (first.pace, casting.candidates(session)[0].pace)
-    assert first.score is casting.candidates(session)[-1].score
+    assert (pace, Pace()) == (first.pace, selection.candidates(session)[0].pace)
+    assert first.plan is selection.candidates(session)[-1].plan
 
 
 def one(x: int) -> list[Frame]:
@@ -60,16 +60,18 @@ def joined(*cassettes: Cassette) -> SessionSelection:
     return SessionSelection(whole, ReplayOptions())
 
 
-def sessions(cast: list[Schedule]) -> list[tuple[int, int | None]]:
-    first = [performance.score.episode.events[0] for performance in cast]
+def sessions(cast: list[Candidate]) -> list[tuple[int, int | None]]:
+    first = [performance.plan.episode.events[0] for performance in cast]
     return [(event.s, event.x) for event in first]
 
 
 def test_sessions_over_http() -> None:
     """A live session can be any recorded one; what belonged to none is not one."""
-    casting = joined(over_http(in_session(1, one(1)), in_session(2, one(2)), in_session(3, one(3))))
+    selection = joined(
+        over_http(in_session(1, one(1)), in_session(2, one(2)), in_session(3, one(3)))
+    )
 
-    assert [(2, 2), (3, 3)] == sessions(casting.candidates(session))
+    assert [(2, 2), (3, 3)] == sessions(selection.candidates(session))
 
 
 def test_where_no_session_was_recorded() -> None:
@@ -79,11 +81,11 @@ def test_where_no_session_was_recorded() -> None:
 
 def test_several_transports() -> None:
     """All of a take over stdio is a session; and is played to callers without one as well."""
-    casting = joined(over_http(in_session(1, one(5))), cassette(*STDIO))
+    selection = joined(over_http(in_session(1, one(5))), cassette(*STDIO))
 
-    assert [(1, None)] == sessions(casting.candidates(session))
+    assert [(1, None)] == sessions(selection.candidates(session))
     assert [1, 1, 1, 1, 1, 3, 3] == [
-        event.s for event in casting.stateless(session).score.episode.events
+        event.s for event in selection.stateless(session).plan.episode.events
     ]
 
 
@@ -93,47 +95,47 @@ def test_sessions_of_another_transport() -> None:
     as_recorded, as_messages = joined(recorded), joined(bare(recorded, one_session=False))
 
     assert [0, 2] == [
-        len(casting.stateless(session).score.episode.events)
-        for casting in (as_recorded, as_messages)
+        len(selection.stateless(session).plan.episode.events)
+        for selection in (as_recorded, as_messages)
     ]
 
 
 def test_a_score_is_made_once() -> None:
     """All live sessions share the scores."""
-    casting = joined(over_http(in_session(1, one(1)), in_session(2, one(2))))
+    selection = joined(over_http(in_session(1, one(1)), in_session(2, one(2))))
 
-    assert casting.stateless(session).score is casting.stateless(session).score
-    [first], [again] = casting.candidates(session), casting.candidates(session)
-    assert first.score is again.score
+    assert selection.stateless(session).plan is selection.stateless(session).plan
+    [first], [again] = selection.candidates(session), selection.candidates(session)
+    assert first.plan is again.plan
 
 
 def test_those_not_played_go_first() -> None:
     """Episodes that are played go behind the others, and one that a session leads with behind those
     that nobody does.
     """
-    casting = joined(*(cassette(("stderr", f"{n}"), *STDIO) for n in range(3)))
-    cast = casting.candidates(session)
-    names = {id(performance.score): n for n, performance in enumerate(cast)}
-    casting.played(cast[1])
-    casting.led(cast[0])
+    selection = joined(*(cassette(("stderr", f"{n}"), *STDIO) for n in range(3)))
+    cast = selection.candidates(session)
+    names = {id(performance.plan): n for n, performance in enumerate(cast)}
+    selection.mark_played(cast[1])
+    selection.mark_led(cast[0])
 
-    assert [2, 0, 1] == [names[id(p.score)] for p in casting.candidates(session)]
-    casting.led(cast[2])
-    assert [0, 2, 1] == [names[id(p.score)] for p in casting.candidates(session)]
+    assert [2, 0, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
+    selection.mark_led(cast[2])
+    assert [0, 2, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
 
 
 @pytest.mark.parametrize(("sessions", "left"), [("reuse", 1), ("once", 0)])
 def test_dealt_again(sessions: str, left: int) -> None:
     """When all were played, they are dealt again, or not."""
-    casting = SessionSelection(cassette(*STDIO), ReplayOptions(sessions=sessions))
-    casting.played(casting.candidates(session)[0])
+    selection = SessionSelection(cassette(*STDIO), ReplayOptions(sessions=sessions))
+    selection.mark_played(selection.candidates(session)[0])
 
-    assert left == len(casting.candidates(session))
+    assert left == len(selection.candidates(session))
 
 
 def test_paths() -> None:
     """The paths of MCP are those on which messages came, either way."""
-    casting = joined(
+    selection = joined(
         over_http(
             in_session(1, bodiless(1, "GET", to="/favicon.ico"), accepts(1, 404)),
             in_session(
@@ -143,4 +145,4 @@ def test_paths() -> None:
         )
     )  # fmt: skip
 
-    assert {"/sse", "/m"} == casting.paths
+    assert {"/sse", "/m"} == selection.paths

@@ -104,10 +104,11 @@ def test_a_stub_in_front_of_a_recording() -> None:
 
     assert isinstance(stubs, StubStage)
     assert isinstance(player, Player)
-    assert (stubs, False, 0.5) == (player.understudy, stubs.alone, stubs.breath)
+    assert (False, 0.5) == (stubs.alone, stubs.breath)
+    assert Fallback(stubs.answer, stubs.near) == player.fallback
     [alone] = stages_of(attrs.evolve(SILENT, replay=replay))
     assert isinstance(alone, Player)
-    assert type(alone.understudy) is Fallback
+    assert Fallback() == alone.fallback
 
 
 def test_a_stub_alone() -> None:

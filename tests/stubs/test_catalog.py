@@ -12,7 +12,7 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.stubs.catalog import needed, sends, with_capabilities, with_listed
 from tests.support import errors, request, response
 
-from .writing import modern, opened, result, session
+from .stub_support import modern, opened, result, session
 
 OLD = {"name": "a", "inputSchema": {"type": "object"}, "x": 1.0}
 LEGACY = REVISIONS[:4]

@@ -12,7 +12,7 @@ from mcpmock.protocol.methods import LATEST, REVISIONS
 from mcpmock.rules.checker import check
 from tests.support import INITIALIZED, Line, c, cassette, request, s
 
-from .writing import MODERN, session
+from .stub_support import MODERN, session
 
 INFO = {"name": "test", "version": "1"}
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.api.stub import Stub
 from mcpmock.pipeline.stage import PASS, Send
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import C2S, Fragment, Frame, decode
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
@@ -31,7 +31,7 @@ from tests.support import (
     s2c,
 )
 
-from .writing import asks, log, opened, result, session, texts
+from .stub_support import asks, log, opened, result, session, texts
 
 RAIN = {"content": [{"type": "text", "text": "rain"}]}
 RECORDED = (

@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.api.log import Log
 from mcpmock.faults.control import FaultControl, run_of
-from mcpmock.playback.matcher import Miss, NearMiss
+from mcpmock.playback.miss import Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
 from mcpmock.testing import failure
 from mcpmock.testing.failure import describe, reproduction

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.playback.matcher import Miss
+from mcpmock.playback.miss import Miss
 from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.servers import CassetteFile, Client, require_cassette, using
 from mcpmock.testing.settings import Settings

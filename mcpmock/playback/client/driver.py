@@ -16,9 +16,8 @@ from typing import Any
 import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.playback.fallback import empty_result, method_not_found
 from mcpmock.playback.id_mapping import fill
-from mcpmock.playback.own_answers import empty_result, method_not_found
-from mcpmock.playback.server_requests import Questions
 from mcpmock.playback.timing import Timing
 from mcpmock.playback.variables import Bindings, unify
 from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
@@ -43,7 +42,17 @@ from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .expectations import Expectations, Patience
-from .script import TOKENS, ClientScript, Learned, Path, ScriptLine, ScriptReply, sign_of, spots
+from .script import (
+    TOKENS,
+    ClientScript,
+    LearnedValue,
+    Path,
+    ScriptLine,
+    ScriptReply,
+    expected_event,
+    spots,
+)
+from .server_requests import ServerRequests
 
 Tell = Callable[[str], None]
 _MOST_REPLIES = 1000
@@ -96,7 +105,7 @@ class Driver(Stage):
         for one in spoken:
             for learned in one.learned:
                 self._learning.setdefault(learned.call, set()).add(learned.found)
-        self._questions = Questions(self.part.questions)
+        self._questions = ServerRequests(self.part.questions)
         self._waits = Expectations(self.part, self.patience)
 
     def begin(self, now: float) -> Iterable[Action]:
@@ -151,7 +160,7 @@ class Driver(Stage):
         if isinstance(message, Response) and note.call is not None:
             self._learn(note.call.index, message)
             self._waits.answered(note.call.index, now)
-        sign = sign_of(message, note)
+        sign = expected_event(message, note)
         if sign is not None:
             self._waits.hear(sign, now)
 
@@ -281,7 +290,9 @@ class Driver(Stage):
             if cancels and note.call is not None and note.call.direction is C2S:
                 self._waits.cancelled(note.call.index)
 
-    def _live(self, frame: Frame, learned: Iterable[Learned], about: int | None = None) -> Frame:
+    def _live(
+        self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
+    ) -> Frame:
         """A recorded frame with live values in place of the recorded ones."""
         found = {one.path: self._learned.get((one.call, one.found)) for one in learned}
         raw = frame.raw

@@ -1,6 +1,6 @@
 """The client's part of an episode: what it did, in order, and what it had heard by then.
 
-The counterpart of `score`, which is the server's part. It is simpler, for a client acts in a row:
+The counterpart of `plan`, which is the server's part. It is simpler, for a client acts in a row:
 each of its lines waits for what the server had sent since the line before, so recorded concurrency
 and cancels in the middle of a call come where they were; an answer to a question of the server's
 waits for the question, and for the lines before it. Bare messages only: what HTTP adds is the
@@ -43,7 +43,7 @@ What it says in it does not count.
 
 
 @attrs.frozen
-class Learned:
+class LearnedValue:
     """A value in a client's line that is live: at `path`, what stood at `found` in the answer to
     call `call`.
     """
@@ -65,7 +65,7 @@ class ScriptLine:
     calls: tuple[int, ...] = ()
     answers: tuple[int, ...] = ()
     signs: tuple[ExpectedEvent, ...] = ()
-    learned: tuple[Learned, ...] = ()
+    learned: tuple[LearnedValue, ...] = ()
     gap: float = 0.0
     """Between the last of what came before and itself."""
     wait: float = 0.0
@@ -83,14 +83,14 @@ class ScriptReply:
     """
 
     frame: Frame
-    learned: tuple[Learned, ...] = ()
+    learned: tuple[LearnedValue, ...] = ()
     after: int = 0
     delay: float = 0.0
     gap: float = 0.0
 
 
 @attrs.frozen
-class ScriptQuestion:
+class ScriptServerRequest:
     """A request of the server's, and the answer; `reply` is None where the client gave none."""
 
     method: str
@@ -108,7 +108,7 @@ class ClientScript:
     """
 
     lines: tuple[ScriptLine, ...]
-    questions: tuple[ScriptQuestion, ...]
+    questions: tuple[ScriptServerRequest, ...]
     latencies: dict[int, float]
     hidden: dict[int, bytes]
     opens: bool = False
@@ -117,7 +117,7 @@ class ClientScript:
     """The events of lines that cannot be played: they were too long to be recorded whole."""
 
 
-def part_of(episode: Episode) -> ClientScript:
+def script_of(episode: Episode) -> ClientScript:
     """The client's part of an episode of bare messages."""
     reader = _Reader()
     for event in episode.events:
@@ -138,7 +138,7 @@ def part_of(episode: Episode) -> ClientScript:
 class _Reader:
     session: Correlation = attrs.field(factory=Correlation)
     lines: list[ScriptLine] = attrs.field(factory=list)
-    questions: list[ScriptQuestion] = attrs.field(factory=list)
+    questions: list[ScriptServerRequest] = attrs.field(factory=list)
     hidden: dict[int, bytes] = attrs.field(factory=dict)
     latencies: dict[int, float] = attrs.field(factory=dict)
     cut: list[int] = attrs.field(factory=list)
@@ -198,11 +198,11 @@ class _Reader:
         for message in parse_items(frame.raw) if frame.fact is None else ():
             note = self.session.note(S2C, message, len(self.questions))
             if isinstance(message, Request):
-                self.questions.append(ScriptQuestion(message.method, message.params))
+                self.questions.append(ScriptServerRequest(message.method, message.params))
                 self._questioned_at.append(t)
             if isinstance(message, Response) and note.call is not None:
                 self._answer(note, message, t)
-            elif (sign := sign_of(message, note)) is not None:
+            elif (sign := expected_event(message, note)) is not None:
                 self._new_signs.append(sign)
 
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
@@ -212,7 +212,7 @@ class _Reader:
         if call in self.latencies:
             return
         self.latencies[call] = _seconds(self._asked_at[call], t)
-        sign = sign_of(message, note) if note.late else None
+        sign = expected_event(message, note) if note.late else None
         if sign is None:
             self._new_answers.append(call)
         else:
@@ -233,11 +233,11 @@ class _Reader:
             reply = ScriptReply(frame, learned, len(self.lines), delay, self._gap(t))
             self.questions[number] = attrs.evolve(question, reply=reply)
 
-    def _learned(self, raw: bytes) -> Iterator[Learned]:
+    def _learned(self, raw: bytes) -> Iterator[LearnedValue]:
         for path, span in spots(raw, _SENT_BACK) if self._minted else ():
             value = decode(raw[slice(*span)])
             if type(value) in (str, int) and (path[-1], value) in self._minted:
-                yield Learned(path, *self._minted[str(path[-1]), value])
+                yield LearnedValue(path, *self._minted[str(path[-1]), value])
 
     def part(self) -> ClientScript:
         if not self._left:
@@ -252,7 +252,7 @@ class _Reader:
         )
 
 
-def sign_of(message: Message, note: Attribution) -> ExpectedEvent | None:
+def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
     """What a client may have waited for in a message, if it is not the answer to a call."""
     number = None if note.call is None else note.call.index
     match message:

@@ -1,9 +1,9 @@
-"""Makes the score of an episode: decides, once and without a clock, who waits for whom.
+"""Makes the plan of an episode: decides, once and without a clock, who waits for whom.
 
 A server message waits for the request it belongs to, by the protocol's own ids; what names none
 belongs to the request on whose HTTP stream it came, else to the one that was open, else to the
 latest thing the client said. Over HTTP everything also waits for the request of the exchange that
-carries it. `steps` says what stands together, `score` holds what comes out, `pipeline` plays it.
+carries it. `steps` says what stands together, `plan` holds what comes out, `pipeline` plays it.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ _OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
 
 
 def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """The score of an episode. `strict` makes every cue wait for all that the client did
+    """The plan of an episode. `strict` makes every planned wait for all that the client did
     before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
-    composer = _Composer(strict=strict, headed=headed)
+    builder = _PlanBuilder(strict=strict, headed=headed)
     for step in steps(episode.events):
         if step.frame.direction is C2S:
-            composer.client_step(step)
+            builder.client_step(step)
         else:
-            composer.server_step(step)
-    return composer.score(episode)
+            builder.server_step(step)
+    return builder.plan(episode)
 
 
 @attrs.define
@@ -77,17 +77,17 @@ class _Belongings:
 
     calls: dict[int, None] = attrs.field(factory=dict)
     causes: set[int] = attrs.field(factory=set)
-    ties: list[LiveValue] = attrs.field(factory=list)
+    live_values: list[LiveValue] = attrs.field(factory=list)
     answers: bool = False
 
 
 @attrs.define
-class _Composer:
+class _PlanBuilder:
     strict: bool
     headed: bool
     """Whether heads were recorded, so that exchanges can be played as such."""
-    cues: list[PlannedMessage] = attrs.field(factory=list)
-    client: dict[int, ClientEvent] = attrs.field(factory=dict)
+    messages: list[PlannedMessage] = attrs.field(factory=list)
+    client_events: dict[int, ClientEvent] = attrs.field(factory=dict)
     calls: list[RecordedCall] = attrs.field(factory=list)
     replies: dict[bytes, list[int]] = attrs.field(factory=dict)
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
@@ -135,7 +135,7 @@ class _Composer:
         if numbers:
             insort(self._requests, index)
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
-        self.client[index] = ClientEvent(index, frame, tuple(numbers), step.head)
+        self.client_events[index] = ClientEvent(index, frame, tuple(numbers), step.head)
         if frame.exchange is not None:
             self._exchanges[frame.exchange] = RecordedExchange(
                 frame.exchange, index, tuple(numbers)
@@ -166,30 +166,31 @@ class _Composer:
             overlaps = (*overlaps, NEVER)  # a live client that leaves there too has the time to
         self._answered.update(calls if found.answers else ())
         chain = None if self.strict else _chain(calls, exchange)
-        cue = PlannedMessage(
+        planned = PlannedMessage(
             step.place,
             frame if self.headed or frame.exchange is None else _bare(frame),
             frozenset(causes),
             calls,
             found.answers,
             overlaps,
-            tuple(found.ties),
+            tuple(found.live_values),
             self._gap(causes, chain, step.event.t),
             chain,
             step.meta,
             None if exchange is None or not self.headed else exchange.number,
+            _is_progress(frame),
         )
-        self.cues.append(cue)
+        self.messages.append(planned)
         if exchange is not None:
-            self._note_cue(exchange, cue, step)
+            self._note_planned(exchange, planned, step)
 
-    def score(self, episode: Episode) -> ReplayPlan:
+    def plan(self, episode: Episode) -> ReplayPlan:
         for place, late, exchange in self._late_ends:
             if not self._answered.issuperset(exchange.calls):
-                self.cues[place] = late
+                self.messages[place] = late
         for exchange in self._exchanges.values():
-            self.cues += exchange.missing_end(self._answered, self._chain_times)
-        self.cues.sort(key=lambda cue: cue.index)
+            self.messages += exchange.missing_end(self._answered, self._chain_times)
+        self.messages.sort(key=lambda planned: planned.index)
         status = {
             exchange.event: exchange.head.status
             for exchange in self._exchanges.values()
@@ -197,11 +198,11 @@ class _Composer:
         }
         client = {
             index: attrs.evolve(event, status=status[index]) if index in status else event
-            for index, event in sorted(self.client.items())
+            for index, event in sorted(self.client_events.items())
         }
         return ReplayPlan(
             episode,
-            tuple(self.cues),
+            tuple(self.messages),
             client,
             tuple(self.calls),
             {id_: tuple(events) for id_, events in self.replies.items()},
@@ -260,30 +261,38 @@ class _Composer:
             if isinstance(message, Request):
                 self._within[step.place] = call
             asked = self.calls[call].call.request
-            found.ties += _ties(message, note, call, asked, item if batch else None)
+            found.live_values += _live_values(message, note, call, asked, item if batch else None)
         return found
 
-    def _note_cue(self, exchange: RecordedExchange, cue: PlannedMessage, step: EpisodeStep) -> None:
-        """Keeps what later cues of the exchange follow from."""
-        place = len(self.cues) - 1
-        fact = cue.frame.fact
+    def _note_planned(
+        self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
+    ) -> None:
+        """Keeps what later messages of the exchange follow from."""
+        place = len(self.messages) - 1
+        fact = planned.frame.fact
         if isinstance(fact, HttpResponse):
-            exchange.head, exchange.head_place, exchange.causes = fact, place, cue.causes
+            exchange.head, exchange.head_place, exchange.causes = fact, place, planned.causes
             session = fact.header(SESSION)
             self._session_ids.update([session] if session else [])
-        elif cue.answers and exchange.head is not None and not exchange.streams:
-            head = self.cues[exchange.head_place]  # it was sent together with the answer
-            self.cues[exchange.head_place] = attrs.evolve(head, overlaps=cue.overlaps)
+        elif planned.answers and exchange.head is not None and not exchange.streams:
+            head = self.messages[exchange.head_place]  # it was sent together with the answer
+            self.messages[exchange.head_place] = attrs.evolve(head, overlaps=planned.overlaps)
         elif isinstance(fact, ExchangeEnd) and exchange.streams:
             if exchange.last is not None and exchange.last.answers:
-                cue = self.cues[-1] = attrs.evolve(cue, overlaps=exchange.last.overlaps)
+                planned = self.messages[-1] = attrs.evolve(planned, overlaps=exchange.last.overlaps)
             if not _is_alone(step):
-                self._note_end(exchange, cue, step)
-        elif cue.meta is not None and isinstance(cue.meta.fact, SseMeta) and cue.meta.fact.id:
-            self._streams[cue.meta.fact.id] = exchange.number
-        exchange.last = cue
+                self._note_end(exchange, planned, step)
+        elif (
+            planned.meta is not None
+            and isinstance(planned.meta.fact, SseMeta)
+            and planned.meta.fact.id
+        ):
+            self._streams[planned.meta.fact.id] = exchange.number
+        exchange.last = planned
 
-    def _note_end(self, exchange: RecordedExchange, cue: PlannedMessage, step: EpisodeStep) -> None:
+    def _note_end(
+        self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
+    ) -> None:
         """The end of a stream that had nothing to end for is the consequence of what the client
         did last: servers keep the stream of a cancelled call, and that of a GET, until the session
         is over. One with a call open may be such, or be resumed: what comes later tells.
@@ -291,11 +300,11 @@ class _Composer:
         deed = self._last_deed.get(step.event.s)
         if deed is None:
             return
-        late = delayed(cue, deed, step.event.t - self._times[deed])
+        late = delayed(planned, deed, step.event.t - self._times[deed])
         if exchange.calls:
-            self._late_ends.append((len(self.cues) - 1, late, exchange))
+            self._late_ends.append((len(self.messages) - 1, late, exchange))
         else:
-            self.cues[-1] = late
+            self.messages[-1] = late
 
     def _session(self, step: EpisodeStep) -> Correlation:
         """Ids mean something within a session; without one, within an exchange."""
@@ -369,6 +378,11 @@ def _bare(frame: Frame) -> Frame:
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
 
 
+def _is_progress(frame: Frame) -> bool:
+    content = frame.content
+    return isinstance(content, Notification) and content.method == PROGRESS
+
+
 def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | None:
     if calls:
         return calls[0]
@@ -381,7 +395,7 @@ def _messages(frame: Frame) -> list[Content]:
     return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
 
 
-def _ties(
+def _live_values(
     message: Content, note: Attribution, call: int, asked: Request, item: int | None
 ) -> list[LiveValue]:
     """Where a server message names a client request, by the protocol's own paths; never by text

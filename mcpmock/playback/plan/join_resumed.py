@@ -5,7 +5,7 @@ is nothing that a replay could wait for: the live client loses its connection el
 all, and then `transports.streamable_http.resumption` is there for it. So what came on the later
 exchange moves to
 the first. Where the *server* ended the response and wants to be asked again, that is its behaviour
-and stays as it is. `casting` and `bare` read recordings through this; recording is not changed.
+and stays as it is. `selection` and `bare` read recordings through this; recording is not changed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""An episode as a score: each recorded server frame as a cue, with what must have happened before
-it is played.
+"""An episode as a plan: each recorded server frame as a planned message, with what must have
+happened before it is sent.
 
-These are the values; `compose` makes them. `match` finds which recorded client event a live message
-stands for; `playback.schedule` plays the cues when their causes have happened.
+These are the values; `plan.builder` makes them. `playback.matcher` finds which recorded client
+event a live message stands for; `playback.schedule` releases messages when their causes have
+happened.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class PlannedMessage:
     calls: tuple[int, ...] = ()
     answers: bool = False
     overlaps: tuple[int, ...] = ()
-    ties: tuple[LiveValue, ...] = ()
+    live_values: tuple[LiveValue, ...] = ()
     gap: float = 0.0
     chain: int | None = None
     """Cues of one chain are paced one after the other: those of one call, those of one exchange
@@ -92,19 +93,26 @@ class PlannedMessage:
     """
     exchange: int | None = None
     """The recorded exchange that carries it; it is played on the live one that stands for that."""
+    is_progress: bool = False
+    """It is a progress notification: an answer of the same chain must not come right behind it."""
     made_up: bool = False
     """The end of a response that the recording lacks, because the client left first. A live client
     gets the time to do so too.
     """
 
+    @property
+    def is_http_detail(self) -> bool:
+        """Whether HTTP alone asks for it: heads, ends, and the empty events that open streams."""
+        return self.exchange is not None and (self.frame.fact is not None or not self.frame.raw)
+
 
 @attrs.frozen
 class ReplayPlan:
-    """The cues of an episode in recorded order, and its client events by index."""
+    """The messages of an episode in recorded order, and its client events by index."""
 
     episode: Episode
-    cues: tuple[PlannedMessage, ...]
-    client: dict[int, ClientEvent]
+    messages: tuple[PlannedMessage, ...]
+    client_events: dict[int, ClientEvent]
     calls: tuple[RecordedCall, ...]
     replies: dict[bytes, tuple[int, ...]]
     """The client events that answer the server's requests, by the id of the request as it was
@@ -119,54 +127,57 @@ class ReplayPlan:
     """The ids that the server gave the session, or what was written in their place."""
 
     @cached_property
-    def places(self) -> dict[int, list[int]]:
-        """The cues (by their place in `cues`) that belong to a call."""
+    def by_call(self) -> dict[int, list[int]]:
+        """The messages (by their place in `messages`) that belong to a call."""
         found: dict[int, list[int]] = {}
-        for place, cue in enumerate(self.cues):
-            for call in cue.calls:
+        for place, planned in enumerate(self.messages):
+            for call in planned.calls:
                 found.setdefault(call, []).append(place)
         return found
 
     @cached_property
-    def dependents(self) -> dict[int, list[int]]:
-        """Which cues (by their place in `cues`) wait for a client event."""
+    def by_cause(self) -> dict[int, list[int]]:
+        """Which messages (by their place in `messages`) wait for a client event."""
         found: dict[int, list[int]] = {}
-        for place, cue in enumerate(self.cues):
-            for cause in cue.causes:
+        for place, planned in enumerate(self.messages):
+            for cause in planned.causes:
                 found.setdefault(cause, []).append(place)
         return found
 
     @cached_property
-    def carried(self) -> dict[int, list[int]]:
-        """The cues (by their place in `cues`) that an exchange carries."""
+    def by_exchange(self) -> dict[int, list[int]]:
+        """The messages (by their place in `messages`) that an exchange carries."""
         found: dict[int, list[int]] = {}
-        for place, cue in enumerate(self.cues):
-            if cue.exchange is not None:
-                found.setdefault(cue.exchange, []).append(place)
+        for place, planned in enumerate(self.messages):
+            if planned.exchange is not None:
+                found.setdefault(planned.exchange, []).append(place)
         return found
 
     def excerpt(self, event: int) -> ReplayPlan:
         """Only what belongs to one client event, its requests and its exchange: for playing the
         answers once more.
         """
-        calls = self.client[event].calls
-        places = {place for call in calls for place in self.places.get(call, ())}
+        calls = self.client_events[event].calls
+        places = {place for call in calls for place in self.by_call.get(call, ())}
         places |= self._carried_for([event])
-        cues = [self.cues[place] for place in sorted(places)]
-        replies = {index for cue in cues for index in self._replies_to(cue)}
-        inside = {event}.union(replies, *(cue.causes for cue in cues))
+        messages = [self.messages[place] for place in sorted(places)]
+        replies = {index for planned in messages for index in self._replies_to(planned)}
+        inside = {event}.union(replies, *(planned.causes for planned in messages))
         inside -= {index for index in inside if index < event}
         places |= self._carried_for(replies & inside)
-        cues = [self.cues[place] for place in sorted(places)]
-        kept = [attrs.evolve(cue, causes=cue.causes & inside, overlaps=()) for cue in cues]
-        client = {index: self.client[index] for index in inside}
-        return attrs.evolve(self, cues=tuple(kept), client=client)
+        messages = [self.messages[place] for place in sorted(places)]
+        kept = [
+            attrs.evolve(planned, causes=planned.causes & inside, overlaps=())
+            for planned in messages
+        ]
+        client = {index: self.client_events[index] for index in inside}
+        return attrs.evolve(self, messages=tuple(kept), client_events=client)
 
     def _carried_for(self, events: Iterable[int]) -> set[int]:
-        """The cues on the exchanges of these client events."""
-        exchanges = (self.client[index].frame.exchange for index in events)
-        return {place for x in exchanges if x is not None for place in self.carried.get(x, ())}
+        """The messages on the exchanges of these client events."""
+        exchanges = (self.client_events[index].frame.exchange for index in events)
+        return {place for x in exchanges if x is not None for place in self.by_exchange.get(x, ())}
 
-    def _replies_to(self, cue: PlannedMessage) -> tuple[int, ...]:
-        content = cue.frame.content
+    def _replies_to(self, planned: PlannedMessage) -> tuple[int, ...]:
+        content = planned.frame.content
         return self.replies.get(content.id, ()) if isinstance(content, Request) else ()

@@ -1,7 +1,7 @@
 """An episode's events as steps: what a client did in one go, and what a server sent in one go.
 
 Over stdio an event is a step. Over HTTP a request is its head and its body, however far apart they
-were noted, and a server-sent event is what it carries and its data. `compose` makes cues of steps.
+were recorded, and a server-sent event is its fields and its data. `plan.builder` plans steps.
 """
 
 from __future__ import annotations

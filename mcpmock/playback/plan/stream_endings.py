@@ -1,4 +1,4 @@
-"""`RecordedExchange`: what a composer knows of a recorded exchange, and how its response ends.
+"""`RecordedExchange`: what a builder knows of a recorded exchange, and how its response ends.
 
 Ends have causes of their own: many streams end because the client did something else, and some ends
 were never recorded, because the client left first. `compose` uses this.
@@ -42,7 +42,7 @@ class RecordedExchange:
     ) -> list[PlannedMessage]:
         """The end of a response that was whole when the recording lost sight of it: the client left
         first (some do, whenever they have their answer), or the recorder was stopped. `times` are
-        those of the latest cues by chain.
+        those of the latest messages by chain.
         """
         last = self.last
         if self.head is None or last is None or isinstance(last.frame.fact, ExchangeEnd):
@@ -56,8 +56,9 @@ class RecordedExchange:
             frame=Frame(S2C, fact=ExchangeEnd(), exchange=self.number),
             meta=None,
             answers=False,
+            is_progress=False,
             overlaps=(),
-            ties=(),
+            live_values=(),
             gap=max((self.left or t) - t, 0) / 1_000_000,
             made_up=True,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.driver import Driver
-from mcpmock.playback.client.script import part_of
+from mcpmock.playback.client.script import script_of
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
 from tests.support import (
@@ -42,7 +42,7 @@ class Server:
 
     def __init__(self, *events: Line, **how: Any) -> None:
         self.told: list[str] = []
-        self.driver = Driver(part_of(episode(*events)), tell=self.told.append, **how)
+        self.driver = Driver(script_of(episode(*events)), tell=self.told.append, **how)
         self.pipeline = Pipeline([self.driver])
         self.pipeline.begin(0.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.cassette.model import Oversize
-from mcpmock.playback.client.script import ClientScript, Learned, part_of
+from mcpmock.playback.client.script import ClientScript, LearnedValue, script_of
 from mcpmock.protocol.messages import StreamEnd
 from tests.support import (
     INITIALIZE,
@@ -28,7 +28,7 @@ SAMPLE = request(0, "sampling/createMessage", {"n": 1})
 
 
 def part(*events: Line) -> ClientScript:
-    return part_of(episode(*events))
+    return script_of(episode(*events))
 
 
 def sent(found: ClientScript) -> list[bytes]:
@@ -120,7 +120,7 @@ def test_a_line_that_was_too_long_to_be_recorded() -> None:
     """Its head alone is no line; that it is missing is known."""
     recorded = episode(c(call(1, "a")), c(b'{"jsonrpc":'))
     recorded.events[1].oversize = Oversize(1 << 30, "")
-    found = part_of(recorded)
+    found = script_of(recorded)
 
     assert ([call(1, "a"), b""], (2,)) == (sent(found), found.cut)
 
@@ -150,9 +150,9 @@ def test_tokens_that_servers_mint() -> None:
 
     assert [
         (),
-        (Learned(("params", "cursor"), 0, ("nextCursor",)),),
-        (Learned(("params", "requestState"), 1, ("requestState",)),),
-        (Learned(("params", "taskId"), 2, ("task", "taskId")),),
+        (LearnedValue(("params", "cursor"), 0, ("nextCursor",)),),
+        (LearnedValue(("params", "requestState"), 1, ("requestState",)),),
+        (LearnedValue(("params", "taskId"), 2, ("task", "taskId")),),
         (),
         (),
     ] == [line.learned for line in found.lines]
@@ -168,8 +168,8 @@ def test_tokens_in_batches() -> None:
     [question] = found.questions
     assert question.reply is not None
 
-    assert (Learned((0, "params", "taskId"), 0, ("task", "taskId")),) == found.lines[1].learned
-    assert (Learned(("result", "taskId"), 0, ("task", "taskId")),) == question.reply.learned
+    assert (LearnedValue((0, "params", "taskId"), 0, ("task", "taskId")),) == found.lines[1].learned
+    assert (LearnedValue(("result", "taskId"), 0, ("task", "taskId")),) == question.reply.learned
 
 
 def test_numbers_as_tokens() -> None:

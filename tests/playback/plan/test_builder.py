@@ -40,25 +40,25 @@ from tests.support import (
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
-def cues(*events: Line, strict: bool = False) -> list[PlannedMessage]:
-    return list(score(*events, strict=strict).cues)
+def messages(*events: Line, strict: bool = False) -> list[PlannedMessage]:
+    return list(score(*events, strict=strict).messages)
 
 
 def causes(*events: Line, strict: bool = False) -> list[list[int]]:
-    return [sorted(cue.causes) for cue in cues(*events, strict=strict)]
+    return [sorted(planned.causes) for planned in messages(*events, strict=strict)]
 
 
 def test_a_response_has_its_request() -> None:
     """A response waits for its request alone, out-of-order answers included."""
-    found = cues(c(request(1, "a")), c(request(2, "b")), s(response(2)), s(response(1)))
+    found = messages(c(request(1, "a")), c(request(2, "b")), s(response(2)), s(response(1)))
 
-    assert [{1}, {0}] == [set(cue.causes) for cue in found]
-    assert [True, True] == [cue.answers for cue in found]
+    assert [{1}, {0}] == [set(planned.causes) for planned in found]
+    assert [True, True] == [planned.answers for planned in found]
 
 
 def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
     """An answer knows which later requests had arrived before it was given."""
-    found = cues(
+    found = messages(
         c(request(1, "a")),
         c(request(2, "b")),
         s(response(1)),
@@ -67,13 +67,13 @@ def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
         s(response(3)),
     )
 
-    assert [(1,), (3,), ()] == [cue.overlaps for cue in found]
+    assert [(1,), (3,), ()] == [planned.overlaps for planned in found]
 
 
 def test_notifications_overlap_nothing() -> None:
     """A notification that arrived meanwhile is nothing that an answer waits for."""
     assert [()] == [
-        cue.overlaps for cue in cues(c(request(1, "a")), c(INITIALIZED), s(response(1)))
+        planned.overlaps for planned in messages(c(request(1, "a")), c(INITIALIZED), s(response(1)))
     ]
 
 
@@ -100,44 +100,48 @@ def test_causes_of_what_answers_nothing(events: list[Line], expected: list[list[
 
 def test_log_lines_of_a_long_call() -> None:
     """One that might be another call's holds up those behind it, as long as that makes sense."""
-    found = cues(
+    found = messages(
         c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG), s(response(2)), s(LOG),
         s(response(1)), c(request(3, "c")), s(LOG),
     )  # fmt: skip
 
-    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(cue.causes) for cue in found]
-    assert [(), (), (), (2,), (2,), ()] == [cue.overlaps for cue in found]
+    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(planned.causes) for planned in found]
+    assert [(), (), (), (2,), (2,), ()] == [planned.overlaps for planned in found]
 
 
 def test_progress_has_the_owner_of_its_token() -> None:
     """Progress waits for the request that owns its token, whatever else is open."""
-    found = cues(
+    found = messages(
         c(request(1, "a", token="t")), c(request(2, "b")), s(progress("t")), s(progress("nobody"))
     )
 
-    assert [{0}, {1}] == [set(cue.causes) for cue in found]
-    assert (LiveValue(0, ("params", "progressToken"), token=True),) == found[0].ties
-    assert () == found[1].ties
+    assert [{0}, {1}] == [set(planned.causes) for planned in found]
+    assert (LiveValue(0, ("params", "progressToken"), token=True),) == found[0].live_values
+    assert () == found[1].live_values
 
 
 def test_ties_of_a_response() -> None:
     """A response follows the live id, and a listen's result the live subscription id too."""
     result = {"_meta": {SUBSCRIPTION: "listen-1"}}
-    found = cues(c(request("listen-1", "subscriptions/listen")), s(response("listen-1", result)))
+    found = messages(
+        c(request("listen-1", "subscriptions/listen")), s(response("listen-1", result))
+    )
 
-    assert (LiveValue(0, ("id",)), LiveValue(0, ("result", "_meta", SUBSCRIPTION))) == found[0].ties
+    assert (LiveValue(0, ("id",)), LiveValue(0, ("result", "_meta", SUBSCRIPTION))) == found[
+        0
+    ].live_values
 
 
 def test_ties_of_a_subscription() -> None:
     """What a listen brings follows the live id of it, and so does the server's end of it."""
     tagged = notification("notifications/resources/updated", {"_meta": {SUBSCRIPTION: "l"}})
-    found = cues(
+    found = messages(
         c(request("l", "subscriptions/listen")), c(request(2, "x")), s(tagged), s(cancelled("l"))
     )
 
-    assert [{0}, {0}] == [set(cue.causes) for cue in found]
-    assert (LiveValue(0, ("params", "_meta", SUBSCRIPTION)),) == found[0].ties
-    assert (LiveValue(0, ("params", "requestId")),) == found[1].ties
+    assert [{0}, {0}] == [set(planned.causes) for planned in found]
+    assert (LiveValue(0, ("params", "_meta", SUBSCRIPTION)),) == found[0].live_values
+    assert (LiveValue(0, ("params", "requestId")),) == found[1].live_values
 
 
 def test_a_cancel_is_a_cause_of_what_comes_after_it() -> None:
@@ -175,9 +179,9 @@ def test_a_batch_has_the_causes_of_all_its_members() -> None:
     them.
     """
     asked = batch(request(1, "a"), request(2, "b"))
-    found = cues(c(asked), s(batch(response(2), response(1))))
+    found = messages(c(asked), s(batch(response(2), response(1))))
     assert [[0]] == causes(c(asked), s(batch(response(2), response(1))))
-    assert (LiveValue(1, ("id",), item=0), LiveValue(0, ("id",), item=1)) == found[0].ties
+    assert (LiveValue(1, ("id",), item=0), LiveValue(0, ("id",), item=1)) == found[0].live_values
 
     both = causes(c(request(1, "a")), c(request(2, "b")), s(batch(response(1), response(2))))
     assert [[0, 1]] == both
@@ -194,11 +198,11 @@ def test_the_end_after_the_clients_end_is_no_cue() -> None:
         ("end", {"exit": 0}),
     )
 
-    assert [1, 3] == [cue.index for cue in cues(*events)]
+    assert [1, 3] == [planned.index for planned in messages(*events)]
 
 
 def test_strict_waits_for_all_before() -> None:
-    """In strict order every cue waits for the last thing the client did before it."""
+    """In strict order every planned waits for the last thing the client did before it."""
     events = (
         s(LOG),
         c(request(1, "a")),
@@ -209,14 +213,14 @@ def test_strict_waits_for_all_before() -> None:
     )
 
     assert [[], [2], [4]] == causes(*events, strict=True)
-    assert [(), (), ()] == [cue.overlaps for cue in cues(*events, strict=True)]
+    assert [(), (), ()] == [planned.overlaps for planned in messages(*events, strict=True)]
 
 
 def test_gaps_are_paced_per_request_from_the_cause() -> None:
     """A gap is the time since the cause or since what came before in the same call, whichever is
     later.
     """
-    found = cues(
+    found = messages(
         (1.0, "c2s", request(1, "a", token=1)),
         (1.5, "c2s", request(2, "b")),
         (2.0, "s2c", progress(1)),
@@ -224,7 +228,7 @@ def test_gaps_are_paced_per_request_from_the_cause() -> None:
         (4.0, "s2c", response(1)),
     )
 
-    assert [1.0, 1.0, 2.0] == [cue.gap for cue in found]
+    assert [1.0, 1.0, 2.0] == [planned.gap for planned in found]
 
 
 def test_ids_are_told_apart() -> None:
@@ -237,17 +241,17 @@ def test_ids_are_told_apart() -> None:
         c(response(0)),
         s(response(0)),
     )
-    found = cues(*events)
+    found = messages(*events)
 
-    assert [{1}, {1}, {0}] == [set(cue.causes) for cue in found]
+    assert [{1}, {1}, {0}] == [set(planned.causes) for planned in found]
 
 
 def test_double_and_late_answers_are_cues() -> None:
     """A second answer to a request is played like the first."""
-    found = cues(c(request(1, "a")), s(response(1)), s(response(1)))
+    found = messages(c(request(1, "a")), s(response(1)), s(response(1)))
 
-    assert [{0}, {0}] == [set(cue.causes) for cue in found]
-    assert [1, 1] == [len(cue.ties) for cue in found]
+    assert [{0}, {0}] == [set(planned.causes) for planned in found]
+    assert [1, 1] == [len(planned.live_values) for planned in found]
 
 
 def http(*steps: Frame | list[Frame], session: int = 2, strict: bool = False) -> ReplayPlan:
@@ -265,18 +269,20 @@ def test_a_client_event_is_a_whole_request() -> None:
 
     assert [(1, A, "POST", 200), (5, b"", "GET", 405)] == [
         (event.index, event.frame.raw, event.head and event.head.method, event.status)
-        for event in found.client.values()
+        for event in found.client_events.values()
     ]
 
 
 def test_all_of_a_response_waits_for_the_request() -> None:
     """Head, message and end of a response wait for the request of their exchange."""
-    assert [{1}] * 3 == [set(cue.causes) for cue in http(post(1, A), answers(1, response(1))).cues]
+    assert [{1}] * 3 == [
+        set(planned.causes) for planned in http(post(1, A), answers(1, response(1))).messages
+    ]
 
 
 def test_an_event_and_its_data_are_one_cue() -> None:
     """What a server-sent event carries besides its data goes with the data; one without data is a
-    cue of its own.
+    planned of its own.
     """
     found = http(
         post(1, A),
@@ -285,10 +291,10 @@ def test_an_event_and_its_data_are_one_cue() -> None:
         [*says(1, response(1)), ends(1)],
     )
 
-    heads = [shown([cue.frame])[0][:9] for cue in found.cues]
+    heads = [shown([planned.frame])[0][:9] for planned in found.messages]
     assert ["1 200 tex", "1 sse com", '1 {"jsonr', '1 {"jsonr', "1 eof"] == heads
     assert [None, None, SseMeta(id="1"), None, None] == [
-        cue.meta and cue.meta.fact for cue in found.cues
+        planned.meta and planned.meta.fact for planned in found.messages
     ]
 
 
@@ -305,8 +311,8 @@ def test_answers_on_another_stream_wait_for_both() -> None:
         accepts(2),
     )
 
-    assert [[0], [0], [0, 5], [5], [5]] == [sorted(cue.causes) for cue in found.cues]
-    assert [False, False, True, False, False] == [cue.answers for cue in found.cues]
+    assert [[0], [0], [0, 5], [5], [5]] == [sorted(planned.causes) for planned in found.messages]
+    assert [False, False, True, False, False] == [planned.answers for planned in found.messages]
 
 
 def test_what_names_nothing_belongs_to_the_request_of_its_stream() -> None:
@@ -316,7 +322,7 @@ def test_what_names_nothing_belongs_to_the_request_of_its_stream() -> None:
     both = [post(1, A), post(2, call(2, "b")), opens(1)]
     found = http(*both, says(1, LOG), get(3), opens(3), says(3, LOG))
 
-    assert [[1], [1], [6], [3, 6]] == [sorted(cue.causes) for cue in found.cues]
+    assert [[1], [1], [6], [3, 6]] == [sorted(planned.causes) for planned in found.messages]
 
 
 def test_what_follows_an_answer_to_the_server_waits_for_it() -> None:
@@ -333,7 +339,9 @@ def test_what_follows_an_answer_to_the_server_waits_for_it() -> None:
         answers(2, response(1)),
     )
 
-    assert [[0], [0, 3], [6], [6], *[[3, 6]] * 3] == [sorted(cue.causes) for cue in found.cues]
+    assert [[0], [0, 3], [6], [6], *[[3, 6]] * 3] == [
+        sorted(planned.causes) for planned in found.messages
+    ]
 
 
 def test_an_overlapped_answer_keeps_its_head() -> None:
@@ -344,8 +352,8 @@ def test_an_overlapped_answer_keeps_its_head() -> None:
     json = http(*asked, answers(1, response(1)))
     stream = http(*asked, opens(1), says(1, response(1)), ends(1))
 
-    assert [(3,), (3,), ()] == [cue.overlaps for cue in json.cues]
-    assert [(), (3,), (3,)] == [cue.overlaps for cue in stream.cues]
+    assert [(3,), (3,), ()] == [planned.overlaps for planned in json.messages]
+    assert [(), (3,), (3,)] == [planned.overlaps for planned in stream.messages]
 
 
 def test_streams_that_end_with_the_session() -> None:
@@ -356,8 +364,8 @@ def test_streams_that_end_with_the_session() -> None:
     resumed = (get(3), opens(3), says(3, response(1)))
     polled = http(post(1, A), opens(1), post(2, INITIALIZED), ends(1), *resumed)
 
-    assert [[0, 5], [3, 5]] == [sorted(cue.causes) for cue in over.cues[2:]]
-    assert [1] == sorted(polled.cues[1].causes)
+    assert [[0, 5], [3, 5]] == [sorted(planned.causes) for planned in over.messages[2:]]
+    assert [1] == sorted(polled.messages[1].causes)
 
 
 @pytest.mark.parametrize("left", [[], [ends(1, "closed", C2S)]])
@@ -368,9 +376,9 @@ def test_an_answer_that_never_ended(left: list[Frame]) -> None:
     whole = http(post(1, A), opens(1), says(1, response(1)), left)
     open_ = http(post(1, A), opens(1), says(1, LOG), left)
 
-    assert [False, False, True] == [cue.made_up for cue in whole.cues]
-    assert [1.0 if left else 0.0] == [cue.gap for cue in whole.cues if cue.made_up]
-    assert [False, False] == [cue.made_up for cue in open_.cues]
+    assert [False, False, True] == [planned.made_up for planned in whole.messages]
+    assert [1.0 if left else 0.0] == [planned.gap for planned in whole.messages if planned.made_up]
+    assert [False, False] == [planned.made_up for planned in open_.messages]
 
 
 def test_without_a_session_ids_belong_to_their_exchange() -> None:
@@ -379,14 +387,14 @@ def test_without_a_session_ids_belong_to_their_exchange() -> None:
         post(1, A), post(2, A), answers(2, response(1)), get(3), opens(3), says(3, LOG), session=1
     )
 
-    assert [[3], [3], [3], [7], [7]] == [sorted(cue.causes) for cue in found.cues]
-    assert [1, 1, 1] == [cue.calls[0] for cue in found.cues[:3]]
+    assert [[3], [3], [3], [7], [7]] == [sorted(planned.causes) for planned in found.messages]
+    assert [1, 1, 1] == [planned.calls[0] for planned in found.messages[:3]]
 
 
 def test_an_exchange_whose_request_is_lost() -> None:
     """What an unknown request was answered with can never be played."""
     assert [[NEVER]] * 2 == [
-        sorted(cue.causes) for cue in http(accepts(7), post(8, INITIALIZED)).cues
+        sorted(planned.causes) for planned in http(accepts(7), post(8, INITIALIZED)).messages
     ]
 
 
@@ -394,14 +402,14 @@ def test_an_answer_without_an_id() -> None:
     """A response whose id is null belongs to what was posted, and its id stays null."""
     found = http(post(1, A), answers(1, error(b"null"), 400))
 
-    assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+    assert (True, ()) == (found.messages[1].answers, found.messages[1].live_values)
 
 
 def test_an_answer_with_an_id_of_its_own() -> None:
     """An id that is not the request's was made up by the server, and stays as it is."""
     found = http(post(1, A), answers(1, error("server-error"), 400))
 
-    assert (True, ()) == (found.cues[1].answers, found.cues[1].ties)
+    assert (True, ()) == (found.messages[1].answers, found.messages[1].live_values)
 
 
 def test_the_body_of_a_refused_stream() -> None:
@@ -410,17 +418,17 @@ def test_the_body_of_a_refused_stream() -> None:
         post(1, INITIALIZE), answers(1, WELCOME),
         get(2), post(3, A), answers(2, error(b"null"), 400), answers(3, response(1)),
     )  # fmt: skip
-    refused = [cue for cue in found.cues if cue.exchange == 2]
+    refused = [planned for planned in found.messages if planned.exchange == 2]
 
     assert 3 == len(refused)
-    assert {frozenset({5})} == {cue.causes for cue in refused}
+    assert {frozenset({5})} == {planned.causes for planned in refused}
 
 
 def test_what_follows_when_its_client_has_left() -> None:
     """It gives a live client the time to leave there too, and does not wait for ever."""
     found = http(post(1, A), opens(1), ends(1, "closed", C2S), says(1, response(1)), ends(1))
 
-    assert [(), (NEVER,), (NEVER,)] == [cue.overlaps for cue in found.cues]
+    assert [(), (NEVER,), (NEVER,)] == [planned.overlaps for planned in found.messages]
 
 
 def test_streams_by_the_ids_of_their_events() -> None:
@@ -436,8 +444,8 @@ def test_strict_leaves_streams_alone() -> None:
     """In strict order messages have their place, and streams may be opened at any time."""
     found = http(post(1, INITIALIZE), get(2), answers(1, WELCOME), opens(2), strict=True)
 
-    assert [True, False] == [event.in_order for event in found.client.values()]
-    assert [[1], [1], [1], [1, 2]] == [sorted(cue.causes) for cue in found.cues]
+    assert [True, False] == [event.in_order for event in found.client_events.values()]
+    assert [[1], [1], [1], [1, 2]] == [sorted(planned.causes) for planned in found.messages]
 
 
 def test_session_ids() -> None:
@@ -454,5 +462,7 @@ def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
     frames = [Frame(C2S, A, exchange=1), Frame(C2S, call(2, "b"), exchange=2)]
     found = http(frames, Frame(S2C, LOG, exchange=1), Frame(S2C, response(2), exchange=2))
 
-    assert [[0], [1]] == [sorted(cue.causes) for cue in found.cues]
-    assert [(None, None)] * 2 == [(cue.exchange, cue.frame.exchange) for cue in found.cues]
+    assert [[0], [1]] == [sorted(planned.causes) for planned in found.messages]
+    assert [(None, None)] * 2 == [
+        (planned.exchange, planned.frame.exchange) for planned in found.messages
+    ]

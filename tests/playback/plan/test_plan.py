@@ -27,7 +27,7 @@ from tests.support import (
 
 
 def test_an_excerpt_is_what_belongs_to_one_request() -> None:
-    """For an encore only the cues and client events of one request remain."""
+    """For an repeat only the messages and client events of one request remain."""
     whole = score(
         c(request(1, "x")),
         s(response(1)),
@@ -41,9 +41,9 @@ def test_an_excerpt_is_what_belongs_to_one_request() -> None:
     )
     part = whole.excerpt(2)
 
-    assert [4, 8] == [cue.index for cue in part.cues]
-    assert [()] * 2 == [cue.overlaps for cue in part.cues]
-    assert [2] == sorted(part.client)
+    assert [4, 8] == [planned.index for planned in part.messages]
+    assert [()] * 2 == [planned.overlaps for planned in part.messages]
+    assert [2] == sorted(part.client_events)
 
 
 def http(*steps: Frame | list[Frame]) -> ReplayPlan:
@@ -52,7 +52,7 @@ def http(*steps: Frame | list[Frame]) -> ReplayPlan:
 
 
 def test_an_excerpt_has_the_whole_exchange() -> None:
-    """Over HTTP an encore has all of the response, on whichever stream it came, and the responses
+    """Over HTTP an repeat has all of the response, on whichever stream it came, and the responses
     to the client's answers within it.
     """
     whole = http(
@@ -68,9 +68,9 @@ def test_an_excerpt_has_the_whole_exchange() -> None:
     part = whole.excerpt(3)
 
     assert ["1 ", "3 202", "3 eof", "1 ", "2 202", "2 eof"] == [
-        shown([cue.frame])[0].partition("{")[0] for cue in part.cues
+        shown([planned.frame])[0].partition("{")[0] for planned in part.messages
     ]
-    assert [3, 6] == sorted(part.client)
+    assert [3, 6] == sorted(part.client_events)
 
 
 def test_an_excerpt_of_a_stream() -> None:
@@ -78,5 +78,5 @@ def test_an_excerpt_of_a_stream() -> None:
     whole = http(get(1), opens(1), says(1, LOG), post(2, call(1, "a")), answers(2, response(1)))
 
     assert ["1 200 text/event-stream", f"1 {LOG.decode()}"] == shown(
-        cue.frame for cue in whole.excerpt(0).cues
+        planned.frame for planned in whole.excerpt(0).messages
     )

@@ -15,8 +15,8 @@ TIMES: dict[int | None, int] = {5: 3_000_000}
 def known(media: str, last: Frame, left: int | None = None) -> RecordedExchange:
     head = replies(1, 200, media).fact
     assert isinstance(head, HttpResponse)
-    cue = PlannedMessage(4, last, frozenset({0}), (5,), answers=True, chain=5, exchange=1)
-    return RecordedExchange(1, 0, (5,), head, last=cue, left=left)
+    planned = PlannedMessage(4, last, frozenset({0}), (5,), answers=True, chain=5, exchange=1)
+    return RecordedExchange(1, 0, (5,), head, last=planned, left=left)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_missing_ends(media: str, answered: set[int], expected: bool) -> None:
     found = known(media, s2c(b"{}")).missing_end(answered, TIMES)
 
     assert [(4, ExchangeEnd(), 0.0)] * expected == [(c.index, c.frame.fact, c.gap) for c in found]
-    assert all(cue.made_up and not cue.answers for cue in found)
+    assert all(planned.made_up and not planned.answers for planned in found)
 
 
 def test_the_client_left() -> None:

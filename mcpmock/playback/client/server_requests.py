@@ -1,5 +1,5 @@
-"""`Questions`: which recorded request of the server's a live one is. Not what it is answered: that
-is in the part of the client, which `driver` plays.
+"""`ServerRequests`: which recorded request of the server a live one is. What the client answered to
+it is in `client.script`, which `client.driver` plays.
 """
 
 from __future__ import annotations
@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from mcpmock.playback.client.script import ScriptQuestion
+from mcpmock.playback.request_key import canonical, significant
 from mcpmock.protocol.messages import Request
 
-from .request_key import canonical, significant
+from .script import ScriptServerRequest
 
 
-class Questions:
+class ServerRequests:
     """The recorded questions, and which of them were asked already."""
 
-    def __init__(self, questions: Sequence[ScriptQuestion]) -> None:
+    def __init__(self, questions: Sequence[ScriptServerRequest]) -> None:
         self._asked: set[int] = set()
         self._alike: dict[str, deque[int]] = {}
         self._same: dict[tuple[str, bytes], deque[int]] = {}

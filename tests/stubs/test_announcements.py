@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.protocol.messages import decode
-from mcpmock.stubs.announcing import to_everybody, to_listener
+from mcpmock.stubs.announcements import to_everybody, to_listener
 from mcpmock.stubs.script import StubMessage
 from tests.support import notification
 

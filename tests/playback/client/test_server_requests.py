@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcpmock.playback.client.script import ScriptQuestion
-from mcpmock.playback.server_requests import Questions
+from mcpmock.playback.client.script import ScriptServerRequest
+from mcpmock.playback.client.server_requests import ServerRequests
 from mcpmock.protocol.messages import Request
 
 
@@ -14,7 +14,7 @@ def asked(method: str, params: bytes | None = None) -> Request:
 def test_the_same_question_first() -> None:
     """Whatever is volatile in it; else the next of its method, and at the end the last again."""
     params = [b'{"n":1}', b'{"n":2,"_meta":{"progressToken":5}}', b'{"n":3}']
-    found = Questions([ScriptQuestion("a", one) for one in params])
+    found = ServerRequests([ScriptServerRequest("a", one) for one in params])
 
     assert 1 == found.find(asked("a", b'{"n":2.0,"_meta":{"progressToken":"x"}}'))
     assert 0 == found.find(asked("a"))
@@ -22,12 +22,12 @@ def test_the_same_question_first() -> None:
 
 
 def test_a_question_that_was_never_recorded() -> None:
-    assert None is Questions([ScriptQuestion("a", None)]).find(asked("b"))
+    assert None is ServerRequests([ScriptServerRequest("a", None)]).find(asked("b"))
 
 
 def test_questions_that_no_decoder_takes() -> None:
     """They are the same where their bytes are."""
     deep = b"[" * 99_999 + b"]" * 99_999
-    found = Questions([ScriptQuestion("a", None), ScriptQuestion("a", deep)])
+    found = ServerRequests([ScriptServerRequest("a", None), ScriptServerRequest("a", deep)])
 
     assert [1, 0] == [found.find(asked("a", deep)), found.find(asked("a", deep))]

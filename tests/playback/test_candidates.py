@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.matcher import Matcher
-from mcpmock.playback.schedule import Schedule
+from mcpmock.playback.candidates import Candidate
+from mcpmock.playback.matcher import Matcher, RequestIndex
+from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.playback.timing import Pace, Timing
 from tests.support import (
     INITIALIZE,
@@ -30,21 +31,20 @@ from tests.support import (
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
-def performance(*events: Line, timing: str = "none") -> Schedule:
-    composed = score(*events)
-    played = Schedule(composed, Pace(Timing.parse(timing)), Matcher(composed))
-    played.begin(0.0)
+def performance(*events: Line, timing: str = "none") -> Candidate:
+    played = Candidate(Matcher(RequestIndex(score(*events))), Pace(Timing.parse(timing)))
+    played.begin(0.0, speaks=True)
     return played
 
 
-def hear(played: Schedule, raw: bytes, now: float = 0.0) -> None:
-    match = played.matcher.find(c2s(raw))
+def hear(played: Candidate, raw: bytes, now: float = 0.0) -> None:
+    match = played.matcher.find(ClientMessage(c2s(raw)))
     assert match is not None
-    played.hear(match, c2s(raw), now)
+    played.accept(match, ClientMessage(c2s(raw)), now)
 
 
-def raws(played: Schedule, now: float) -> list[bytes]:
-    return [frame.raw for frame in played.play(now)]
+def raws(played: Candidate, now: float) -> list[bytes]:
+    return [frame.raw for frame in played.send_due(now)]
 
 
 def test_what_waits_for_nothing_is_due_at_once() -> None:
@@ -124,7 +124,7 @@ def test_batches_follow_member_by_member() -> None:
     assert [batch(response("two", {"x": 2}), response("one", {"x": 1}))] == raws(played, 0.0)
 
 
-def overlapping() -> Schedule:
+def overlapping() -> Candidate:
     return performance(c(request(1, "a")), c(request(2, "b")), s(response(2)), s(response(1)))
 
 
@@ -155,7 +155,7 @@ def test_a_session_that_is_not_quiet() -> None:
     played = overlapping()
     hear(played, request(1, "a"), 0.0)
     for now in (0.015, 0.03, 0.045, 0.06, 0.075, 0.09):
-        played.heard(now)
+        played.note_activity(now)
         assert [] == raws(played, now)
 
     assert 0.1 == played.next_due
@@ -240,7 +240,7 @@ def test_a_cancel_silences_what_was_recorded_as_answered() -> None:
     hear(played, request("x", "a", token=1), 0.0)
     raws(played, 0.0)
 
-    assert True is played.cancel(c2s(cancelled("x")), 0.001)
+    assert True is played.accept_cancel(ClientMessage(c2s(cancelled("x"))), 0.001)
     assert [] == raws(played, 1.0)
 
 
@@ -250,7 +250,7 @@ def test_a_recorded_cancel_is_answered_as_recorded() -> None:
     hear(played, request(5, "a"), 0.0)
     assert [] == raws(played, 1.0)
 
-    assert True is played.cancel(c2s(cancelled(5)), 2.0)
+    assert True is played.accept_cancel(ClientMessage(c2s(cancelled(5))), 2.0)
     assert [response(5)] == raws(played, 2.0)
 
 
@@ -262,7 +262,7 @@ def test_cancels_of_nothing(raw: bytes) -> None:
     played = performance(c(request(1, "a")), s(response(1)))
     hear(played, request(1, "a"))
 
-    assert False is played.cancel(c2s(raw), 0.0)
+    assert False is played.accept_cancel(ClientMessage(c2s(raw)), 0.0)
     assert [response(1)] == raws(played, 0.0)
 
 
@@ -277,8 +277,8 @@ def test_sampling_within_a_call_gates_the_rest_of_it() -> None:
     hear(played, request(1, "tools/call"))
     assert [request(0, "sampling/createMessage")] == raws(played, 1.0)
 
-    assert False is played.reply(c2s(response(5)), 2.0)
-    assert True is played.reply(c2s(response(0, {"any": "answer"})), 2.0)
+    assert False is played.accept_reply(ClientMessage(c2s(response(5))), 2.0)
+    assert True is played.accept_reply(ClientMessage(c2s(response(0, {"any": "answer"}))), 2.0)
     assert [response(1)] == raws(played, 2.0)
 
 
@@ -297,7 +297,7 @@ def test_bound_values_come_back() -> None:
 
 
 def test_what_was_left_over() -> None:
-    """Requests that never came are unused, and cues that were never due are unplayed."""
+    """Requests that never came are unused, and messages that were never due are unplayed."""
     played = performance(
         c(request(1, "a")),
         s(response(1)),
@@ -309,9 +309,9 @@ def test_what_was_left_over() -> None:
     hear(played, request(1, "a"))
 
     assert [2] == [event.index for event in played.unused]
-    assert [response(1), b"late"] == [cue.frame.raw for cue in played.unplayed]
+    assert [response(1), b"late"] == [planned.frame.raw for planned in played.unsent]
     raws(played, 0.0)
-    assert [b"late"] == [cue.frame.raw for cue in played.unplayed]
+    assert [b"late"] == [planned.frame.raw for planned in played.unsent]
 
 
 @pytest.mark.parametrize("seed", range(50))

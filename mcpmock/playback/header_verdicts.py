@@ -14,7 +14,7 @@ import attrs
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
-from .request_key import Asked
+from .request_key import MatchSubject
 
 REFUSED = 400
 """The first status that says no."""
@@ -23,14 +23,14 @@ Trait = tuple[str, str | None]
 
 
 @attrs.frozen
-class HeaderPolicy:
+class HeaderVerdicts:
     """By method: the traits that only refused requests had."""
 
     bad: dict[str, set[Trait]]
     names: dict[str, set[str]]
 
     @classmethod
-    def of(cls, exchanges: Iterable[tuple[Asked, int | None]]) -> HeaderPolicy:
+    def of(cls, exchanges: Iterable[tuple[MatchSubject, int | None]]) -> HeaderVerdicts:
         """From what was asked and the status of the response."""
         told = [
             (asked.method, asked.http, status)
@@ -49,7 +49,7 @@ class HeaderPolicy:
                 bad[method].difference_update(_traits(http, names[method]))
         return cls(bad, names)
 
-    def refused(self, live: Asked) -> bool:
+    def refused(self, live: MatchSubject) -> bool:
         """Whether a live request has what the recorded server refused, and never took."""
         if live.http is None or not self.bad.get(live.method):
             return False

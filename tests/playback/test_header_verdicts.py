@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.playback.header_policy import HeaderPolicy, contradict
-from mcpmock.playback.request_key import Asked
+from mcpmock.playback.header_verdicts import HeaderVerdicts, contradict
+from mcpmock.playback.request_key import MatchSubject
 
 BASE = {"method": "POST", "host": "own", "origin": "absent"}
 
 
-def asked(method: str = "x", **fields: str) -> Asked:
+def asked(method: str = "x", **fields: str) -> MatchSubject:
     named = {name.replace("_", "-"): value for name, value in fields.items()}
-    return Asked(method, {}, {**BASE, **named})
+    return MatchSubject(method, {}, {**BASE, **named})
 
 
 def test_what_was_only_ever_refused() -> None:
     """A field that no accepted request had is what the server refuses."""
-    verdicts = HeaderPolicy.of([(asked(accept="a"), 406), (asked(accept="b", mcp_name="n"), 200)])
+    verdicts = HeaderVerdicts.of([(asked(accept="a"), 406), (asked(accept="b", mcp_name="n"), 200)])
 
     assert verdicts.refused(asked(accept="a", mcp_name="n"))
     assert verdicts.refused(asked(accept="b"))  # mcp-name is not there: it was not in the refused
@@ -26,14 +26,14 @@ def test_what_was_only_ever_refused() -> None:
 
 def test_what_was_refused_once_and_taken_once() -> None:
     """A refusal for another reason says nothing of a field."""
-    verdicts = HeaderPolicy.of([(asked(accept="a"), 404), (asked(accept="a"), 200)])
+    verdicts = HeaderVerdicts.of([(asked(accept="a"), 404), (asked(accept="a"), 200)])
 
     assert not verdicts.refused(asked(accept="a"))
 
 
 def test_methods_are_apart() -> None:
     """What is missing for one method is not missing for another."""
-    verdicts = HeaderPolicy.of(
+    verdicts = HeaderVerdicts.of(
         [(asked("x"), 400), (asked("x", mcp_name="n"), 200), (asked("y"), 200)]
     )
 
@@ -42,10 +42,10 @@ def test_methods_are_apart() -> None:
 
 def test_what_has_no_head_shows_nothing() -> None:
     """Messages without a head, or without a response, are left out."""
-    verdicts = HeaderPolicy.of([(Asked("x", {}), 400), (asked(accept="a"), None)])
+    verdicts = HeaderVerdicts.of([(MatchSubject("x", {}), 400), (asked(accept="a"), None)])
 
     assert not verdicts.refused(asked(accept="a"))
-    assert not verdicts.refused(Asked("x", {}))
+    assert not verdicts.refused(MatchSubject("x", {}))
 
 
 @pytest.mark.parametrize(

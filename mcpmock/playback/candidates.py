@@ -1,0 +1,367 @@
+"""`Candidates`: the recorded sessions that one live session may be, each a plan and how far it has
+come.
+
+How far a `Candidate` has come (its cursor) is what the client did: which client events happened,
+and which live ids stand for the recorded ones. All candidates follow the client; only the first
+one, the lead, speaks, and only the lead has a `Schedule`. When a request rules the lead out, the
+next candidate makes its schedule from its cursor and continues there: no output is rolled back.
+`playback.matcher` finds the client event that a live message stands for; `playback.player` decides
+what is asked of the candidates.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+
+import attrs
+
+from mcpmock.playback.plan.plan import ClientEvent, PlannedMessage, ReplayPlan
+from mcpmock.protocol.messages import (
+    ExchangeEnd,
+    Frame,
+    HttpResponse,
+    Notification,
+    ProcessExit,
+    Response,
+    StreamEnd,
+    member,
+    same_id,
+)
+
+from .id_mapping import IdMapping
+from .matcher import Matcher, MatchResult
+from .request_assembly import ClientMessage
+from .schedule import Schedule
+from .timing import Pace
+
+_ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
+
+
+@attrs.define
+class Candidate:
+    """A plan and its cursor in one session."""
+
+    matcher: Matcher
+    pace: Pace = attrs.field(factory=Pace)
+    session: Callable[[], str] = lambda: "mcpmock"
+    """Gives the id of the live session."""
+    answered: int = 0
+    """How many answers were sent."""
+    done: set[int] = attrs.field(factory=set)
+    """The positions (in `plan.messages`) of what was sent or will never be."""
+    ids: IdMapping = attrs.field(init=False)
+    plan: ReplayPlan = attrs.field(init=False)
+    _schedule: Schedule | None = None
+    """Only where this candidate speaks."""
+    _began: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.plan = self.matcher.plan
+        self.ids = IdMapping(self.session, self.plan.session_ids)
+
+    # What it sends.
+
+    def speak(self) -> Schedule:
+        """This candidate sends from now on."""
+        if self._schedule is None:
+            happened = self.matcher.happened
+            self._schedule = Schedule(
+                self.plan, self.pace, happened, self.done, self.matcher.index.stateless
+            )
+        return self._schedule
+
+    def join(self, other: Candidate) -> None:
+        """Speaks beside another one: to the same client, with the same values, on its streams."""
+        self.speak()
+        self.matcher.bindings = dict(other.matcher.bindings)
+        self.ids.exchanges = dict(other.ids.exchanges)
+
+    def begin(self, now: float, *, speaks: bool) -> None:
+        """The session begins: what waits for nothing is due."""
+        self._began = now
+        if speaks:
+            self.speak().begin(now)
+
+    def send_due(self, now: float) -> list[Frame]:
+        """What is due, in order, with the live ids in place of the recorded ones."""
+        frames: list[Frame] = []
+        for position in () if self._schedule is None else self._schedule.take_due(now):
+            planned = self.plan.messages[position]
+            self.answered += planned.answers
+            frames += self.ids.render(planned, self.matcher.bindings)
+        return frames
+
+    @property
+    def next_due(self) -> float | None:
+        """When `send_due` has something to send, if nothing else happens."""
+        return None if self._schedule is None else self._schedule.next_due
+
+    def fall_silent(self) -> None:
+        """Another candidate speaks from now on."""
+        self._schedule = None
+
+    def take_over(self, former: Candidate, answered: Collection[bytes], now: float) -> None:
+        """The `former` lead was ruled out, and this candidate speaks from here on.
+
+        The calls in `answered` (their live ids) stay answered. Of what is due by now, as much
+        counts as sent as the former lead sent for the same call, or for no call: first what is
+        equal, then the earliest (a banner with another process id).
+        """
+        for id_ in answered:
+            number = self.ids.number(id_)
+            for position in () if number is None else self.plan.by_call.get(number, ()):
+                planned = self.plan.messages[position]
+                if planned.exchange is None or planned.frame.fact is None:
+                    self._drop(position)
+        schedule = self.speak()
+        if self._began is not None:
+            schedule.begin(self._began)
+        for event, time in self.matcher.happened.items():
+            schedule.note_event(event, time)
+        due = self._still_to_send(schedule.take_due(now), former.sent_by_purpose())
+        schedule.put_back(due, now)
+
+    def _still_to_send(self, due: list[int], sent: dict[object, list[object]]) -> list[int]:
+        """What is due without what counts as `sent`."""
+        different: list[int] = []
+        for position in due:
+            planned = self.plan.messages[position]
+            for_same = sent.get(self._purpose(planned), [])
+            if _content(planned) in for_same:
+                for_same.remove(_content(planned))
+            else:
+                different.append(position)
+        unsent: list[int] = []
+        for position in different:
+            planned = self.plan.messages[position]
+            for_same = sent.get(self._purpose(planned), [])
+            if for_same and not _must_be_sent(planned):
+                for_same.pop()
+            else:
+                unsent.append(position)
+        return unsent
+
+    def sent_by_purpose(self) -> dict[object, list[object]]:
+        """What was sent, or counts as sent, but for answers and endings."""
+        sent: defaultdict[object, list[object]] = defaultdict(list)
+        for position in sorted(self.done):
+            planned = self.plan.messages[position]
+            if not _must_be_sent(planned):
+                sent[self._purpose(planned)].append(_content(planned))
+        return sent
+
+    def _purpose(self, planned: PlannedMessage) -> object:
+        """What a message is sent for, seen from the live client: calls, an exchange, or nothing."""
+        calls = self.ids.calls
+        if planned.calls:
+            return tuple(calls[call].id for call in planned.calls if call in calls)
+        return self.ids.exchanges.get(planned.exchange or 0) if planned.is_http_detail else None
+
+    # What the client does.
+
+    def note_activity(self, now: float) -> None:
+        """The client sent anything: the session is not quiet."""
+        if self._schedule is not None:
+            self._schedule.last_activity = now
+
+    def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
+        """The live client did what `match` says: what waited for it is released."""
+        self.matcher.bindings |= match.bindings
+        self._note_event(match.event, live, now)
+
+    def accept_reply(self, live: ClientMessage, now: float) -> bool:
+        """The live client answered a server request; False if this plan has no such request."""
+        content = live.content
+        if not isinstance(content, Response) or content.id is None:
+            return False
+        for index in self._replies_to(content.id):
+            event = self.plan.client_events.get(index)
+            if event is not None and index not in self.matcher.happened:
+                self._note_event(event, live, now)
+                return True
+        return False
+
+    def accept_cancel(self, live: ClientMessage, now: float) -> bool:
+        """The live client cancelled a call; False if this plan has no such call.
+
+        Of what is still to come, only what the recorded server sent after the recorded cancel is
+        sent, and nothing where the recording has no cancel.
+        """
+        content = live.content
+        id_ = member(content.params, "requestId") if isinstance(content, Notification) else None
+        number = None if id_ is None else self.ids.number(id_)
+        if number is None:
+            return False
+        events = self.plan.cancels.get(number, ())
+        recorded = next((event for event in events if event not in self.matcher.happened), None)
+        for position in self.plan.by_call.get(number, ()):
+            planned = self.plan.messages[position]
+            head = isinstance(planned.frame.fact, HttpResponse)  # what follows needs it
+            if recorded is None or (planned.index < recorded and not head):
+                self._drop(position)
+        if recorded is not None:
+            event = self.plan.client_events.get(recorded)
+            if event is None:
+                self._note_happened(recorded, now)
+            else:
+                self._note_event(event, live, now)
+        return True
+
+    def end_session(self, exchange: int) -> None:
+        """The client ended the session on this live exchange: what was recorded before that answers
+        nothing any more.
+        """
+        recorded = self.ids.recorded.get(exchange)
+        events = self.plan.client_events.values()
+        ends = (e.index for e in events if recorded is not None and e.frame.exchange == recorded)
+        self.matcher.since = next(ends, len(self.plan.episode.events))
+
+    def stop_waiting(self, now: float) -> None:
+        """The client will send nothing more: no overlap is worth waiting for."""
+        if self._schedule is not None:
+            self._schedule.stop_waiting(now)
+
+    # What it knows.
+
+    def answers_on(self, exchange: int) -> bool:
+        """Whether the plan has something to send on this live exchange, now or later."""
+        recorded = self.ids.recorded.get(exchange)
+        return recorded is not None and recorded in self.plan.by_exchange
+
+    def status_on(self, exchange: int) -> int | None:
+        """The recorded status of the response to this live exchange."""
+        recorded = self.ids.recorded.get(exchange, -1)
+        messages, positions = self.plan.messages, self.plan.by_exchange.get(recorded, ())
+        facts = (messages[position].frame.fact for position in positions)
+        return next((fact.status for fact in facts if isinstance(fact, HttpResponse)), None)
+
+    @property
+    def answered_ids(self) -> set[bytes]:
+        """The live ids of the calls whose answer was sent."""
+        answers = (self.plan.messages[p] for p in self.done if self.plan.messages[p].answers)
+        calls = self.ids.calls
+        return {calls[call].id for planned in answers for call in planned.calls if call in calls}
+
+    @property
+    def finished(self) -> bool:
+        """Whether all that the plan has was sent."""
+        return len(self.done) == len(self.plan.messages)
+
+    @property
+    def unused(self) -> list[ClientEvent]:
+        """The recorded requests that never came."""
+        events, happened = self.plan.client_events.items(), self.matcher.happened
+        return [event for index, event in events if event.calls and index not in happened]
+
+    @property
+    def unsent(self) -> list[PlannedMessage]:
+        """The messages that were never sent although their requests came."""
+        calls, exchanges = self.ids.calls.keys(), {None, *self.ids.exchanges}
+        return [
+            planned
+            for position, planned in enumerate(self.plan.messages)
+            if position not in self.done
+            and calls >= set(planned.calls)
+            and planned.exchange in exchanges
+            and not planned.is_http_detail
+        ]
+
+    def _note_event(self, event: ClientEvent, live: ClientMessage, now: float) -> None:
+        self.ids.bind(event, live)
+        self._note_happened(event.index, now)
+
+    def _note_happened(self, event: int, now: float) -> None:
+        self.matcher.happened[event] = now
+        if self._schedule is not None:
+            self._schedule.note_event(event, now)
+
+    def _drop(self, position: int) -> None:
+        self.done.add(position)
+        if self._schedule is not None:
+            self._schedule.drop(position)
+
+    def _replies_to(self, id_: bytes) -> tuple[int, ...]:
+        replies = self.plan.replies
+        if id_ in replies:
+            return replies[id_]
+        return next((replies[known] for known in replies if same_id(known, id_)), ())
+
+
+def _must_be_sent(planned: PlannedMessage) -> bool:
+    """Whether nothing that another candidate sent can stand for this."""
+    return planned.answers or isinstance(planned.frame.fact, _ENDINGS)
+
+
+def _content(planned: PlannedMessage) -> object:
+    return type(planned.frame.fact), planned.frame.raw
+
+
+Found = tuple[Candidate, MatchResult]
+"""A candidate that knows a live message, and what the message stands for there."""
+
+
+@attrs.define
+class Candidates:
+    """The candidates of one live session, the lead first."""
+
+    all: list[Candidate] = attrs.field(factory=list)
+    _answered: set[bytes] = attrs.field(factory=set)
+    """The live ids of the calls that former leads answered."""
+
+    @property
+    def lead(self) -> Candidate | None:
+        """The candidate that speaks."""
+        return self.all[0] if self.all else None
+
+    def begin(self, now: float) -> None:
+        """The session begins: the lead sends what waits for nothing."""
+        for candidate in self.all:
+            candidate.begin(now, speaks=candidate is self.lead)
+
+    def note_activity(self, now: float) -> None:
+        """The client sent anything: the session is not quiet."""
+        if self.all:
+            self.all[0].note_activity(now)
+
+    def find(self, live: ClientMessage) -> list[Found]:
+        """The candidates that know a live request, with what it stands for there: at the strictest
+        level at which any knows it, those whose client was most like this one first.
+        """
+        found = self.find_any(live)
+        level = min((match.level for _, match in found), default=0)
+        kept = [(candidate, match) for candidate, match in found if match.level == level]
+        return sorted(kept, key=lambda one: one[1].handshake_distance)
+
+    def find_any(self, live: ClientMessage) -> list[Found]:
+        """The candidates that know a live message, at any level, in their order."""
+        matches = ((candidate, candidate.matcher.find(live)) for candidate in self.all)
+        return [(candidate, match) for candidate, match in matches if match is not None]
+
+    def narrow(self, found: list[Found], live: ClientMessage, now: float, *, probe: bool) -> None:
+        """Only the candidates that know this request stay, in this order. After a `probe` the
+        others stay too, behind them.
+        """
+        self._arrange(found, now, keep=probe)
+        self.accept(found, live, now)
+
+    def prefer(self, found: list[Found], now: float) -> None:
+        """These candidates go before the others."""
+        self._arrange(found, now, keep=True)
+
+    def accept(self, found: list[Found], live: ClientMessage, now: float) -> None:
+        """The client did what these candidates know."""
+        for candidate, match in found:
+            candidate.accept(match, live, now)
+
+    def _arrange(self, found: list[Found], now: float, *, keep: bool) -> None:
+        former = self.lead
+        known = [candidate for candidate, _ in found]
+        if keep:
+            ids = {id(candidate) for candidate in known}
+            known += [candidate for candidate in self.all if id(candidate) not in ids]
+        self.all = known
+        if former is not None and known[0] is not former:
+            self._answered |= former.answered_ids
+            known[0].take_over(former, self._answered, now)
+            former.fall_silent()

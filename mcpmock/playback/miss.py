@@ -1,0 +1,64 @@
+"""A live request that nothing recorded answers: which recorded requests come near, and what the
+client gets. `view.misses` has the text for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import NOTHING_RECORDED
+from mcpmock.protocol.messages import S2C, Frame
+
+from .variables import Mismatch
+
+ELSEWHERE = "in another recorded session"
+STUBBED = 0
+"""The event number of a stub's entry, which was never recorded."""
+_MAX_DIFFERENCES = 10
+
+
+@attrs.frozen
+class NearMiss:
+    """A recorded request (or a STUBBED one) that was not used: its number in its take, and why."""
+
+    n: int
+    why: str
+    differences: tuple[Mismatch, ...] = ()
+
+
+@attrs.frozen
+class Miss:
+    """A live request that matches nothing recorded, and the nearest recorded requests, the nearest
+    first.
+    """
+
+    method: str
+    near: tuple[NearMiss, ...]
+
+
+def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
+    """The JSON-RPC error for each request of a live message that matches nothing recorded."""
+    message = f"mcpmock: nothing recorded answers this {miss.method}"
+    data = {"near": near_misses(miss)}
+    errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
+    return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
+
+
+def near_misses(miss: Miss) -> list[dict[str, Any]]:
+    """The nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
+    `differences`.
+    """
+    return [_near_miss(near) for near in miss.near]
+
+
+def _near_miss(near: NearMiss) -> dict[str, Any]:
+    differences = [
+        {"path": d.path, "recorded": d.recorded, "live": d.live}
+        for d in near.differences[:_MAX_DIFFERENCES]
+    ]
+    event = None if near.n == STUBBED else near.n
+    return {"event": event, "why": near.why, "differences": differences}

@@ -1,0 +1,71 @@
+"""What a missed request gets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
+from mcpmock.playback.variables import Mismatch
+
+MISS = Miss(
+    "tools/call",
+    (
+        NearMiss(12, "different", (Mismatch("$.city", "Oslo", "Rome"),)),
+        NearMiss(3, "already used"),
+        NearMiss(STUBBED, "stubbed"),
+    ),
+)
+
+
+def value(raw: bytes) -> Any:
+    return json.loads(raw)
+
+
+@pytest.mark.parametrize("id_", [b"1", b'"1"', b"1.0", b"null", b'"\\ud800"'])
+def test_a_miss_keeps_the_spelling_of_the_id(id_: bytes) -> None:
+    """The error carries the id as the client spelled it."""
+    assert b'"id":%b,' % id_ in miss_error([id_], MISS, batch=False).raw
+
+
+def test_a_miss_explains_itself() -> None:
+    """A miss is -32099, names the method and the nearest recorded requests with what differs and
+    why.
+    """
+    error = value(miss_error([b"1"], MISS, batch=False).raw)["error"]
+
+    assert -32099 == error["code"]
+    assert "tools/call" in error["message"]
+    assert [
+        {
+            "event": 12,
+            "why": "different",
+            "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
+        },
+        {"event": 3, "why": "already used", "differences": []},
+        {"event": None, "why": "stubbed", "differences": []},
+    ] == error["data"]["near"]
+
+
+def test_a_miss_of_a_batch_answers_each_request() -> None:
+    """Each request of a batch gets its own error, in one batch."""
+    answers = value(miss_error([b"1", b'"a"'], MISS, batch=True).raw)
+
+    assert [(1, -32099), ("a", -32099)] == [(one["id"], one["error"]["code"]) for one in answers]
+
+
+@pytest.mark.parametrize(
+    "odd", ["\ud800", b"raw", 10**30, 1e300, float("inf"), None, [{"a": "\udfff"}]]
+)
+def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
+    """Whatever stands in the recording or in the live request, the miss can be told."""
+    miss = Miss("x", (NearMiss(1, "different", (Mismatch("$.a", odd, odd),)),))
+
+    assert -32099 == value(miss_error([b"1"], miss, batch=False).raw)["error"]["code"]
+
+
+def test_a_miss_of_an_odd_method() -> None:
+    """A method that no encoder takes can be named too."""
+    assert 1 == value(miss_error([b"1"], Miss("\ud800", ()), batch=False).raw)["id"]
