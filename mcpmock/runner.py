@@ -167,7 +167,7 @@ class LiveSession:
             pass
 
     async def _keep_time(self) -> None:
-        """Calls the pipeline when something is due. Traffic with nothing due later never wakes it."""
+        """Calls the pipeline when something is due. Other traffic never wakes this task."""
         while True:
             self._armed = due = self.pipeline.next_due
             self._rearmed = trio.Event()
@@ -181,9 +181,9 @@ class LiveSession:
 
 
 class _Pumps:
-    """The tasks that pump the sources of an end. One of them always waits for the next source, and a
-    task whose source has ended waits again. So exchanges that follow one another need no task each,
-    which would be an eighth of the cost of an exchange.
+    """The tasks that pump the sources of an end. One of them always waits for the next source, and
+    a task whose source has ended waits again. So exchanges that follow one another need no task
+    each, which would be an eighth of the cost of an exchange.
     """
 
     def __init__(
