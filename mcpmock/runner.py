@@ -144,7 +144,7 @@ class LiveSession:
             self._lost(end)
 
     def _lost(self, end: ConversationEnd) -> None:
-        """An end does not read any more. A lost client ends the server's input; a lost server ends by
+        """An end no longer reads. A lost client ends the server's input; a lost server ends by
         itself.
         """
         self._gone.add(end)
