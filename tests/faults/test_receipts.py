@@ -9,8 +9,8 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import C2S, S2C
-from tests.faults.faulty import faults_of, faulty, receipts
 from tests.support import call, response, s2c
+from tests.support.faulty import faults_of, faulty, receipts
 
 
 def test_a_receipt() -> None:

@@ -29,9 +29,6 @@ from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_router import TransportKind
-from tests.e2e.http_caller import Answer, Caller
-from tests.e2e.http_upstream import Upstream as Served
-from tests.e2e.http_upstream import answers_all
 from tests.support import (
     HEADER,
     INITIALIZE,
@@ -51,6 +48,9 @@ from tests.support import (
     says,
 )
 from tests.support import ends as ends_exchange
+from tests.support.http_caller import Answer, Caller
+from tests.support.http_upstream import Upstream as Served
+from tests.support.http_upstream import answers_all
 
 PORT = 4711
 URL = "http://upstream.example:99/mcp"
