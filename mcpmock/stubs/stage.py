@@ -27,6 +27,7 @@ from mcpmock.playback.request_key import MatchSubject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
+from mcpmock.protocol.error_codes import INTERNAL_ERROR
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -60,7 +61,6 @@ from .script import (
     StubStep,
 )
 
-INTERNAL_ERROR = -32603
 MOST = 10_000
 """How many calls are remembered in a session; beyond, the oldest is forgotten."""
 
