@@ -14,7 +14,7 @@ from tests.support.faulty import faults_of, faulty, receipts
 
 
 def test_a_receipt() -> None:
-    """Which fault, the how manyth time, on what, with what it drew."""
+    """Which fault, how many times so far, on what, with what it drew."""
     wire = faulty(Latency(name="slow", latency=0.5, match=Match(tool="x")))
     told = receipts(wire)
     wire.at(0, client=call("a", "x"), to_server=call("a", "x")).at(0, server=response("a"))
