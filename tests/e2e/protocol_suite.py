@@ -57,6 +57,13 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
+    from . import (  # noqa: F401 (they put their tests into _ALL, and import this module)
+        protocol_legacy,
+        protocol_modern,
+        protocol_odd,
+        protocol_sse,
+        protocol_streams,
+    )
 
     return _ALL[transport]
 
