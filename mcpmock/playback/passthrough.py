@@ -1,13 +1,13 @@
-"""`Live`: a player, and behind it a real server for what the recording does not have.
+"""`Live`: a player with a real server behind it, for what the recording does not answer.
 
-The player answers what it can. The first request it cannot answer brings the real server up, with
-the handshake that the client made: what the server says to that is swallowed, for the client has
-heard an answer already. From then on what the recording still matches is played, and the rest goes
-through, with all that belongs to it: progress, cancels, the server's questions and their answers.
+The player answers what it can. The first request it cannot answer starts the real server, with the
+handshake that the client made; the server's answer to that is swallowed, because the client has an
+answer already. From then on what the recording still matches is played, and the rest passes
+through with all that belongs to it: progress, cancels, the server's requests and their answers.
 
-It stands at the end of the row, where messages are bare; a transport's rules and the server's end
-are behind it, and that end is only opened by the first frame that gets there. `late` notes such a
-session from its beginning. `sessions.standby` puts it together.
+It is the last stage of a pipeline, where messages are bare; a transport's rules and the server's
+end are behind it, and that end is opened only by the first frame that gets there. The deferred
+recorder records such a session from its beginning. `sessions.passthrough` puts it together.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""`SessionSelection`: which recorded sessions a live one may be, for all sessions played from one
-cassette.
+"""`SessionSelection`: which recorded sessions a live one may be, for all sessions that are played
+from one cassette.
 
-`ReplayOptions` is how the user wants it. A `Player` asks for its candidates, and says which of
-them it
-took answers from; the others of its kind are dealt first then. Exchanges that belong to no session
-are played from one plan of all such exchanges.
+`ReplayOptions` are the user's. A `Player` takes its candidates from here and reports which of them
+it answered from; later sessions get the others of the same kind first. Exchanges that belong to no
+session are played from one plan of all such exchanges.
 """
 
 from __future__ import annotations

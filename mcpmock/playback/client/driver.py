@@ -1,10 +1,9 @@
 """`Driver`: a stage that plays the client of a recording to a live server.
 
-It stands at the client's end of the row and only sends towards the server; what comes back ends
-here, but for standard error. Each recorded line goes out once the server has done what it had done
-before that line in the recording, or `waits` has run out of patience. `playback.client.script`
-knows the
-lines, the transports' rules make exchanges of them, `modes` compares what came.
+It stands at the client's end of a pipeline and sends only towards the server; what comes back ends
+here, except standard error. Each recorded line is sent once the server has done what it had done
+before that line in the recording, or once `client.expectations` gives up waiting. `client.script`
+holds the lines, the transports make exchanges of them, `sessions.drive` compares what came.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class _Held:
 
 @attrs.define
 class Driver(Stage):
-    """Plays one client's part. `tell` hears, in a line each, what the live server did not do."""
+    """Plays one client. `report` gets a line for each thing that the live server did not do."""
 
     script: ClientScript
     timing: Timing = attrs.field(factory=Timing)
@@ -117,7 +116,7 @@ class Driver(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is C2S:
-            self._over = True  # we were told to stop
+            self._over = True  # a stage in front ends the session
             return (Send(seen),)
         self._expectations.note_activity(now)
         for frame in seen:

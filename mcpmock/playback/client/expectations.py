@@ -1,8 +1,9 @@
-"""`Expectations`: what a client waits for before its next line, and for how long.
+"""`Expectations`: what the client waits for before its next line, and for how long.
 
 Answers are waited for as long as they may reasonably take, anything else for a moment only: a
-server that no longer says it must not stop the drive, and one that never stops talking must not
-either. All costs are independent of how much was said before. Pure; `driver` asks it.
+notification that a server no longer sends must not stop the run, nor must a server that never stops
+sending. The cost of each call is independent of how much was sent before. Pure; used by
+`client.driver`.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ class Expectations:
     _open: dict[int, float] = attrs.field(factory=dict)
     """The calls without an answer, and since when."""
     _surplus: Counter[ExpectedEvent] = attrs.field(factory=Counter)
-    """Signs that came and that nobody has waited for yet."""
+    """Events that came and that no line has waited for yet."""
     _kinds: frozenset[ExpectedEvent] = attrs.field(init=False)
     _latest: list[tuple[float, int]] = attrs.field(factory=list)
-    """A heap: until when the answers are waited for, negative, the last first."""
+    """Max-heap of the answer deadlines (stored negated)."""
     _longest: float = 0.0
     _heard: float = 0.0
     """When anything was said last, by either side."""
@@ -76,7 +77,7 @@ class Expectations:
         self._check(now)
 
     def note_activity(self, now: float, calls: Iterable[int] = ()) -> None:
-        """Somebody said something; `calls` are those that were made."""
+        """Either side sent something; `calls` are the calls that were made."""
         self._heard = now
         self._open.update(dict.fromkeys(calls, now))
 
@@ -92,7 +93,9 @@ class Expectations:
         self._open.pop(call, None)
 
     def note_event(self, event: ExpectedEvent, now: float) -> None:
-        """What nobody ever waits for is not counted: a server may make up any number of names."""
+        """An expected event came. What no line waits for is not counted: a server may make up any
+        number of names.
+        """
         if self.missing[event]:
             self._take(self.missing, event)
             self._check(now)

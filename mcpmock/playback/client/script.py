@@ -1,10 +1,10 @@
-"""The client's part of an episode: what it did, in order, and what it had heard by then.
+"""`ClientScript`: what the client of an episode did, in order, and what it had received by then.
 
-The counterpart of `plan`, which is the server's part. It is simpler, for a client acts in a row:
-each of its lines waits for what the server had sent since the line before, so recorded concurrency
-and cancels in the middle of a call come where they were; an answer to a server_request of the server's
-waits for the server_request, and for the lines before it. Bare messages only: what HTTP adds is the
-transports' to make (`bare` takes it off). Pure; `playback.client.driver` plays it.
+The counterpart of `playback.plan`, which is the server's part. It is simpler, for a client acts in
+a row: each of its lines waits for what the server had sent since the line before, so recorded
+concurrency and cancels in the middle of a call come where they were. The answer to a server request
+waits for that request, and for the lines before it. Bare messages only: what HTTP adds is the
+transports' part (`plan.flatten_http` removes it). Pure; `client.driver` plays it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SENT_BACK = frozenset(TOKENS.values())
 
 Path = tuple[str | int, ...]
 ExpectedEvent = tuple[str, int | None]
-"""Something that a server says and that is no answer somebody waits for, by its kind: a request or
-a notification of a method, progress of a call, an answer that is late or that nobody asked for.
-What it says in it does not count.
+"""Something that a server sends and that is not the answer to an open call: a request or a
+notification of a method, progress of a call, an answer that is late or that no call asked for. Its
+content does not count.
 """
 
 
@@ -78,8 +78,8 @@ class ScriptLine:
 
 @attrs.frozen
 class ScriptReply:
-    """What the client answered to a server_request: after so many lines, `delay` seconds after it was
-    asked and `gap` seconds after the last of what came before.
+    """What the client answered to a server request: after so many lines, `delay` seconds after the
+    request and `gap` seconds after the last of what came before.
     """
 
     frame: Frame
@@ -101,10 +101,10 @@ class ScriptServerRequest:
 @attrs.frozen
 class ClientScript:
     """All that the client did in one episode: its lines, and its answers to the server's
-    server_requests in the order they were asked.
+    requests in the order they came.
 
-    `latencies` says how long the answer to each call took, in seconds; `redacted_results` has the recorded
-    results that secrets were taken out of.
+    `latencies` says how long the answer to each call took, in seconds; `redacted_results` holds the
+    recorded results from which redaction removed secrets.
     """
 
     lines: tuple[ScriptLine, ...]
@@ -285,5 +285,5 @@ def _items(raw: bytes) -> list[tuple[Message, bytes]]:
 
 
 def _seconds(earlier: int, later: int) -> float:
-    """Between two times of events; none where somebody turned them round."""
+    """The seconds between two events; none where a recording has them in the wrong order."""
     return max(later - earlier, 0) / 1_000_000

@@ -28,8 +28,8 @@ class ServerRequests:
             self._last[one.method] = number
 
     def find(self, request: Request) -> int | None:
-        """The recorded server_request that this one is: the next of those that ask the same, else of the
-        same method; when there are no more, the last of these once more.
+        """The recorded request that a live one is: the next of those that ask the same, else the
+        next of the same method; when there are no more, the last of these once more.
         """
         key = request.method, canonical(significant(request.params))
         found = self._first(self._same.get(key))

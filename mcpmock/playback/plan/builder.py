@@ -1,9 +1,9 @@
-"""Makes the plan of an episode: decides, once and without a clock, who waits for whom.
+"""Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
-A server message waits for the request it belongs to, by the protocol's own ids; what names none
-belongs to the request on whose HTTP stream it came, else to the one that was open, else to the
-latest thing the client said. Over HTTP everything also waits for the request of the exchange that
-carries it. `steps` says what stands together, `plan` holds what comes out, `pipeline` plays it.
+A server message waits for the request it belongs to (`protocol.correlation` says which that is); a
+message of no request waits for the latest message of the client. Over HTTP everything also waits
+for the request of the exchange that carries it. `plan.steps` says what is one step, `plan.plan`
+holds the result, `playback.schedule` plays it.
 """
 
 from __future__ import annotations

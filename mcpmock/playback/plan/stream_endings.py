@@ -1,7 +1,8 @@
-"""`RecordedExchange`: what a builder knows of a recorded exchange, and how its response ends.
+"""`RecordedExchange`: what the plan builder knows of a recorded exchange, and how its response
+ends.
 
 Ends have causes of their own: many streams end because the client did something else, and some ends
-were never recorded, because the client left first. `compose` uses this.
+were never recorded, because the client left first. Used by `plan.builder`.
 """
 
 from __future__ import annotations
