@@ -2,10 +2,22 @@
 
 Each says in one line whose fault it is and what to do next, and carries the `exit_code` that the
 command line ends with (`mcpmock help exit-status`). Nothing here imports anything of ours: every
-room may raise these.
+room may raise these. `Level` is for what is found and not raised.
 """
 
 from __future__ import annotations
+
+from enum import Enum
+
+
+class Level(Enum):
+    """How serious a finding is, in a cassette's format or against the protocol's rules: errors make
+    `mcpmock check` fail.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
 
 
 class McpMockError(Exception):

@@ -13,7 +13,7 @@ from functools import partial
 
 import trio
 
-from mcpmock.channels.channel import ROOM, MessageChannel, Receive
+from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
@@ -29,12 +29,12 @@ class LiveSession:
     """
 
     def __init__(
-        self, pipeline: Pipeline, client: MessageChannel, server: MessageChannel | None
+        self, pipeline: Pipeline, client: ConversationEnd, server: ConversationEnd | None
     ) -> None:
         self.pipeline = pipeline
         self.exit: ProcessExit | None = None
         self.client, self.server = client, server
-        self._gone: set[MessageChannel] = set()
+        self._gone: set[ConversationEnd] = set()
         self._input_ended = self._server_done = False
         self._over = trio.Event()
         self._done = False
@@ -78,20 +78,18 @@ class LiveSession:
         await self._pump_all(self.client, self.server or self.client)
         self.client_left()
 
-    async def _pump_server(self, server: MessageChannel) -> None:
+    async def _pump_server(self, server: ConversationEnd) -> None:
         """All that the server has to say, on all its ways, and then the session is over."""
         await self._pump_all(server, self.client)
         self._server_done = True
         self._end_if_done()
 
-    async def _pump_all(self, channel: MessageChannel, feeds: MessageChannel) -> None:
+    async def _pump_all(self, channel: ConversationEnd, feeds: ConversationEnd) -> None:
         """None of what is read independently waits for another, not for what it feeds either."""
         async with trio.open_nursery() as nursery:
-            for receive in channel.receivers:
-                nursery.start_soon(self._pump, receive, feeds)
             nursery.start_soon(_Pumps(channel, partial(self._pump, feeds=feeds), nursery).work)
 
-    async def _pump(self, receive: Receive, feeds: MessageChannel) -> None:
+    async def _pump(self, receive: Receive, feeds: ConversationEnd) -> None:
         while True:
             try:
                 frames = await receive()
@@ -100,7 +98,7 @@ class LiveSession:
             self._enter(frames)
             if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
                 await trio.sleep_until(until)
-            if feeds not in self._gone and feeds.held(frames[-1]) >= ROOM:
+            if feeds not in self._gone and feeds.held(frames[-1]) >= MAX_HELD_BYTES:
                 await self._settle_for(feeds, frames[-1])
 
     def _take(self, frames: Sequence[Frame]) -> None:
@@ -147,7 +145,7 @@ class LiveSession:
         except trio.BrokenResourceError:
             self._lost(end)
 
-    def _lost(self, end: MessageChannel) -> None:
+    def _lost(self, end: ConversationEnd) -> None:
         """Nobody reads there any more. A lost client ends the server's input; a lost server ends by
         itself.
         """
@@ -155,16 +153,16 @@ class LiveSession:
         if end is self.client:
             self.client_left()
 
-    def _end(self, direction: Direction) -> MessageChannel | None:
+    def _end(self, direction: Direction) -> ConversationEnd | None:
         return self.server if direction is C2S else self.client
 
-    async def _settle_for(self, end: MessageChannel, like: Frame) -> None:
+    async def _settle_for(self, end: ConversationEnd, like: Frame) -> None:
         try:
             await end.room(like)
         except trio.BrokenResourceError:
             self._lost(end)
 
-    async def _settle(self, end: MessageChannel) -> None:
+    async def _settle(self, end: ConversationEnd) -> None:
         try:
             await end.flush()
         except trio.BrokenResourceError:
@@ -195,7 +193,7 @@ class _Pumps:
 
     def __init__(
         self,
-        channel: MessageChannel,
+        channel: ConversationEnd,
         pump: Callable[[Receive], Awaitable[None]],
         nursery: trio.Nursery,
     ) -> None:
@@ -207,7 +205,7 @@ class _Pumps:
         while self._waiting < IDLE_PUMPS:
             self._waiting += 1
             try:
-                receive = await self._channel.another_receiver()
+                receive = await self._channel.accept()
             except trio.EndOfChannel:
                 return
             finally:

@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.channel import ROOM, MemoryChannel, memory_pair
+from mcpmock.channels.channel import MAX_HELD_BYTES, MemoryChannel, memory_pair
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
@@ -271,7 +271,7 @@ async def test_a_slow_reader_stops_the_other_side(autojump_clock: MockClock) -> 
 
     async def client(channel: MemoryChannel) -> None:
         await trio.sleep(1)
-        assert ROOM <= sent <= 3 * ROOM
+        assert MAX_HELD_BYTES <= sent <= 3 * MAX_HELD_BYTES
         channel.send_nowait([c2s(b"still heard")])
         assert 1000 * 65_536 == sum(frame.size for frame in await frames_of(channel))
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mcpmock.channels.channel import ROOM, MessageChannel, Receive
+from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Stage
 from mcpmock.protocol.messages import C2S, S2C, Direction, ExchangeEnd, Frame
@@ -19,7 +19,7 @@ def of(exchange: int, direction: Direction, raw: bytes) -> Frame:
     return Frame(direction, raw, exchange=exchange)
 
 
-class Exchanges(MessageChannel):
+class Exchanges(ConversationEnd):
     """Every exchange is something to read of its own, and has its own room."""
 
     def __init__(self) -> None:
@@ -28,15 +28,8 @@ class Exchanges(MessageChannel):
         self.stalled: set[int] = set()
         self.moved = trio.Event()
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return ()
-
-    async def another_receiver(self) -> Receive:
+    async def accept(self) -> Receive:
         return await self._opened.receive()
-
-    async def receive(self) -> list[Frame]:
-        raise AssertionError("nothing is read but exchanges")
 
     def open(self, *batches: list[Frame]) -> None:
         """An exchange that says this, and ends."""
@@ -54,7 +47,7 @@ class Exchanges(MessageChannel):
         self.sent += frames
 
     def held(self, like: Frame) -> int:
-        return ROOM if like.exchange in self.stalled else 0
+        return MAX_HELD_BYTES if like.exchange in self.stalled else 0
 
     async def room(self, like: Frame) -> None:
         while like.exchange in self.stalled:

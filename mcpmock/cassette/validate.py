@@ -8,23 +8,15 @@ here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 
 import attrs
 
+from mcpmock.errors import Level
 from mcpmock.protocol.messages import decode, member
 
 from .lines import Sheet, take_apart
 from .model import Cassette, Take
 from .parser import read
-
-
-class Level(Enum):
-    """How bad it is: a cassette with errors does not pass `check`."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTICE = "notice"
 
 
 @attrs.frozen

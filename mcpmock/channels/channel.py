@@ -1,9 +1,9 @@
-"""`MessageChannel`: one duplex end of a conversation, carrying frames in batches; and its twin in
-memory.
+"""`ConversationEnd`, what the runner pumps frames from and to; `MessageChannel`, an end with one
+source; and its twin in memory.
 
-A channel moves frames and reads no meaning into them. The runner stands above; `process` and
-`stdio` implement it for descriptors, `memory_pair` for tests and for use inside one process. Errors
-are trio's own.
+An end moves frames and reads no meaning into them. The runner stands above; `process`, `stdio` and
+`http` implement it, `memory_pair` is for tests and for use inside one process. Errors are trio's
+own.
 """
 
 from __future__ import annotations
@@ -15,48 +15,43 @@ import trio
 
 from mcpmock.protocol.messages import Frame, StreamEnd
 
-ROOM = 1 << 20
-"""How many bytes a channel holds for a slow reader before the pump that fills it stops reading its
-own source.
-"""
+from .queues import FrameQueue
 
-DRAIN = 1.0
-"""Seconds that `drained` waits for a reader that does not read."""
+MAX_HELD_BYTES = 1 << 20
+"""How much a channel holds for a slow reader before the pump that fills it stops reading its own
+source.
+"""
+DRAIN_TIMEOUT_S = 1.0
+"""How long `drained` waits for a reader that does not read."""
 
 Receive = Callable[[], Awaitable[list[Frame]]]
+"""Gives the frames of one read, at least one. Raises trio.EndOfChannel once no more can come."""
 Deliver = Callable[[Sequence[Frame]], None]
 
 
-class MessageChannel(trio.abc.Channel[list[Frame]]):
-    """A duplex end of a conversation.
+class ConversationEnd(trio.abc.AsyncResource):
+    """One end of a conversation: where frames come from and go to.
 
-    Sending never waits: what the other side does not take at once is held, and moved on by `run`.
-    Who sends much asks for `room` before producing more; that is the whole of back pressure. A
+    Frames come from one or more sources, each read independently of the others. An end with a
+    single source is a `MessageChannel`.
+
+    Sending never waits: what the other side does not take at once is held, and moved by `run`.
+    A sender of much asks for `room` before it produces more; that is the whole of back pressure. A
     `StreamEnd` that is sent closes the way out behind all that was sent before it.
     """
 
     deliver: Deliver | None = None
-    """Takes frames at once, as soon as the runner has set it. A channel may use it for what is
-    whole: whoever is to be stopped when nobody takes what he sends has to be received from.
+    """Set by the runner: takes frames of a source that `accept` has not given. An end uses it only
+    for what has come as a whole, since it has no back pressure.
     """
-
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        """What is read independently of each other, from the start: a process has three (stdout,
-        stderr, exit), most channels one.
-        """
-        return (self.receive,)
-
-    async def another_receiver(self) -> Receive:
-        """The next thing to be read independently of all others that opens later: HTTP opens one
-        with every exchange. Raises trio.EndOfChannel when there will be none any more.
-        """
-        raise trio.EndOfChannel
+    # HTTP needs it: a request that goes through a queue and a waiting task instead costs two task
+    # switches, 15 to 35 us, and makes the p50 of a call 4 to 9 % (record) and 6 to 13 % (replay)
+    # longer (tools/bench.py, http-record and http-replay).
 
     @abstractmethod
-    async def receive(self) -> list[Frame]:
-        """The frames of one read, at least one. Raises trio.EndOfChannel once nothing more can
-        come.
+    async def accept(self) -> Receive:
+        """The next source: a process has three (stdout, stderr, exit), HTTP has one for every
+        exchange. Raises trio.EndOfChannel when no more will come.
         """
 
     @abstractmethod
@@ -66,14 +61,14 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
         """
 
     def held(self, like: Frame) -> int:  # noqa: ARG002
-        """How many bytes wait on the way that `like` goes; with fewer than ROOM nobody needs to
+        """How many bytes wait on the way that `like` goes; below MAX_HELD_BYTES there is no need to
         wait for `room`.
         """
-        return ROOM
+        return MAX_HELD_BYTES
 
     @abstractmethod
     async def room(self, like: Frame) -> None:
-        """Returns when less than ROOM bytes are held on the way that `like` goes; raises as
+        """Returns when fewer than MAX_HELD_BYTES are held on the way that `like` goes; raises as
         `send_nowait` does.
         """
 
@@ -82,17 +77,36 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
         """Returns when nothing is held any more; raises as `send_nowait` does."""
 
     async def drained(self) -> None:
-        """Returns when the other side has read all that was sent, or after DRAIN seconds; at once
-        where nobody can tell.
+        """Returns when the other side has read all that was sent, or after DRAIN_TIMEOUT_S; at once
+        where that cannot be known.
 
         What is sent after that cannot come in one read with what was sent before.
         """
 
     def interrupt(self, signum: int) -> None:
-        """We were told to end, by this signal: a process is told the same."""
+        """mcpmock itself got this signal: a process is sent the same."""
 
     async def run(self) -> None:
         """Moves what is held. The runner keeps it going for the life of the session."""
+
+
+class MessageChannel(ConversationEnd, trio.abc.Channel[list[Frame]]):
+    """An end that is received from directly. It is its own source, and the only one unless it says
+    otherwise.
+    """
+
+    _accepted = False
+
+    async def accept(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._accepted:
+            raise trio.EndOfChannel
+        self._accepted = True
+        return self.receive
+
+    @abstractmethod
+    async def receive(self) -> list[Frame]:
+        """As `Receive`."""
 
     async def send(self, value: list[Frame]) -> None:
         """`send_nowait` and `flush`, for callers with nothing better to do meanwhile."""
@@ -100,66 +114,31 @@ class MessageChannel(trio.abc.Channel[list[Frame]]):
         await self.flush()
 
 
-class _Lane:
-    """One way of a memory pair: frames sent and not yet received."""
-
-    def __init__(self) -> None:
-        self.frames: list[Frame] = []
-        self.held = 0
-        self.ended = False
-        self.broken = False
-        self.changed = trio.lowlevel.ParkingLot()
-
-    def put(self, frames: Sequence[Frame]) -> None:
-        if self.broken or self.ended:
-            raise trio.BrokenResourceError
-        self.frames += frames
-        self.held += sum(frame.size for frame in frames)
-        self.ended = any(type(frame.fact) is StreamEnd for frame in frames)
-        self.changed.unpark_all()
-
-    async def take(self) -> list[Frame]:
-        await trio.lowlevel.checkpoint()
-        while not self.frames:
-            if self.ended or self.broken:
-                raise trio.EndOfChannel
-            await self.changed.park()
-        frames, self.frames, self.held = self.frames, [], 0
-        self.changed.unpark_all()
-        return frames
-
-    async def below(self, bound: int) -> None:
-        await trio.lowlevel.checkpoint()
-        while self.held >= bound:
-            if self.broken:
-                raise trio.BrokenResourceError
-            await self.changed.park()
-
-    def close(self) -> None:
-        self.broken = True
-        self.changed.unpark_all()
-
-
 class MemoryChannel(MessageChannel):
     """One end of `memory_pair`."""
 
-    def __init__(self, out: _Lane, back: _Lane) -> None:
+    def __init__(self, out: FrameQueue, back: FrameQueue) -> None:
         self._out, self._back = out, back
         self._closed = False
 
     async def receive(self) -> list[Frame]:
         if self._closed:
             raise trio.ClosedResourceError
-        return await self._back.take()
+        await trio.lowlevel.checkpoint()
+        return await self._back.receive()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
+        if self._out.ended:
+            raise trio.BrokenResourceError
         self._out.put(frames)
+        if any(type(frame.fact) is StreamEnd for frame in frames):
+            self._out.end()
 
     async def room(self, like: Frame) -> None:  # noqa: ARG002 (both kinds go one way)
-        await self._out.below(ROOM)
+        await self._below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
-        await self._out.below(1)
+        await self._below(1)
 
     async def aclose(self) -> None:
         self._closed = True
@@ -167,10 +146,16 @@ class MemoryChannel(MessageChannel):
         self._back.close()
         await trio.lowlevel.checkpoint()
 
+    async def _below(self, bound: int) -> None:
+        await trio.lowlevel.checkpoint()
+        await self._out.below(bound)
+        if self._out.held >= bound:
+            raise trio.BrokenResourceError
+
 
 def memory_pair() -> tuple[MemoryChannel, MemoryChannel]:
     """Two connected ends: what is sent into one is received from the other. No bytes, no tasks,
     exact on a mock clock.
     """
-    there, back = _Lane(), _Lane()
+    there, back = FrameQueue(), FrameQueue()
     return MemoryChannel(there, back), MemoryChannel(back, there)

@@ -13,19 +13,18 @@ import trio
 
 from mcpmock.protocol.messages import Frame
 
-from .channel import MessageChannel, Receive
+from .channel import ConversationEnd, Receive
 
 
-class DeferredChannel(MessageChannel):
+class DeferredChannel(ConversationEnd):
     """The channel that `open_it` gives, once it is needed. What goes wrong in `open_it` is raised
     by `run`, and so ends the session.
     """
 
-    def __init__(self, open_it: Callable[[], Awaitable[MessageChannel]]) -> None:
+    def __init__(self, open_it: Callable[[], Awaitable[ConversationEnd]]) -> None:
         self._open_it = open_it
         self._wanted, self._opened = trio.Event(), trio.Event()
-        self._inner: MessageChannel | None = None
-        self._receivers: list[Receive] = []
+        self._inner: ConversationEnd | None = None
         self._held: list[Sequence[Frame]] = []
 
     @property
@@ -33,17 +32,8 @@ class DeferredChannel(MessageChannel):
         """Whether anything was sent."""
         return self._wanted.is_set()
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        """None from the start: see `another_receiver`."""
-        return ()
-
-    async def another_receiver(self) -> Receive:
-        inner = await self._inside()
-        return self._receivers.pop(0) if self._receivers else await inner.another_receiver()
-
-    async def receive(self) -> list[Frame]:
-        return await (await self._inside()).receive()
+    async def accept(self) -> Receive:
+        return await (await self._inside()).accept()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         if self._inner is not None:
@@ -73,7 +63,7 @@ class DeferredChannel(MessageChannel):
     async def run(self) -> None:
         await self._wanted.wait()
         inner = await self._open_it()
-        self._inner, self._receivers = inner, [*inner.receivers]
+        self._inner = inner
         held, self._held = self._held, []
         for frames in held:
             inner.send_nowait(frames)
@@ -86,7 +76,7 @@ class DeferredChannel(MessageChannel):
         else:
             await trio.lowlevel.checkpoint()
 
-    async def _inside(self) -> MessageChannel:
+    async def _inside(self) -> ConversationEnd:
         await self._opened.wait()
         assert self._inner is not None
         return self._inner

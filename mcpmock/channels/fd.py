@@ -24,27 +24,26 @@ import socket
 import stat
 import sys
 import termios
-from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import trio
 
-from .channel import DRAIN, ROOM
+from .channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
+from .queues import WriteQueue
 
 READ_SIZE = 1 << 16
-MOST_LOGGED = 2 * ROOM
-"""How many bytes of a server's standard error are held for somebody who does not read."""
-_ASK_AGAIN = 0.0005
+MAX_LOG_BYTES = 2 * MAX_HELD_BYTES
+"""How much of a server's standard error is held for a reader that does not read."""
+_DRAIN_POLL_S = 0.0005
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.EBADF, errno.ENOTCONN, errno.EIO}
 
 
 class Descriptor:
-    """One file descriptor, ours to close; `read` and `write` never wait."""
+    """One file descriptor, ours to close; `read` and `write_now` never wait."""
 
     _unread = termios.FIONREAD
 
-    def __init__(self, fd: int, *, chunk: int = ROOM, polled: bool = True) -> None:
+    def __init__(self, fd: int, *, chunk: int = MAX_HELD_BYTES, polled: bool = True) -> None:
         self.fd = fd
         self._chunk = chunk
         self._polled = polled
@@ -61,7 +60,7 @@ class Descriptor:
         return self._wait(trio.lowlevel.wait_readable)
 
     async def writable(self) -> None:
-        """Waits until `write` may take something."""
+        """Waits until `write_now` may take something."""
         await self._wait(trio.lowlevel.wait_writable)
 
     async def _wait(self, wait: Callable[[int], Awaitable[None]]) -> None:
@@ -89,7 +88,7 @@ class Descriptor:
                 return b""
             raise
 
-    def write(self, data: bytes | memoryview) -> int:
+    def write_now(self, data: bytes | memoryview) -> int:
         """How many bytes were taken. Raises trio.BrokenResourceError when nobody can read them any
         more.
         """
@@ -99,6 +98,11 @@ class Descriptor:
             return 0
         except OSError as error:
             raise trio.BrokenResourceError(os.strerror(error.errno or 0)) from error
+
+    async def write(self, data: memoryview) -> int:
+        """The same, once it takes something."""
+        await self.writable()
+        return self.write_now(data)
 
     def unread(self) -> int:
         """Bytes that were written here and that nobody has read yet; 0 where the kernel
@@ -140,7 +144,7 @@ class _Socket(Descriptor):
         except ConnectionError:
             return b""
 
-    def write(self, data: bytes | memoryview) -> int:
+    def write_now(self, data: bytes | memoryview) -> int:
         try:
             return self._socket.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -178,100 +182,33 @@ def own(fd: int) -> Descriptor:
     return Descriptor(fd)
 
 
-class Outlet:
-    """Bytes on their way out of one descriptor: written at once where possible, else held and moved
-    by `run`.
-    """
+class DescriptorQueue(WriteQueue):
+    """Bytes on their way out of one descriptor, which is closed behind the last of them."""
 
-    def __init__(self, descriptor: Descriptor) -> None:
+    def __init__(
+        self, descriptor: Descriptor, *, lossy: bool = False, max_held: int | None = None
+    ) -> None:
+        super().__init__(descriptor, self._close_at_end, lossy=lossy, max_held=max_held)
         self._descriptor = descriptor
-        self._held: deque[memoryview] = deque()
-        self.held = 0
-        self._broken: trio.BrokenResourceError | None = None
-        self._ending = False
-        self._moved = trio.lowlevel.ParkingLot()
-        self._filled = trio.Event()
-
-    def put(self, data: bytes) -> None:
-        """Takes `data` for writing, after all that was taken before. Raises
-        trio.BrokenResourceError when it is no use.
-        """
-        if self._broken or self._ending:
-            raise self._broken or trio.BrokenResourceError("closed")
-        written = 0
-        if not self.held:
-            try:
-                written = self._descriptor.write(data)
-            except trio.BrokenResourceError as error:
-                self._break(error)
-                raise
-        if written < len(data):
-            self._held.append(memoryview(data)[written:])
-            self.held += len(data) - written
-            self._filled.set()
-
-    def log(self, data: bytes) -> None:
-        """The same for what nobody has to read: a server's standard error is no reason to end
-        anything, nor to hold more than MOST_LOGGED bytes.
-        """
-        if self.held < MOST_LOGGED:
-            with suppress(trio.BrokenResourceError):
-                self.put(data)
-
-    def end(self) -> None:
-        """Closes the descriptor behind what is held."""
-        self._ending = True
-        if not self.held:
-            self._descriptor.close()
-
-    async def run(self) -> None:
-        """Moves what is held, until everything is closed or broken."""
-        while not self._broken:
-            await self._filled.wait()
-            if not self._held:
-                return
-            try:
-                await self._descriptor.writable()
-                self._write_held()
-            except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-                self._break(trio.BrokenResourceError(str(error)))
-
-    async def below(self, bound: int) -> None:
-        """Returns when fewer than `bound` bytes are held; raises trio.BrokenResourceError if they
-        cannot be moved.
-        """
-        while self.held >= bound:
-            await self._moved.park()
-        if self._broken and not self._ending:
-            raise self._broken
 
     async def drained(self) -> None:
-        """Returns when the reader has read all that was put here, or after DRAIN seconds. The
-        kernel tells only when asked.
-        """
-        with trio.move_on_after(DRAIN):
+        """Returns when the reader has read all that was put here, or after DRAIN_TIMEOUT_S."""
+        with trio.move_on_after(DRAIN_TIMEOUT_S):
+            # No event tells a writer that its bytes were read: the kernel has to be asked again.
             while self.held or (not self._descriptor.closed and self._descriptor.unread()):  # noqa: ASYNC110
-                await trio.sleep(_ASK_AGAIN)
+                await trio.sleep(_DRAIN_POLL_S)
 
     def close(self) -> None:
-        self._break(trio.BrokenResourceError("closed"))
+        self.drop()
         self._descriptor.close()
 
-    def _write_held(self) -> None:
-        first = self._held.popleft()
-        rest = first[self._descriptor.write(first) :]
-        self.held -= len(first) - len(rest)
-        if rest:
-            self._held.appendleft(rest)
-        if not self.held:
-            self._filled = trio.Event()
-            if self._ending:
-                self._descriptor.close()
-        self._moved.unpark_all()
+    def _close_at_end(self) -> None:
+        if self.ended:
+            self._descriptor.close()
 
-    def _break(self, error: trio.BrokenResourceError) -> None:
-        self._broken = self._broken or error
-        self._held.clear()
-        self.held = 0
-        self._filled.set()
-        self._moved.unpark_all()
+
+def log_queue(descriptor: Descriptor) -> DescriptorQueue:
+    """For standard error. Nobody has to read it: that is no reason to end anything, nor to hold
+    more than MAX_LOG_BYTES.
+    """
+    return DescriptorQueue(descriptor, lossy=True, max_held=MAX_LOG_BYTES)

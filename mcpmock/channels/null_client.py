@@ -13,13 +13,13 @@ import trio
 from mcpmock.protocol.messages import Frame, Stderr
 
 from .channel import MessageChannel
-from .fd import Outlet
+from .fd import DescriptorQueue
 
 
 class NullClient(MessageChannel):
     """`stderr` is where standard error goes; closing this does not close it."""
 
-    def __init__(self, stderr: Outlet) -> None:
+    def __init__(self, stderr: DescriptorQueue) -> None:
         self._stderr = stderr
         self._closed = trio.Event()
 
@@ -31,7 +31,7 @@ class NullClient(MessageChannel):
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
             if type(frame.fact) is Stderr:
-                self._stderr.log(frame.raw)
+                self._stderr.put(frame.raw)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (a full log is dropped)
         return 0

@@ -19,15 +19,15 @@ from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
-from .channel import ROOM, MessageChannel, Receive
-from .fd import Descriptor, Outlet, own
+from .channel import MAX_HELD_BYTES, MessageChannel, Receive
+from .fd import Descriptor, DescriptorQueue, own
 from .process_watchdog import ProcessWatchdog
 
-PATIENCE = 2.0
+STEP_TIMEOUT_S = 2.0
 """Seconds that a child is given at each step: to end after its input did, after SIGTERM, and to let
 go of its pipes.
 """
-SIGNALLED_PATIENCE = 1.5
+SIGNALLED_STEP_TIMEOUT_S = 1.5
 """Less when we were signalled ourselves: the SDK clients send SIGKILL 2 s after their SIGTERM."""
 
 
@@ -40,20 +40,24 @@ class ProcessChannel(MessageChannel):
         self, process: trio.Process, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor
     ) -> None:
         self._process = process
-        self._stdin = Outlet(stdin)
+        self._stdin = DescriptorQueue(stdin)
         self._stdout, self._stderr = stdout, stderr
         self._splitter = LineSplitter(S2C)
         self._open_pipes = {stdout, stderr}
         self._pipes_ended = trio.Event()
+        # Apart from each other: a server that floods stderr must not hold up its answers.
+        self._sources: list[Receive] = [self.receive, self.receive_stderr, self.receive_exit]
         self._exited = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, signal.SIGKILL]
         self._interrupted = False
         self._guard = ProcessWatchdog(process.pid)
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return (self.receive, self.receive_stderr, self.receive_exit)
+    async def accept(self) -> Receive:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if not self._sources:
+            raise trio.EndOfChannel
+        return self._sources.pop(0)
 
     async def receive(self) -> list[Frame]:
         """Standard output; its end is a StreamEnd of its own, after whatever line was left
@@ -77,18 +81,18 @@ class ProcessChannel(MessageChannel):
         return [Frame(S2C, data, b"", Stderr())]
 
     async def receive_exit(self) -> list[Frame]:
-        """The exit, once: after all output, which is waited for as long as PATIENCE after the
+        """The exit, once: after all output, which is waited for as long as STEP_TIMEOUT_S after the
         process is gone.
         """
         if self._exited:
             raise trio.EndOfChannel
         await self._wait_exit()
-        with trio.move_on_after(PATIENCE) as waited:
+        with trio.move_on_after(STEP_TIMEOUT_S) as waited:
             await self._pipes_ended.wait()
         if waited.cancelled_caught:
             # A grandchild sits on our pipes. One that let go of them is a daemon and left alone.
             self._kill_group(signal.SIGKILL)
-            with trio.move_on_after(PATIENCE / 4):
+            with trio.move_on_after(STEP_TIMEOUT_S / 4):
                 await self._pipes_ended.wait()
         self._exited = True
         code = self._process.returncode or 0
@@ -101,13 +105,13 @@ class ProcessChannel(MessageChannel):
             self._stdin.put(data)
         if type(frames[-1].fact) is StreamEnd:  # nothing comes behind it
             self._stdin.end()
-            self._give(PATIENCE)
+            self._give(STEP_TIMEOUT_S)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (all goes to stdin)
         return self._stdin.held
 
     async def room(self, like: Frame) -> None:  # noqa: ARG002 (all goes to stdin)
-        await self._stdin.below(ROOM)
+        await self._stdin.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await self._stdin.below(1)
@@ -125,7 +129,7 @@ class ProcessChannel(MessageChannel):
         self._interrupted = True
         self._next_signals = [signal.SIGKILL]
         self._kill_group(signum)
-        self._give(SIGNALLED_PATIENCE)
+        self._give(SIGNALLED_STEP_TIMEOUT_S)
 
     async def aclose(self) -> None:
         """Ends what still lives, at once, and leaves no descriptor, zombie or guard."""
@@ -162,7 +166,7 @@ class ProcessChannel(MessageChannel):
             if self._process.returncode is None:
                 self._kill_group(self._next_signals[0])
                 del self._next_signals[:-1]
-                self._patience = trio.CancelScope(deadline=trio.current_time() + PATIENCE)
+                self._patience = trio.CancelScope(deadline=trio.current_time() + STEP_TIMEOUT_S)
 
     def _give(self, seconds: float) -> None:
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + seconds)

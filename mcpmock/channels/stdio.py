@@ -16,8 +16,8 @@ import trio
 from mcpmock.protocol.messages import C2S, Frame, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
-from .channel import ROOM, MessageChannel
-from .fd import Descriptor, Outlet, borrow
+from .channel import MAX_HELD_BYTES, MessageChannel
+from .fd import Descriptor, DescriptorQueue, borrow, log_queue
 
 
 class StdioChannel(MessageChannel):
@@ -28,7 +28,7 @@ class StdioChannel(MessageChannel):
     def __init__(self, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor) -> None:
         self._stdin = stdin
         self._splitter = LineSplitter(C2S)
-        self._stdout, self._stderr = Outlet(stdout), Outlet(stderr)
+        self._stdout, self._stderr = DescriptorQueue(stdout), log_queue(stderr)
         self._ended = False
 
     async def receive(self) -> list[Frame]:
@@ -51,7 +51,7 @@ class StdioChannel(MessageChannel):
             if frame.fact is None:
                 continue
             if type(frame.fact) is Stderr:
-                self._stderr.log(frame.raw)
+                self._stderr.put(frame.raw)
             elif type(frame.fact) is StreamEnd:
                 self._stdout.end()
 
@@ -59,10 +59,8 @@ class StdioChannel(MessageChannel):
         return self._stderr.held if type(like.fact) is Stderr else self._stdout.held
 
     async def room(self, like: Frame) -> None:
-        if type(like.fact) is Stderr:
-            await self._room_to_log()
-        else:
-            await self._stdout.below(ROOM)
+        queue = self._stderr if type(like.fact) is Stderr else self._stdout
+        await queue.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await self._stdout.below(1)
@@ -81,12 +79,6 @@ class StdioChannel(MessageChannel):
         self._stdout.close()
         self._stderr.close()
         await trio.lowlevel.checkpoint()
-
-    async def _room_to_log(self) -> None:
-        try:
-            await self._stderr.below(ROOM)
-        except trio.BrokenResourceError:
-            pass  # nobody reads it: no reason to end a session
 
 
 def take_stdio() -> StdioChannel:

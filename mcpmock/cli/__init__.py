@@ -27,6 +27,7 @@ _COMMANDS = {
     "demo": "demo",
     "diff": "diff",
     "drive": "drive",
+    "faults": "faults",
     "fmt": "fmt",
     "help": "help",
     "merge": "merge",

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.cassette.validate import Level
-from mcpmock.errors import CassetteError
+from mcpmock.errors import CassetteError, Level
 from mcpmock.view.printable import printable
 
 from .options_files import FILES, run_each

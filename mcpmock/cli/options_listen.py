@@ -14,7 +14,7 @@ from .output import Announcer
 
 if TYPE_CHECKING:
     from mcpmock.sessions.http_front import HttpFront
-    from mcpmock.transports.session_routing import TransportKind
+    from mcpmock.transports.session_router import TransportKind
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 TRANSPORTS = click.Choice(["streamable-http", "sse"])
@@ -125,6 +125,6 @@ def listening_given(options: dict[str, Any]) -> str:
 
 
 def kind_of(transport: str | None) -> TransportKind | None:
-    from mcpmock.transports.session_routing import TransportKind
+    from mcpmock.transports.session_router import TransportKind
 
     return None if transport is None else TransportKind(transport)

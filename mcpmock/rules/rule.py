@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import attrs
 
-from mcpmock.cassette.validate import Level
+from mcpmock.errors import Level
 from mcpmock.protocol.methods import FIRST, LATEST
 
 _MOVED = {(FIRST, "basic/index"): "basic/messages"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from mcpmock.cassette.validate import Level
+from mcpmock.errors import Level
 
 from .known_deviations import Deviation
 from .rule import Rule

@@ -20,7 +20,7 @@ import trio
 from mcpmock.cassette.file import read_bytes
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
-from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CassetteError
 from mcpmock.playback.client.driver import Driver
@@ -29,7 +29,7 @@ from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LAST_WORDS
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from .run import STDIO, Conversation, Front, Run, Setup, run_sessions
 from .servers import Server
@@ -119,9 +119,9 @@ def client_scripts(cassette: Cassette) -> list[ClientScript]:
 
 
 @asynccontextmanager
-async def _own_stderr() -> AsyncIterator[Outlet]:
+async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
     """Where the servers' standard error goes. What it still holds is written at the end."""
-    stderr = Outlet(borrow(2, os.O_WRONLY))
+    stderr = log_queue(borrow(2, os.O_WRONLY))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stderr.run)
         yield stderr
@@ -135,7 +135,7 @@ async def _own_stderr() -> AsyncIterator[Outlet]:
 class _Drive:
     run: Run
     timing: Timing
-    stderr: Outlet
+    stderr: DescriptorQueue
     stopped_by: int = 0
     """The signal that ended the drive."""
     _sessions: Iterator[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))

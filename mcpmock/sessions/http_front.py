@@ -20,7 +20,7 @@ import trio
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.channels.http.addresses import is_loopback, listen
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
 from mcpmock.errors import McpMockError
@@ -31,7 +31,7 @@ from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.transports.http_sse import SseServer
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
 
@@ -120,13 +120,13 @@ class HttpFront(Front):
             token = secrets.token_urlsafe(24)
         sockets = await listen(self.host, self.port)
         port = sockets[0].socket.getsockname()[1]
-        doorkeeper = AccessPolicy(port, self.hosts, self.origins, token)
-        reception = SessionRouter(kind, target.partition("?")[0], posts=posts)
+        access = AccessPolicy(port, self.hosts, self.origins, token)
+        router = SessionRouter(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
         announce = partial(self.announce, f"http://{host}:{port}{target}", token)
-        stderr = Outlet(borrow(2, os.O_WRONLY))
+        stderr = log_queue(borrow(2, os.O_WRONLY))
         async with HttpListener(
-            reception, doorkeeper, sockets, body_limit=body_limit, stderr=stderr
+            router, access, sockets, body_limit=body_limit, stderr=stderr
         ) as listener:
             yield OpenListener(listener, announce)
 

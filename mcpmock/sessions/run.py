@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import attrs
 import trio
 
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.runner import LiveSession, run
@@ -211,7 +211,7 @@ class Run:
             yield
 
     @asynccontextmanager
-    async def single_session(self, transport: str) -> AsyncIterator[MessageChannel | None]:
+    async def single_session(self, transport: str) -> AsyncIterator[ConversationEnd | None]:
         """As `recorded`, for a run with one conversation: gives the server, which is started behind
         the opening of the file and before the header, so that a failed start leaves no take.
         """
@@ -233,7 +233,7 @@ class Run:
         async with take.recorded(transport, self._target()):
             yield server
 
-    async def open_server(self, front: object = None) -> MessageChannel | None:
+    async def open_server(self, front: object = None) -> ConversationEnd | None:
         """A channel to the server for one conversation: None where there is none, or where the
         conversation opens it when it is needed.
         """
@@ -244,8 +244,8 @@ class Run:
     async def converse(
         self,
         conversation: Conversation,
-        client: MessageChannel,
-        server: MessageChannel | None = None,
+        client: ConversationEnd,
+        server: ConversationEnd | None = None,
         control: Callable[[LiveSession], Awaitable[None]] | None = None,
     ) -> LiveSession:
         """Runs one conversation to its end, and `control` beside it. Gives the session, which knows

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.process import start_process
 from mcpmock.errors import CannotReach, CannotStart
 from mcpmock.pipeline.stage import Stage
@@ -21,7 +21,7 @@ from mcpmock.pipeline.stage import Stage
 from .take import Say
 
 if TYPE_CHECKING:
-    from mcpmock.transports.session_routing import TransportKind
+    from mcpmock.transports.session_router import TransportKind
 
 
 @attrs.define
@@ -69,7 +69,7 @@ class Server:
         """Raises CannotStart where a start is sure to fail."""
 
     @abstractmethod
-    async def open(self, reach: Reach, front: object = None) -> MessageChannel:
+    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
         """A channel for one conversation. `front` is the HTTP listener whose exchanges are passed
         on unchanged, or None where we make the exchanges.
         """
@@ -101,7 +101,7 @@ class Command(Server):
             number = errno.EACCES if found else errno.ENOENT
             raise CannotStart(program, os.strerror(number), found=found)
 
-    async def open(self, reach: Reach, front: object = None) -> MessageChannel:  # noqa: ARG002
+    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:  # noqa: ARG002
         return await start_process(self.command)
 
     def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002

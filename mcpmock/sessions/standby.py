@@ -16,7 +16,7 @@ from functools import partial
 import attrs
 import trio
 
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.deferred import DeferredChannel
 from mcpmock.recording.deferred import DeferredRecorder
 
@@ -49,7 +49,7 @@ class StandbyServer:
         """No session begins any more: the take is closed."""
         self._over.set()
 
-    async def _open(self, recorder: DeferredRecorder, session: int) -> MessageChannel:
+    async def _open(self, recorder: DeferredRecorder, session: int) -> ConversationEnd:
         """The server first: one that cannot be opened is no reason for a take."""
         self.needed = True
         channel = await self.server.open(self.reach)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import trio
 
-from mcpmock.channels.channel import MessageChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.http.addresses import Connect, connector
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.channels.http.server import HttpListener
@@ -15,7 +15,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.http_sse import SseClient
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 
 from .servers import Reach, Server
@@ -54,12 +54,12 @@ class Url(Server):
     def check(self) -> None:
         """A server that does not listen yet may start later."""
 
-    async def open(self, reach: Reach, front: object = None) -> MessageChannel:
+    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
         connect = self._reported(connector(self.upstream), reach)
         if not isinstance(front, HttpListener):
             return HttpClientChannel(connect, self.upstream)
         return HttpClientChannel(
-            connect, self.upstream, own=front.authorities, is_mcp=front.reception.is_mcp
+            connect, self.upstream, own=front.authorities, is_mcp=front.router.is_mcp
         )
 
     def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:

@@ -1,22 +1,30 @@
 """What the pytest plugin does once a test uses it. `pytest_plugin` has the hooks and fixtures, and
-imports this only then. The names here are what its fixtures give, for annotations:
+imports this only then. The names here are what its fixtures give, for annotations, and `broken`,
+which checks the frames of a session in which something was cancelled:
 
-    from mcpmock.testing import CassetteFile, Client, Race
+    from mcpmock.testing import CassetteFile, Client, Race, broken
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mcpmock.faults.races.invariants import broken
+
     from .races import Race
     from .servers import CassetteFile, Client
 
-__all__ = ["CassetteFile", "Client", "Race"]
+__all__ = ["CassetteFile", "Client", "Race", "broken"]
 
-_PLACES = {"CassetteFile": "servers", "Client": "servers", "Race": "races"}
+_PLACES = {
+    "CassetteFile": "mcpmock.testing.servers",
+    "Client": "mcpmock.testing.servers",
+    "Race": "mcpmock.testing.races",
+    "broken": "mcpmock.faults.races.invariants",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'mcpmock.testing' has no attribute {name!r}")
-    return getattr(import_module(f"mcpmock.testing.{_PLACES[name]}"), name)
+    return getattr(import_module(_PLACES[name]), name)

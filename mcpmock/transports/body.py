@@ -26,9 +26,9 @@ from mcpmock.protocol.messages import (
     SseMeta,
 )
 
-from .sse import KEPT, Excerpt, SseDecoder, encode_event
+from .sse import KEPT_BYTES, Excerpt, SseDecoder, encode_event
 
-PIECE = 1 << 20
+PIECE_BYTES = 1 << 20
 """The longest message that is held until it is whole, and the longest piece of longer ones."""
 _CARRIED = (type(None), Fragment, HttpBody)
 
@@ -84,7 +84,7 @@ class _Form(NamedTuple):
     """How much is recorded of one that is cut short."""
 
 
-_MESSAGE = _Form(None, Fragment(), Fragment(last=True), KEPT)
+_MESSAGE = _Form(None, Fragment(), Fragment(last=True), KEPT_BYTES)
 _OTHER = _Form(HttpBody(unkept=True), HttpBody(unkept=True, more=True), HttpBody(unkept=True), 0)
 
 
@@ -105,12 +105,12 @@ class _OneBody(BodyReader):
     def feed(self, data: bytes) -> list[Frame]:
         self._rest.append(data)
         self._held += len(data)
-        if not self._in_pieces and self._held <= PIECE:
+        if not self._in_pieces and self._held <= PIECE_BYTES:
             return []
         self._in_pieces = True
         held = self._take()
-        cuts = range(0, len(held), PIECE)
-        return [self._frame(held[at : at + PIECE], b"", self._form.piece) for at in cuts]
+        cuts = range(0, len(held), PIECE_BYTES)
+        return [self._frame(held[at : at + PIECE_BYTES], b"", self._form.piece) for at in cuts]
 
     def end(self) -> list[Frame]:
         if self._in_pieces:
@@ -150,7 +150,7 @@ class _Events(BodyReader):
 class _Bytes(BodyReader):
     """A body that is not MCP: passed on as it comes."""
 
-    def __init__(self, direction: Direction, exchange: int, kept: int = KEPT) -> None:
+    def __init__(self, direction: Direction, exchange: int, kept: int = KEPT_BYTES) -> None:
         self._excerpt = Excerpt(direction, exchange, kept)
 
     def feed(self, data: bytes) -> list[Frame]:

@@ -1,7 +1,7 @@
 """HTTP heads: whom an authority means, what of a head is forwarded, and which heads are refused.
 
 Nothing is normalised on its way: case, order and repetitions of fields stay. Who may come in is the
-`doorkeeper`'s business, who stands beside this and shares its reading of authorities. `endpoints/`
+`access`'s business, who stands beside this and shares its reading of authorities. `endpoints/`
 stands above.
 """
 
@@ -51,7 +51,7 @@ _ONLY_ONCE = {
     "content-length": "Content-Length",
     "transfer-encoding": "Transfer-Encoding",
 }
-_REMEMBERED = 256
+_MAX_CACHED_LINE_BYTES = 256
 """The longest line of a head that is remembered, in bytes."""
 
 
@@ -303,7 +303,11 @@ def field_of(line: bytes) -> tuple[str, str, str] | None:
     """Name, name in small letters and value of a line of a head; None if it is no field. Clients
     send the same ones with every request.
     """
-    return _known_field(line) if len(line) <= _REMEMBERED else _known_field.__wrapped__(line)
+    return (
+        _known_field(line)
+        if len(line) <= _MAX_CACHED_LINE_BYTES
+        else _known_field.__wrapped__(line)
+    )
 
 
 @lru_cache(maxsize=512)

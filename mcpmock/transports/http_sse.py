@@ -45,7 +45,7 @@ from mcpmock.protocol.transport_facts import Fact, Headers
 
 from .headers import path_and_query
 
-LINGER = 0.5
+INPUT_END_TIMEOUT_S = 0.5
 """Seconds for what is still open when the client's input ends: scripts end theirs at once."""
 _QUERY = "sessionId"
 
@@ -223,7 +223,7 @@ class SseClient(Stage):
                 self._hear_client(frame)
         actions = self._act(now)
         if self._leaving is not None and not self._over and not lingers:
-            return *actions, Wake(now + LINGER)
+            return *actions, Wake(now + INPUT_END_TIMEOUT_S)
         return actions
 
     def wake(self, now: float) -> Iterable[Action]:

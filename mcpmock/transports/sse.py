@@ -13,9 +13,9 @@ from typing import Any
 
 from mcpmock.protocol.messages import Direction, Frame, HttpBody, SseMeta
 
-LIMIT = 64 << 20
+MAX_EVENT_BYTES = 64 << 20
 """The longest event that is held, in bytes."""
-KEPT = 1 << 16
+KEPT_BYTES = 1 << 16
 """How much is recorded of a body that is no message, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
@@ -36,7 +36,7 @@ class Excerpt:
     only passes.
     """
 
-    def __init__(self, direction: Direction, exchange: int | None, kept: int = KEPT) -> None:
+    def __init__(self, direction: Direction, exchange: int | None, kept: int = KEPT_BYTES) -> None:
         self._direction = direction
         self._exchange = exchange
         self._left = kept
@@ -61,7 +61,9 @@ class SseDecoder:
     if it has data; the last of these has its bytes as `wire`.
     """
 
-    def __init__(self, direction: Direction, exchange: int | None, limit: int = LIMIT) -> None:
+    def __init__(
+        self, direction: Direction, exchange: int | None, limit: int = MAX_EVENT_BYTES
+    ) -> None:
         self._direction = direction
         self._exchange = exchange
         self._limit = limit

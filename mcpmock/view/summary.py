@@ -24,8 +24,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import elements
 
-LIMIT = 200
-"""Characters in a summary."""
+MAX_SUMMARY_CHARS = 200
 _ITEMS = 20
 _Path = tuple[str, ...]
 _CALL: tuple[_Path, ...] = (("name",), ("arguments",))
@@ -141,8 +140,8 @@ def text_member(raw: bytes | None, *path: str) -> str | None:
 
 def brief(text: str) -> str:
     """On one line and not long."""
-    line = " ".join(text[: 4 * LIMIT].split())
-    return line if len(line) <= LIMIT else line[: LIMIT - 3] + "..."
+    line = " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())
+    return line if len(line) <= MAX_SUMMARY_CHARS else line[: MAX_SUMMARY_CHARS - 3] + "..."
 
 
 def _telling(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
@@ -169,4 +168,4 @@ def _text(raw: bytes) -> str:
     value = decode(raw) if raw[:1] == b'"' else None
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
-    return raw[: 4 * LIMIT].decode("utf-8", "backslashreplace")
+    return raw[: 4 * MAX_SUMMARY_CHARS].decode("utf-8", "backslashreplace")

@@ -8,7 +8,8 @@ import pytest
 
 from mcpmock.cassette.canonical import Times, canonical, recover
 from mcpmock.cassette.parser import read
-from mcpmock.cassette.validate import Level, inspect
+from mcpmock.cassette.validate import inspect
+from mcpmock.errors import Level
 from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
 from tests.cassette.test_validate import RICH
 from tests.support import HEADER, cassette_bytes, request, response

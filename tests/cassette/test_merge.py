@@ -6,8 +6,8 @@ import pytest
 
 from mcpmock.cassette.merge import merge
 from mcpmock.cassette.parser import read
-from mcpmock.cassette.validate import Level, inspect
-from mcpmock.errors import CassetteError
+from mcpmock.cassette.validate import inspect
+from mcpmock.errors import CassetteError, Level
 from tests.cassette.test_lines import EVENTS, TWO, sealed
 from tests.support import HEADER, cassette_bytes, request, response
 

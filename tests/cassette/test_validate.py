@@ -7,7 +7,8 @@ import random
 import pytest
 
 from mcpmock.cassette.parser import HEADER_START, read
-from mcpmock.cassette.validate import Inspection, Level, inspect
+from mcpmock.cassette.validate import Inspection, inspect
+from mcpmock.errors import Level
 from tests.cassette.test_lines import ONE, TWO, sealed
 from tests.support import HEADER, INITIALIZE, batch, cassette_bytes, request, response
 

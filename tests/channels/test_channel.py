@@ -8,12 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock, assert_checkpoints, wait_all_tasks_blocked
 
-from mcpmock.channels.channel import ROOM, MessageChannel, memory_pair
+from mcpmock.channels.channel import MAX_HELD_BYTES, MessageChannel, memory_pair
 from mcpmock.protocol.messages import C2S
 from tests.support import c2s, hangs_up
 
 Pair = Callable[[], tuple[MessageChannel, MessageChannel]]
-BIG = c2s(b"x" * (ROOM // 4 - 1))
+BIG = c2s(b"x" * (MAX_HELD_BYTES // 4 - 1))
 
 
 async def check_channel(make: Pair) -> None:
@@ -179,8 +179,10 @@ async def test_everything_that_may_wait_is_a_checkpoint() -> None:
             await step()
 
 
-async def test_one_receiver() -> None:
-    """A channel has one way to be read, unless it says otherwise."""
+async def test_one_source() -> None:
+    """A channel is its own source, and the only one."""
     one, _ = memory_pair()
 
-    assert [one.receive] == list(one.receivers)
+    assert one.receive == await one.accept()
+    with pytest.raises(trio.EndOfChannel):
+        await one.accept()

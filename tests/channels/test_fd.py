@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mcpmock.channels.fd import MOST_LOGGED, Descriptor, Outlet, borrow, own
+from mcpmock.channels.fd import MAX_LOG_BYTES, Descriptor, DescriptorQueue, borrow, log_queue, own
 
 Ends = Callable[[], AbstractContextManager[tuple[int, int]]]
 pytestmark = pytest.mark.e2e
@@ -51,7 +51,7 @@ async def test_borrowing_leaves_the_shared_flags(make: Ends) -> None:
         before = flags(readable), flags(writable)
         source, target = borrow(readable, os.O_RDONLY), borrow(writable, os.O_WRONLY)
         assert None is source.read()
-        assert 2 == target.write(memoryview(b"x\n"))
+        assert 2 == target.write_now(memoryview(b"x\n"))
         await source.readable()
         assert b"x\n" == source.read()
         assert before == (flags(readable), flags(writable))
@@ -72,7 +72,7 @@ async def test_a_terminal() -> None:
     await source.readable()
 
     assert b"x\n" == source.read()
-    assert 1 == target.write(memoryview(b"y"))
+    assert 1 == target.write_now(memoryview(b"y"))
     assert before == flags(terminal)
     for each in (source, target):
         each.close()
@@ -95,10 +95,10 @@ async def test_a_full_one_takes_nothing_and_does_not_wait(make: Ends) -> None:
     with make() as (_, writable):
         target = borrow(writable, os.O_WRONLY)
         data = memoryview(bytes(1 << 20))
-        while target.write(data):
+        while target.write_now(data):
             pass
 
-        assert 0 == target.write(data)
+        assert 0 == target.write_now(data)
         target.close()
 
 
@@ -111,7 +111,7 @@ async def test_regular_files(tmp_path: Path) -> None:
         await source.readable()
         assert [b"abc", b""] == [source.read(), source.read()]
         await target.writable()
-        assert 1 == target.write(memoryview(b"d"))
+        assert 1 == target.write_now(memoryview(b"d"))
         source.close()
         target.close()
 
@@ -125,7 +125,7 @@ async def test_dev_null() -> None:
     await source.readable()
     await target.writable()
 
-    assert (b"", 3) == (source.read(), target.write(memoryview(b"abc")))
+    assert (b"", 3) == (source.read(), target.write_now(memoryview(b"abc")))
     for each in (source, target):
         each.close()
     os.close(fd)
@@ -152,7 +152,7 @@ async def test_the_reader_is_gone(make: Ends) -> None:
             shut(readable)
 
         with pytest.raises(trio.BrokenResourceError):
-            target.write(memoryview(b"x"))
+            target.write_now(memoryview(b"x"))
         target.close()
 
 
@@ -174,7 +174,7 @@ async def test_what_cannot_be_opened_anew_writes_in_small_bits(
         target = borrow(writable, os.O_WRONLY)
         monkeypatch.undo()
 
-        assert select.PIPE_BUF == target.write(memoryview(bytes(10 * select.PIPE_BUF)))
+        assert select.PIPE_BUF == target.write_now(memoryview(bytes(10 * select.PIPE_BUF)))
         assert 0 == flags(writable) & os.O_NONBLOCK
         target.close()
 
@@ -195,9 +195,9 @@ async def test_closing_wakes_who_waits() -> None:
             source.close()
 
 
-def outlet() -> tuple[Outlet, Descriptor]:
+def queue() -> tuple[DescriptorQueue, Descriptor]:
     readable, writable = os.pipe()
-    return Outlet(own(writable)), own(readable)
+    return DescriptorQueue(own(writable)), own(readable)
 
 
 async def drained(source: Descriptor) -> bytes:
@@ -210,9 +210,9 @@ async def drained(source: Descriptor) -> bytes:
         data += some or b""
 
 
-async def test_an_outlet_holds_what_is_not_taken() -> None:
+async def test_a_queue_holds_what_is_not_taken() -> None:
     """What the reader does not take at once is held, in order, and the way is closed behind it."""
-    out, source = outlet()
+    out, source = queue()
     parts = [bytes([n]) * 100_000 for n in range(10)]
     for part in parts:
         out.put(part)
@@ -234,20 +234,21 @@ async def test_a_log_that_nobody_reads() -> None:
     """It is held up to a bound, and what comes behind that is dropped; with its reader gone, all
     of it.
     """
-    out, source = outlet()
+    readable, writable = os.pipe()
+    out, source = log_queue(own(writable)), own(readable)
     for _ in range(100):
-        out.log(bytes(100_000))
-    assert MOST_LOGGED <= out.held < MOST_LOGGED + 100_000
+        out.put(bytes(100_000))
+    assert MAX_LOG_BYTES <= out.held < MAX_LOG_BYTES + 100_000
 
     source.close()
     out.close()
-    out.log(b"more")
+    out.put(b"more")
     assert 0 == out.held
 
 
-async def test_an_outlet_without_a_reader() -> None:
+async def test_a_queue_without_a_reader() -> None:
     """When the reader goes, what is held is dropped and whoever waits is told."""
-    out, source = outlet()
+    out, source = queue()
     out.put(bytes(1 << 20))
 
     async with trio.open_nursery() as nursery:

@@ -14,7 +14,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from mcpmock.channels import process
-from mcpmock.channels.channel import ROOM, Receive
+from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
@@ -61,8 +61,11 @@ async def everything(channel: ProcessChannel) -> list[Frame]:
                 return
 
     async with trio.open_nursery() as nursery:
-        for receive in channel.receivers:
-            nursery.start_soon(listen, receive)
+        while True:
+            try:
+                nursery.start_soon(listen, await channel.accept())
+            except trio.EndOfChannel:
+                break
     return found
 
 
@@ -104,7 +107,7 @@ async def test_the_end_of_input_ends_it() -> None:
 async def test_a_child_that_does_not_read() -> None:
     """What it does not take is held, and whoever asks for room waits until it is gone."""
     async with started(shell("head -c 1 >/dev/null; exit 1")) as channel:
-        channel.send_nowait([c2s(b"x" * 2 * ROOM)])
+        channel.send_nowait([c2s(b"x" * 2 * MAX_HELD_BYTES)])
 
         with pytest.raises(trio.BrokenResourceError):
             await channel.room(c2s(b""))
@@ -153,7 +156,7 @@ async def test_the_ladder(
     monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], signum: int
 ) -> None:
     """A child that stays after the end of its input gets SIGTERM, and after that SIGKILL."""
-    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
     async with started(scripted(*options, "idle")) as channel:
         await pids_of(channel)
         channel.send_nowait([hangs_up(C2S)])
@@ -172,7 +175,7 @@ async def test_a_signal_is_handed_on() -> None:
 
 async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that does not obey a signal is killed next: SIGTERM is skipped."""
-    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", 0.05)
+    monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", 0.05)
     async with started(scripted("--ignore", "INT", "--deaf", "idle")) as channel:
         await pids_of(channel)
         channel.interrupt(signal.SIGINT)
@@ -182,7 +185,7 @@ async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is told twice is in a hurry: the child is killed at once."""
-    monkeypatch.setattr(process, "SIGNALLED_PATIENCE", float("inf"))
+    monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", float("inf"))
     async with started(STUBBORN) as channel:
         await pids_of(channel)
         channel.interrupt(signal.SIGTERM)
@@ -193,7 +196,7 @@ async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given some time, then killed, and the exit is the child's."""
-    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
     async with started(CHILDREN["forks"]) as channel:
         pids = await pids_of(channel)
         channel.send_nowait([hangs_up(C2S)])

@@ -15,7 +15,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from mcpmock.channels import fd
-from mcpmock.channels.channel import ROOM
+from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.channels.fd import borrow
 from mcpmock.channels.stdio import StdioChannel
 from mcpmock.protocol.messages import C2S, S2C, Frame
@@ -24,7 +24,7 @@ from tests.support import c2s, hangs_up, logs, s2c, seen
 pytestmark = pytest.mark.e2e
 
 LIMIT = 20.0
-BIG = b"x" * (2 * ROOM)
+BIG = b"x" * (2 * MAX_HELD_BYTES)
 TALKER = """
 import os, sys, trio
 from mcpmock.channels.stdio import take_stdio
@@ -208,8 +208,8 @@ async def test_drained_when_all_is_read(make: Ends) -> None:
 async def test_a_reader_that_does_not_read_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`drained` gives up after DRAIN seconds."""
-    monkeypatch.setattr(fd, "DRAIN", 0.05)
+    """`drained` gives up after DRAIN_TIMEOUT_S seconds."""
+    monkeypatch.setattr(fd, "DRAIN_TIMEOUT_S", 0.05)
     async with conversation() as client:
         client.channel.send_nowait([s2c(b"abc")])
         await client.channel.drained()

@@ -12,7 +12,7 @@ import pytest
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.run import Setup
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import CONTROLS, Run
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
 

@@ -10,7 +10,7 @@ import pytest
 from mcpmock.cli.options_server import server_of
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 NOTHING: dict[str, Any] = {"url": None, "url_transport": None, "header": (), "command": ()}
 

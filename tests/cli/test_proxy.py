@@ -15,7 +15,7 @@ from mcpmock.sessions.run import Front, Setup
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import HEADER, INITIALIZE, request

@@ -10,10 +10,10 @@ import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
-from mcpmock.cassette.validate import Level, inspect
+from mcpmock.cassette.validate import inspect
 from mcpmock.convert.foreign import recognised
 from mcpmock.convert.foreign_import import Imported, imported
-from mcpmock.errors import CassetteError
+from mcpmock.errors import CassetteError, Level
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.view.timeline import timeline

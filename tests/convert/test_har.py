@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.parser import read
-from mcpmock.convert.har import har
+from mcpmock.convert.har import cookies, har, query, started
 from tests.cli.conftest import hostile
 from tests.support import call, cassette, response
 
@@ -77,3 +77,45 @@ def test_hostile_recordings_are_only_json(tmp_path: Path) -> None:
 
     assert json.loads(made.data)["log"]["version"] == "1.2"
     assert not {*range(32)} & {*made.data} - {10}
+
+
+def test_cookies_come_without_their_attributes() -> None:
+    """A request has many in one field, a response one in each of many."""
+    asked = [("Cookie", "a=1; b=2=3; c"), ("X", "d=4")]
+    answered = [("set-cookie", "a=1; Path=/"), ("Set-Cookie", "b=2")]
+
+    assert [("a", "1"), ("b", "2=3"), ("c", "")] == _pairs(cookies(asked, "cookie"))
+    assert [("a", "1"), ("b", "2")] == _pairs(cookies(answered, "set-cookie"))
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/mcp", []),
+        ("/mcp?a=1&b&a=%C3%A9#x?y=1", [("a", "1"), ("b", ""), ("a", "é")]),
+        ("http://[::1/?q=%ff", [("q", "�")]),
+    ],
+)
+def test_queries_are_taken_apart(target: str, expected: list[tuple[str, str]]) -> None:
+    """Also of targets that are no URLs."""
+    assert expected == _pairs(query(target))
+
+
+def _pairs(found: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(pair["name"], pair["value"]) for pair in found]
+
+
+@pytest.mark.parametrize(
+    ("began", "t", "expected"),
+    [
+        ("2026-11-20T10:00:00.000Z", 1_500_000, "2026-11-20T10:00:01.500Z"),
+        ("2026-11-20T10:00:00+02:00", 0, "2026-11-20T08:00:00.000Z"),
+        (None, 2000, "1970-01-01T00:00:00.002Z"),
+        ("yesterday", 0, "1970-01-01T00:00:00.000Z"),
+        (None, 10**30, "1970-01-01T00:00:00.000Z"),
+        ("0001-01-01T00:00:00+10:00", 0, "1970-01-01T00:00:00.000Z"),
+    ],
+)
+def test_moments_are_those_of_a_wall_clock(began: str | None, t: int, expected: str) -> None:
+    """What says no time, or an impossible one, counts from 1970."""
+    assert expected == started(began, t)

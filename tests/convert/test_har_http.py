@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from mcpmock.cassette.model import Header, event_line
 from mcpmock.cassette.parser import read
-from mcpmock.convert.har_http import exchanges
-from mcpmock.convert.har_model import HarEntry
+from mcpmock.convert.har import HarEntry, http_entries
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody, HttpRequest, HttpResponse
 from mcpmock.view.timeline import timeline
 from tests.support import (
@@ -38,7 +35,7 @@ def entries(
     lines = [event_line(n, round(t * 1e6), frame) for n, (t, frame) in enumerate(flat, 1)]
     cassette = read("x", JSON_HEADER + b"".join(lines))
     header = Header(mcpmock=1, recorded_at=BEGAN, target=target)
-    return list(exchanges(header, timeline(cassette)))
+    return list(http_entries(header, timeline(cassette)))
 
 
 def test_an_exchange_has_its_heads_its_bodies_and_its_times() -> None:
@@ -50,26 +47,34 @@ def test_an_exchange_has_its_heads_its_bodies_and_its_times() -> None:
         (1.5, [*says(7, answer), ends(7)]),
     )
 
-    assert ("POST", "https://x.example:8/mcp?k=v") == (entry.request.method, entry.request.url)
-    assert ["k"] == [pair.name for pair in entry.request.query_string]
-    assert ["a"] == [pair.name for pair in entry.request.cookies]
-    assert ("Host", "127.0.0.1:8000") == (
-        entry.request.headers[0].name,
-        entry.request.headers[0].value,
+    assert ("POST", "https://x.example:8/mcp?k=v") == (
+        entry["request"]["method"],
+        entry["request"]["url"],
     )
-    assert isinstance(entry.request.post_data, msgspec.Struct)
-    assert (ask.decode(), len(ask)) == (entry.request.post_data.text, entry.request.body_size)
-    assert (200, answer.decode()) == (entry.response.status, entry.response.content.text)
-    assert "2026-11-20T10:00:01.000Z" == entry.started_date_time
+    assert ["k"] == [pair["name"] for pair in entry["request"]["queryString"]]
+    assert ["a"] == [pair["name"] for pair in entry["request"]["cookies"]]
+    assert ("Host", "127.0.0.1:8000") == (
+        entry["request"]["headers"][0]["name"],
+        entry["request"]["headers"][0]["value"],
+    )
+    assert (ask.decode(), len(ask)) == (
+        entry["request"]["postData"]["text"],
+        entry["request"]["bodySize"],
+    )
+    assert (200, answer.decode()) == (
+        entry["response"]["status"],
+        entry["response"]["content"]["text"],
+    )
+    assert "2026-11-20T10:00:01.000Z" == entry["startedDateTime"]
     assert [500, 0, 250, 250] == [
-        entry.time,
-        entry.timings.send,
-        entry.timings.wait,
-        entry.timings.receive,
+        entry["time"],
+        entry["timings"]["send"],
+        entry["timings"]["wait"],
+        entry["timings"]["receive"],
     ]
-    assert (7, ["eof"]) == (entry.mcpmock["exchange"], entry.mcpmock["ends"])
-    assert ["request", "response"] == [one["kind"] for one in entry.mcpmock["messages"]]
-    assert ["add", "add"] == [one["tool"] for one in entry.mcpmock["messages"]]
+    assert (7, ["eof"]) == (entry["_mcpmock"]["exchange"], entry["_mcpmock"]["ends"])
+    assert ["request", "response"] == [one["kind"] for one in entry["_mcpmock"]["messages"]]
+    assert ["add", "add"] == [one["tool"] for one in entry["_mcpmock"]["messages"]]
 
 
 def test_an_event_stream_is_its_text() -> None:
@@ -87,9 +92,9 @@ def test_an_event_stream_is_its_text() -> None:
     assert (
         "id: 1\nretry: 50\n\n: still here\n: really\n\nevent: message\nid: 2\n"
         f"data: {progress(1).decode()}\n\ndata: {response(1).decode()}\n\n"
-    ) == entry.response.content.text
-    assert STREAM == entry.response.content.mime_type
-    assert 3 == len(entry.mcpmock["messages"])
+    ) == entry["response"]["content"]["text"]
+    assert STREAM == entry["response"]["content"]["mimeType"]
+    assert 3 == len(entry["_mcpmock"]["messages"])
 
 
 def test_without_an_answer_there_is_no_status() -> None:
@@ -101,12 +106,16 @@ def test_without_an_answer_there_is_no_status() -> None:
     )
 
     assert (0, "no response", 2000) == (
-        left.response.status,
-        left.response.status_text,
-        left.timings.wait,
+        left["response"]["status"],
+        left["response"]["statusText"],
+        left["timings"]["wait"],
     )
-    assert ["client reset"] == left.mcpmock["ends"]
-    assert (0, 0.0, msgspec.UNSET) == (open_.response.status, open_.time, open_.request.post_data)
+    assert ["client reset"] == left["_mcpmock"]["ends"]
+    assert (0, 0.0, False) == (
+        open_["response"]["status"],
+        open_["time"],
+        "postData" in open_["request"],
+    )
 
 
 def test_a_batch_is_one_body() -> None:
@@ -114,8 +123,8 @@ def test_a_batch_is_one_body() -> None:
     body = batch(call(1, "a"), call(2, "b"))
     (entry,) = entries((1.0, post(1, body)))
 
-    assert len(body) == entry.request.body_size
-    assert ["a", "b"] == [one["tool"] for one in entry.mcpmock["messages"]]
+    assert len(body) == entry["request"]["bodySize"]
+    assert ["a", "b"] == [one["tool"] for one in entry["_mcpmock"]["messages"]]
 
 
 def test_pages_and_redirects_are_there_too() -> None:
@@ -129,9 +138,12 @@ def test_pages_and_redirects_are_there_too() -> None:
         (1.2, ends(1)),
     )
 
-    assert ("/login", 302) == (entry.response.redirect_url, entry.response.status)
-    assert ["s"] == [pair.name for pair in entry.response.cookies]
-    assert (7, "base64") == (entry.response.content.size, entry.response.content.encoding)
+    assert ("/login", 302) == (entry["response"]["redirectURL"], entry["response"]["status"])
+    assert ["s"] == [pair["name"] for pair in entry["response"]["cookies"]]
+    assert (7, "base64") == (
+        entry["response"]["content"]["size"],
+        entry["response"]["content"]["encoding"],
+    )
 
 
 def test_urls_are_whole_whatever_the_header_says() -> None:
@@ -141,10 +153,10 @@ def test_urls_are_whole_whatever_the_header_says() -> None:
     nobody = HttpRequest("GET", "/a", [])
 
     assert ["http://127.0.0.1:8000/mcp"] == [
-        e.request.url for e in entries((1.0, asks), target=None)
+        e["request"]["url"] for e in entries((1.0, asks), target=None)
     ]
     assert ["http://else.example/a", "http://server.invalid/a"] == [
-        e.request.url
+        e["request"]["url"]
         for e in entries(
             (1.0, Frame(C2S, b"", b"", proxied, 1)),
             (1.0, Frame(C2S, b"", b"", nobody, 2)),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
-
-from mcpmock.convert.har_model import JSON, HarEntry
-from mcpmock.convert.har_stdio import calls
+from mcpmock.convert.har import HarEntry, stdio_entries
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.view.timeline import timeline
 from tests.support import (
@@ -28,11 +25,14 @@ def entries(*events: Line, before: int = 0) -> list[HarEntry]:
     ahead = [("c2s", request(0, "ping")), ("take", None)] * before
     found = cassette(*ahead, *events)
     rows = [row for row in timeline(found) if row.take == 1 + before]
-    return list(calls(found.takes[before].header, rows, before))
+    return list(stdio_entries(found.takes[before].header, rows, before))
 
 
 def shown(found: list[HarEntry]) -> list[tuple[str, int]]:
-    return [(entry.request.url.removeprefix("http://"), entry.response.status) for entry in found]
+    return [
+        (entry["request"]["url"].removeprefix("http://"), entry["response"]["status"])
+        for entry in found
+    ]
 
 
 def test_a_call_and_its_answer_are_an_exchange() -> None:
@@ -41,16 +41,15 @@ def test_a_call_and_its_answer_are_an_exchange() -> None:
     (entry,) = entries((1.0, "c2s", ask), (1.5, "s2c", answer), before=1)
 
     assert [("server.invalid/tools/call/add", 200)] == shown([entry])
-    assert ("POST", "stdio") == (entry.request.method, entry.request.http_version)
-    assert entry.request.post_data is not UNSET
-    assert ask.decode() == entry.request.post_data.text
-    assert (answer.decode(), JSON) == (
-        entry.response.content.text,
-        entry.response.content.mime_type,
+    assert ("POST", "stdio") == (entry["request"]["method"], entry["request"]["httpVersion"])
+    assert ask.decode() == entry["request"]["postData"]["text"]
+    assert (answer.decode(), "application/json") == (
+        entry["response"]["content"]["text"],
+        entry["response"]["content"]["mimeType"],
     )
-    assert (500, 500) == (entry.time, entry.timings.wait)
+    assert (500, 500) == (entry["time"], entry["timings"]["wait"])
     assert {"take": 2, "session": 1, "stdio": True} == {
-        name: entry.mcpmock[name] for name in ("take", "session", "stdio")
+        name: entry["_mcpmock"][name] for name in ("take", "session", "stdio")
     }
 
 
@@ -72,9 +71,11 @@ def test_what_the_server_said_meanwhile_is_a_stream() -> None:
         [call_, question]
     )
     said = [report, LOG, asked, response(1)]
-    assert "".join(f"data: {raw.decode()}\n\n" for raw in said) == call_.response.content.text
-    assert EVENT_STREAM == call_.response.content.mime_type
-    assert (500, 500) == (call_.timings.wait, call_.timings.receive)
+    assert (
+        "".join(f"data: {raw.decode()}\n\n" for raw in said) == call_["response"]["content"]["text"]
+    )
+    assert EVENT_STREAM == call_["response"]["content"]["mimeType"]
+    assert (500, 500) == (call_["timings"]["wait"], call_["timings"]["receive"])
 
 
 def test_what_became_of_a_call_is_its_status() -> None:
@@ -95,18 +96,22 @@ def test_what_became_of_a_call_is_its_status() -> None:
         ("server.invalid/resources/read/file%3A%2F%2F%2Fa%20b%3Fc", 0),
     ] == shown(found)
     assert ["error", "cancelled", "Accepted", "unanswered"] == [
-        entry.response.status_text for entry in found
+        entry["response"]["statusText"] for entry in found
     ]
-    assert response(2).decode() in str(found[1].response.content.text)
+    assert response(2).decode() in str(found[1]["response"]["content"]["text"])
 
 
 def test_what_the_server_said_of_itself_is_the_stream_of_a_get() -> None:
     """As over Streamable HTTP."""
     (entry,) = entries((1.0, "s2c", LOG), (3.0, "s2c", notification("notifications/x")))
 
-    assert ("GET", UNSET, 2000) == (entry.request.method, entry.request.post_data, entry.time)
+    assert ("GET", False, 2000) == (
+        entry["request"]["method"],
+        "postData" in entry["request"],
+        entry["time"],
+    )
     assert [("server.invalid/", 200)] == shown([entry])
-    assert 2 == str(entry.response.content.text).count("data: ")
+    assert 2 == str(entry["response"]["content"]["text"]).count("data: ")
 
 
 def test_members_of_a_batch_are_calls_of_their_own() -> None:
@@ -116,10 +121,10 @@ def test_members_of_a_batch_are_calls_of_their_own() -> None:
     )
 
     assert [call(1, "a").decode(), call(2, "b").decode()] == [
-        "" if entry.request.post_data is UNSET else entry.request.post_data.text for entry in found
+        entry["request"]["postData"]["text"] for entry in found
     ]
     assert [response(1).decode(), response(2).decode()] == [
-        entry.response.content.text for entry in found
+        entry["response"]["content"]["text"] for entry in found
     ]
 
 
@@ -127,6 +132,8 @@ def test_names_cannot_leave_their_place_in_the_url() -> None:
     """However long and whatever is in them."""
     (entry,) = entries(("c2s", call(1, "../../x?y#z" + "☃" * 1000)))
 
-    assert entry.request.url.startswith("http://server.invalid/tools/call/..%2F..%2Fx%3Fy%23z%E2")
-    assert len(entry.request.url) < 2000
-    assert entry.request.url.isascii()
+    assert entry["request"]["url"].startswith(
+        "http://server.invalid/tools/call/..%2F..%2Fx%3Fy%23z%E2"
+    )
+    assert len(entry["request"]["url"]) < 2000
+    assert entry["request"]["url"].isascii()

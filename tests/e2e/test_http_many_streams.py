@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from mcpmock.channels.channel import ROOM
+from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.protocol.messages import S2C
 from tests.support import notification
 
@@ -121,7 +121,7 @@ async def test_five_hundred_streams(tmp_path: Path, how: str) -> None:
     ]
     if how == "record":
         assert set(crowd.heard) <= recorded(tmp_path / "a.jsonl")
-        assert (tmp_path / "a.jsonl").stat().st_size < FLOODS * 2 * ROOM
+        assert (tmp_path / "a.jsonl").stat().st_size < FLOODS * 2 * MAX_HELD_BYTES
 
 
 def recorded(cassette: Path) -> set[tuple[int, int, str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from mcpmock.channels.http.connection import HEAD_PATIENCE
+from mcpmock.channels.http.connection import HEAD_TIMEOUT_S
 from mcpmock.transports.headers import MAX_FIELDS
 from tests.support import request
 
@@ -299,7 +299,7 @@ async def test_slow_clients_hold_up_nobody(tmp_path: Path) -> None:
                     data = post(LENGTH, body=PING[:-1])
                     data = data[:-60] if nth % 2 else data
                     await nursery.start(stay, front.url, data, slow)
-                with trio.fail_after(HEAD_PATIENCE / 3):
+                with trio.fail_after(HEAD_TIMEOUT_S / 3):
                     for _ in range(50):
                         assert await is_served(front)
                 since = trio.current_time()

@@ -26,7 +26,7 @@ from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.raw_http import request_bytes
 from tests.laws.test_round_trip import RECORDED
 from tests.sessions.test_http import Door
@@ -88,7 +88,7 @@ class _Net:
         minted = count(1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(http_front, "mint", lambda: f"minted-{next(minted)}")
-            patch.setattr(server, "_HANDLING", 0.0)  # what a client needs real time for
+            patch.setattr(server, "_HANDLING_S", 0.0)  # what a client needs real time for
             patch.setattr(http_front, "listen", self._listen)
             patch.setattr(url_server, "connector", self._connector)
             trio.run(main, clock=MockClock(autojump_threshold=0))

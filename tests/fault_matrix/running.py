@@ -11,7 +11,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from . import over_http, over_stdio
 from .hearing import Run

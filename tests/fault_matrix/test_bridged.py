@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 
 from . import over_http
 from .hearing import Run

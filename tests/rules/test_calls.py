@@ -158,4 +158,8 @@ def test_the_memory_of_cancels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
         for frame in (c2s(asks), c2s(cancelled(number)), s2c(progress(number))):
             fates.hear(frame, number)
 
-    assert 3 == len(fates._talk.fates._cancelled) == len(fates._talk.fates._crossed)
+    assert (
+        3
+        == len(fates._checker.session.fates._cancelled)
+        == len(fates._checker.session.fates._crossed)
+    )

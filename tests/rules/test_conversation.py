@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from mcpmock.rules import conversation as module
-from mcpmock.rules import memory
+from mcpmock.rules import memory, messages
 from mcpmock.rules.conversation import ConversationChecker
 from tests.rules.violations import (
     HTTP,
@@ -105,7 +105,7 @@ def test_long_requests_are_not_kept() -> None:
     big = {"name": "dig", "arguments": {"text": "x" * 100_000}}
     for frame in (*opening(), c2s(request(1, "tools/call", big, token=7)), s2c(progress(7))):
         assert [] == conversation.hear(frame, 1)
-    [call] = conversation._talk.calls.open_calls(C2S)
+    [call] = conversation._checker.session.calls.open_calls(C2S)
 
     assert len(call.request.params or b"") < 100
     assert not conversation.state.blind
@@ -122,14 +122,14 @@ def test_a_long_meta_is_not_kept_either() -> None:
 
 def test_exchanges_that_never_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers without a session come and go, and some are never answered."""
-    monkeypatch.setattr(module, "MOST", 10)
+    monkeypatch.setattr(messages, "MOST", 10)
     conversation = ConversationChecker.over(HTTP, alone=True)
     for x in range(100):
         for frame in asked(x, ask(1, "tools/list"), "tools/list"):
             assert [] == conversation.hear(frame, 1)
 
-    assert len(conversation._talks) <= 11
-    assert len(conversation._asked) <= 11
+    assert len(conversation._checker._exchanges) <= 11
+    assert len(conversation._checker._origins) <= 11
 
 
 def test_an_error_without_an_id_answers_what_was_posted() -> None:

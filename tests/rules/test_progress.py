@@ -114,6 +114,6 @@ def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1, 9):
         for raw in (request(number, "tools/call", {}, token=number), progress(number)):
             conversation.hear(Frame(C2S if b"id" in raw else S2C, raw), number)
-    reports = conversation._talk.reports
+    reports = conversation._checker.session.progress
 
     assert 3 == len(reports._last) == len(reports._asked)

@@ -20,7 +20,7 @@ from mcpmock.sessions.http_front import HttpFront, mint, serve, server_rules
 from mcpmock.sessions.servers import Command, Reach
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.http_sse import SseClient, SseServer
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer

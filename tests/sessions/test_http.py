@@ -28,7 +28,7 @@ from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.http_caller import Answer, Caller
 from tests.e2e.http_upstream import Upstream as Served
 from tests.e2e.http_upstream import answers_all

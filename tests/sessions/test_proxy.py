@@ -19,7 +19,7 @@ from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import Say
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.session_routing import TransportKind
+from mcpmock.transports.session_router import TransportKind
 from tests.e2e.http_caller import Caller
 from tests.e2e.http_upstream import Asked, Reply
 from tests.e2e.http_upstream import Upstream as Served

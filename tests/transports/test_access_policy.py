@@ -1,4 +1,4 @@
-"""The doorkeeper: Host, Origin, content type and token, on every method."""
+"""The access: Host, Origin, content type and token, on every method."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from mcpmock.protocol.messages import (
     Response,
     SseMeta,
 )
-from mcpmock.transports.body import PIECE, BodyReader, BodyWriter
-from mcpmock.transports.sse import KEPT, SseDecoder
+from mcpmock.transports.body import PIECE_BYTES, BodyReader, BodyWriter
+from mcpmock.transports.sse import KEPT_BYTES, SseDecoder
 from tests.support import response
 
 POST = HttpRequest("POST", "/mcp", [("Content-Type", "application/json")])
@@ -65,7 +65,7 @@ def test_a_request_without_a_body(mcp: bool) -> None:
     assert [] == to_server(GET, mcp=mcp).end()
 
 
-@pytest.mark.parametrize("chunks", [(), (b"a=1",), (b"a" * (PIECE - 1), b"b")])
+@pytest.mark.parametrize("chunks", [(), (b"a=1",), (b"a" * (PIECE_BYTES - 1), b"b")])
 def test_a_request_of_another_kind_is_one_body(chunks: tuple[bytes, ...]) -> None:
     """The body of an exchange that is none of MCP's is one frame that is never recorded."""
     reader = to_server(mcp=False)
@@ -93,8 +93,17 @@ def test_an_empty_response_has_no_body(media_type: str | None, mcp: bool) -> Non
     assert [] == to_client(media_type, mcp=mcp).cut()
 
 
-@pytest.mark.parametrize("sizes", [[PIECE + 1], [1, PIECE], [PIECE, 1], [3 * PIECE + 5],
-                                   [1000] * 1100, [PIECE, PIECE, PIECE]])  # fmt: skip
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [PIECE_BYTES + 1],
+        [1, PIECE_BYTES],
+        [PIECE_BYTES, 1],
+        [3 * PIECE_BYTES + 5],
+        [1000] * 1100,
+        [PIECE_BYTES] * 3,
+    ],
+)
 def test_a_long_message_goes_on_in_pieces(sizes: list[int]) -> None:
     """A message beyond a piece is passed on as it comes, in small pieces; an empty last one ends
     it.
@@ -111,13 +120,13 @@ def test_a_long_message_goes_on_in_pieces(sizes: list[int]) -> None:
 
         assert b"".join(chunks) == b"".join(frame.raw for frame in pieces)
         assert {(b"", fact)} == {(frame.eol, frame.fact) for frame in pieces}
-        assert max(len(frame.raw) for frame in pieces) <= PIECE
+        assert max(len(frame.raw) for frame in pieces) <= PIECE_BYTES
         assert [(b"", b"\n", end)] == [(f.raw, f.eol, f.fact) for f in last]
 
 
 def test_a_message_of_exactly_one_piece_is_whole() -> None:
     """Pieces begin one byte beyond the bound."""
-    assert [(b"x" * PIECE, None)] == told(read(to_server(), b"x" * PIECE), C2S)
+    assert [(b"x" * PIECE_BYTES, None)] == told(read(to_server(), b"x" * PIECE_BYTES), C2S)
 
 
 def test_events() -> None:
@@ -135,7 +144,9 @@ def test_other_bodies_pass_as_they_come(media_type: str | None) -> None:
     reader = to_client(media_type)
 
     assert [(b"<html>", KEPT_BODY)] == told(reader.feed(b"<html>"))
-    assert [(b"x" * (KEPT - 6), KEPT_BODY), (b"xxxxxx", UNKEPT)] == told(reader.feed(b"x" * KEPT))
+    assert [(b"x" * (KEPT_BYTES - 6), KEPT_BODY), (b"xxxxxx", UNKEPT)] == told(
+        reader.feed(b"x" * KEPT_BYTES)
+    )
     assert [(b"</html>", UNKEPT)] == told(reader.feed(b"</html>"))
     assert [] == reader.end()
 
@@ -181,8 +192,8 @@ def test_a_body_that_is_cut_short(reader: BodyReader, direction: Direction, fact
 def test_what_has_passed_is_not_held() -> None:
     """Of pieces and other bodies nothing is left when the connection dies."""
     for reader, data in (
-        (to_server(), b"x" * (PIECE + 1)),
-        (to_server(mcp=False), b"x" * (PIECE + 1)),
+        (to_server(), b"x" * (PIECE_BYTES + 1)),
+        (to_server(mcp=False), b"x" * (PIECE_BYTES + 1)),
         (to_client("text/html"), b"x"),
         (to_client("application/json", mcp=False), b"x"),
     ):
@@ -193,9 +204,9 @@ def test_what_has_passed_is_not_held() -> None:
 def test_of_a_long_body_cut_short_the_beginning_is_recorded() -> None:
     """Half a message is no reason to record a megabyte of it."""
     reader = to_client("application/json")
-    reader.feed(b"x" * (KEPT + 1))
+    reader.feed(b"x" * (KEPT_BYTES + 1))
 
-    assert [(KEPT, KEPT_BODY), (1, UNKEPT)] == [(len(f.raw), f.fact) for f in reader.cut()]
+    assert [(KEPT_BYTES, KEPT_BODY), (1, UNKEPT)] == [(len(f.raw), f.fact) for f in reader.cut()]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Fact, Frame, HttpBody, SseMeta
-from mcpmock.transports.sse import KEPT, Excerpt, SseDecoder, encode_event
+from mcpmock.transports.sse import KEPT_BYTES, Excerpt, SseDecoder, encode_event
 
 MIB = 1 << 20
 WIRE = (
@@ -272,7 +272,7 @@ def test_no_more_than_the_limit_is_held() -> None:
     frames = [frame for _ in range(300) for frame in decoder.feed(b"x" * 10_000)]
 
     assert 3_000_000 - sum(len(frame.raw) for frame in frames) <= MIB
-    assert KEPT == sum(len(f.raw) for f in frames if f.fact == HttpBody())
+    assert KEPT_BYTES == sum(len(f.raw) for f in frames if f.fact == HttpBody())
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n", b"\n\r"])

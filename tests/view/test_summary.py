@@ -7,7 +7,7 @@ import pytest
 from mcpmock.cassette.model import Event
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, HttpResponse, parse
 from mcpmock.view.summary import (
-    LIMIT,
+    MAX_SUMMARY_CHARS,
     brief,
     event_summary,
     head_text,
@@ -85,7 +85,7 @@ def test_long_lists_are_cut() -> None:
 def test_a_summary_is_one_short_line() -> None:
     """Line breaks become spaces and what is too long ends in dots."""
     assert "a b c" == brief("a\nb\u2028\tc")
-    assert LIMIT == len(brief("x" * 1000))
+    assert MAX_SUMMARY_CHARS == len(brief("x" * 1000))
     assert brief("x" * 1000).endswith("...")
 
 

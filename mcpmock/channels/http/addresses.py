@@ -19,11 +19,11 @@ from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.transports import headers
 from mcpmock.transports.headers import Upstream
 
-from .flow import Wire
+from .wire import Wire
 
-CONNECT_PATIENCE = 10.0
+CONNECT_TIMEOUT_S = 10.0
 """Seconds that a server has to take a connection, with the TLS handshake."""
-IDLE = 1.0
+MAX_IDLE_S = 1.0
 """Seconds that an idle connection is kept: less than any server keeps its own, or we would meet in
 the middle and lose a request.
 """
@@ -70,11 +70,11 @@ def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> 
 
     async def connect() -> trio.abc.Stream:
         try:
-            with trio.fail_after(CONNECT_PATIENCE):
+            with trio.fail_after(CONNECT_TIMEOUT_S):
                 stream = await trio.open_tcp_stream(upstream.host, upstream.port)
                 return stream if ssl_context is None else await _secure(stream)
         except trio.TooSlowError:
-            raise OSError(f"no connection within {CONNECT_PATIENCE:g} s") from None
+            raise OSError(f"no connection within {CONNECT_TIMEOUT_S:g} s") from None
         except OSError as error:
             raise OSError(reason_of(error)) from error
 
@@ -109,7 +109,7 @@ class ConnectionPool:
         """An idle connection that is as good as new, if there is one."""
         while self._idle:
             since, wire = self._idle.pop()
-            if trio.current_time() - since < IDLE and not wire.readable():
+            if trio.current_time() - since < MAX_IDLE_S and not wire.readable():
                 return wire
             self.discard(wire)
         return None
@@ -158,8 +158,8 @@ class ConnectionPool:
         while True:
             while not self._idle:
                 await self._idled.park()
-            await trio.sleep_until(self._idle[0][0] + IDLE)
-            while self._idle and self._idle[0][0] + IDLE <= trio.current_time():
+            await trio.sleep_until(self._idle[0][0] + MAX_IDLE_S)
+            while self._idle and self._idle[0][0] + MAX_IDLE_S <= trio.current_time():
                 self.discard(self._idle.popleft()[1])
 
 

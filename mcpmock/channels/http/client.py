@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from mcpmock.channels.channel import ROOM, MessageChannel, Receive
+from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
+from mcpmock.channels.queues import WriteQueue
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
     S2C,
@@ -34,13 +35,11 @@ from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
 
 from .addresses import ConnectionPool, reason_of
-from .flow import Outflow, Wire
 from .http1 import RequestWriter, ResponseReader
+from .wire import Wire
 
-PATIENCE = 2.0
+END_TIMEOUT_S = 2.0
 """Seconds that exchanges have to end once there will be no new ones."""
-_AT_ONCE = 1 << 16
-"""A request of so many bytes is written before its answer is read; a longer one meanwhile."""
 
 
 class _Exchange:
@@ -55,7 +54,7 @@ class _Exchange:
         leave: Callable[[int], None],
     ) -> None:
         self.number = number
-        self.out = Outflow(self._emptied)
+        self.out = WriteQueue(emptied=self._emptied, lossy=True)
         self.mcp = True
         self._connections = connections
         self._upstream = upstream
@@ -154,7 +153,10 @@ class _Exchange:
         """What could not be written at once is written by a task."""
         if self.out.held and self._wire is not None and not self._moving:
             self._moving = True
-            self._connections.start(self.out.run, self._wire)
+            self._connections.start(self._write, self._wire)
+
+    async def _write(self, wire: Wire) -> None:  # noqa: ARG002 (the queue is attached to it)
+        await self.out.run()
 
     async def _hear(self) -> list[Frame]:
         assert self._wire is not None
@@ -216,7 +218,7 @@ class _Exchange:
         self._leave(self.number)
 
 
-class HttpClientChannel(MessageChannel):
+class HttpClientChannel(ConversationEnd):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
     """
@@ -240,11 +242,7 @@ class HttpClientChannel(MessageChannel):
         self._closed = False
         self._changed = trio.lowlevel.ParkingLot()
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return ()
-
-    async def another_receiver(self) -> Receive:
+    async def accept(self) -> Receive:
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._new:
             if self._closed:
@@ -257,11 +255,6 @@ class HttpClientChannel(MessageChannel):
                 raise trio.EndOfChannel
         return self._new.popleft()
 
-    async def receive(self) -> list[Frame]:
-        """Never anything: all there is comes with an exchange."""
-        await trio.lowlevel.checkpoint()
-        raise trio.EndOfChannel
-
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         if self._closed:
             raise trio.BrokenResourceError("closed")
@@ -270,7 +263,7 @@ class HttpClientChannel(MessageChannel):
             if type(fact) is HttpRequest and number is not None:
                 self._open(number, fact)
             elif type(fact) is StreamEnd:
-                self._until = trio.current_time() + PATIENCE
+                self._until = trio.current_time() + END_TIMEOUT_S
                 self._changed.unpark_all()
             elif exchange := self._of(number):
                 self._pass_on(exchange, frame)
@@ -282,7 +275,7 @@ class HttpClientChannel(MessageChannel):
     async def room(self, like: Frame) -> None:
         await trio.lowlevel.checkpoint()
         if exchange := self._of(like.exchange):
-            await exchange.out.below(ROOM)
+            await exchange.out.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await trio.lowlevel.checkpoint()

@@ -16,25 +16,26 @@ from itertools import count
 import attrs
 import trio
 
-from mcpmock.channels.channel import ROOM
+from mcpmock.channels.channel import MAX_HELD_BYTES, Deliver
+from mcpmock.channels.queues import FrameQueue, WriteQueue
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import MAX_FIELDS, lint
-from mcpmock.transports.session_routing import SessionRouter
+from mcpmock.transports.session_router import SessionRouter
 
 from .error_responses import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
-from .flow import READ_SIZE, Inbox, Outflow, Wire
-from .http1 import HEAD_LIMIT, RequestBody, RequestHead, ResponseWriter
+from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter
+from .wire import READ_SIZE, Wire
 
-HEAD_PATIENCE = 30.0
+HEAD_TIMEOUT_S = 30.0
 """Seconds that a client has for the head of a request, from its connecting or its first byte."""
-IDLE_PATIENCE = 75.0
+IDLE_TIMEOUT_S = 75.0
 """Seconds that a connection is kept for another request."""
-BODY_PATIENCE = 60.0
+BODY_TIMEOUT_S = 60.0
 """Seconds without a byte of a body that is not whole."""
-LINGER = 1.0
+CLOSE_TIMEOUT_S = 1.0
 """Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
 reset may take the last word with it.
 """
@@ -43,40 +44,57 @@ _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 
 class ServerExchange:
-    """One request and its answer. `inbox` is what the client says; `whole`, whether it has said all
-    of it.
+    """One request and its answer: what the client says goes into `inbox`, what is sent goes out
+    through `out`, the queue of its connection. `whole` is whether the client has said all of it.
     """
 
     def __init__(self, number: int, head: RequestHead, connection: Connection) -> None:
         self.number = number
         self.request = head.request
-        self.inbox = Inbox()
+        self.inbox = FrameQueue()
+        self.out = connection.out
         self.answer = ResponseWriter(head.request.method, closing=head.closing)
         self.answer.http_1_1 = head.http_1_1
         self.whole = False
         self.waits = head.waits
         self.opened = False
-        self.leave: Callable[[int], object] = lambda _: None
-        """Called with the number when the exchange is over."""
         self._connection = connection
+        self._leave: Callable[[int], object] = lambda _: None
+        self._deliver: Deliver | None = None
 
-    @property
-    def held(self) -> int:
-        """Bytes of the answer that the client has not taken yet."""
-        return self._connection.out.held
+    def open(self, leave: Callable[[int], object], deliver: Deliver | None) -> None:
+        """It belongs to a conversation now. `leave` is called with its number when it is over;
+        `deliver` takes what the client says, else it is received from `inbox`.
+        """
+        self.opened = True
+        self._leave, self._deliver = leave, deliver
 
-    @property
-    def unread(self) -> int:
-        """The same and what it has not read yet."""
-        return self.held or self._connection.unread()
+    def is_unread(self) -> bool:
+        """Whether the client has not read all of the answer so far."""
+        return self.out.held > 0 or self._connection.wire.unread() > 0
 
-    async def below(self, bound: int) -> None:
-        await self._connection.out.below(bound)
+    def hear(self, frames: Sequence[Frame]) -> None:
+        """What the client says. Behind the end of the exchange it goes nowhere."""
+        if self._deliver is None:
+            self.inbox.put(frames)
+        elif frames and not self.inbox.ended:
+            self._deliver(frames)
 
     def send(self, frames: Sequence[Frame]) -> None:
         """Frames of the answer; what comes behind its end goes nowhere."""
         if not self.answer.ended:
-            self._connection.send(self, frames)
+            self._write(frames)
+
+    def _write(self, frames: Sequence[Frame]) -> None:
+        try:
+            data = self.answer.write(frames)
+        except ValueError as error:  # only a recording that was edited by hand has such answers
+            data = self._unsendable(error)
+        self.out.put(data)
+        if self.answer.ended:
+            self.inbox.close()
+            if not self.out.held:
+                self._connection.written()
 
     def give_up(self) -> None:
         """There will be no more of an answer: 503 where it has not begun, else it is cut off."""
@@ -87,8 +105,18 @@ class ServerExchange:
             self.send(frames_of(GIVEN_UP))
 
     def over(self) -> None:
-        self.inbox.end()
-        self.leave(self.number)
+        self.inbox.close()
+        self._leave(self.number)
+
+    def _unsendable(self, error: ValueError) -> bytes:
+        """What goes out instead: the end, where the answer has begun."""
+        why = f"this answer cannot be sent: {error}"
+        self._connection.context.tell(McpMockError(why))
+        if self.answer.begun:
+            self.answer.ended = "closed"
+            return b""
+        self.answer = self.answer.anew()
+        return self.answer.write(frames_of(refusal(502, "Bad Gateway", why)))
 
 
 @attrs.frozen
@@ -97,8 +125,8 @@ class ListenerContext:
     and the first of its body), or says why it cannot.
     """
 
-    reception: SessionRouter
-    doorkeeper: AccessPolicy
+    router: SessionRouter
+    access: AccessPolicy
     admit: Callable[[ServerExchange, bytes], HttpRefusal | None]
     tell: Callable[[BaseException], None]
     body_limit: int | None = None
@@ -122,11 +150,11 @@ class Connection:
     leave; what it has to say already waits until the answer is written.
     """
 
-    def __init__(self, stream: trio.abc.Stream, desk: ListenerContext) -> None:
-        self.out = Outflow(self._written)
-        self._wire = Wire(stream)
+    def __init__(self, stream: trio.abc.Stream, context: ListenerContext) -> None:
+        self.out = WriteQueue(emptied=self.written, lossy=True)
+        self.wire = Wire(stream)
         self._stream = stream
-        self._desk = desk
+        self.context = context
         self._input = bytearray()
         self._used = False
         self._method = ""
@@ -141,7 +169,7 @@ class Connection:
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
-                    self.out.attach(self._wire)
+                    self.out.attach(self.wire)
                     nursery.start_soon(self._write)
                     nursery.start_soon(self._watch)
                     await self._converse()
@@ -150,42 +178,16 @@ class Connection:
             self._leave()
             await trio.aclose_forcefully(self._stream)
 
-    def unread(self) -> int:
-        """Bytes of what was written that the client has not read."""
-        return self._wire.unread()
-
     def close(self) -> None:
         """Ends `run` at once."""
         self._scope.cancel()
 
-    def send(self, exchange: ServerExchange, frames: Sequence[Frame]) -> None:
-        """Frames of the answer to the request that is open."""
-        try:
-            data = exchange.answer.write(frames)
-        except ValueError as error:  # only a recording that was edited by hand has such answers
-            data = self._unsendable(exchange, error)
-        self.out.put(data)
-        if exchange.answer.ended:
-            exchange.inbox.end()
-            if not self.out.held:
-                self._written()
-
-    def _unsendable(self, exchange: ServerExchange, error: ValueError) -> bytes:
-        """What goes out instead: the end, where the answer has begun."""
-        why = f"this answer cannot be sent: {error}"
-        self._desk.tell(McpMockError(why))
-        if exchange.answer.begun:
-            exchange.answer.ended = "closed"
-            return b""
-        exchange.answer = exchange.answer.anew()
-        return exchange.answer.write(frames_of(refusal(502, "Bad Gateway", why)))
-
     async def _write(self) -> None:
-        await self.out.run(self._wire)
+        await self.out.run()
         self._gone = "reset"
         self._scope.cancel()
 
-    def _written(self) -> None:
+    def written(self) -> None:
         """All that was handed over is with the client: behind the end, the next may come."""
         exchange = self._exchange
         if exchange is None or exchange.answer.ended is None:
@@ -198,22 +200,22 @@ class Connection:
         if answer.ended != "eof" or not answer.begun:
             self._cut(reset=answer.ended == "reset")
         elif answer.closing or not exchange.whole or self._input:
-            self._wire.interrupt()
+            self.wire.interrupt()
         else:
-            self._until = trio.current_time() + IDLE_PATIENCE
+            self._until = trio.current_time() + IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
         """The client is gone: its exchange is told, and nothing more is sent to it."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             gone = ExchangeEnd(self._gone)
-            exchange.inbox.put([Frame(C2S, fact=gone, exchange=exchange.number)])
+            exchange.hear([Frame(C2S, fact=gone, exchange=exchange.number)])
             exchange.answer.ended = exchange.answer.ended or self._gone
             exchange.over()
 
     def _cut(self, *, reset: bool) -> None:
         if reset:
-            self._wire.reset_on_close()
+            self.wire.reset_on_close()
         self._scope.cancel()
 
     async def _read(self, deadline: float = _NEVER) -> bytes | bytearray | None:
@@ -222,7 +224,7 @@ class Connection:
         """
         self._until = deadline
         try:
-            return await self._wire.read_on()
+            return await self.wire.read_on()
         except trio.BrokenResourceError:
             self._gone = "reset"
             return b""
@@ -230,13 +232,13 @@ class Connection:
             self._until = _NEVER
 
     async def _watch(self) -> None:
-        """Ends reads whose deadline has come. None is set that is nearer than HEAD_PATIENCE, so who
-        looks that often is in time, and nobody has to say when one is set.
+        """Ends reads whose deadline has come. It looks every HEAD_TIMEOUT_S: no deadline that is
+        set meanwhile comes sooner, so none has to be announced.
         """
         while True:
-            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_PATIENCE))
+            await trio.sleep_until(min(self._until, trio.current_time() + HEAD_TIMEOUT_S))
             if self._until <= trio.current_time():
-                self._wire.interrupt()
+                self.wire.interrupt()
 
     async def _converse(self) -> None:
         try:
@@ -249,7 +251,7 @@ class Connection:
 
     async def _refuse(self, refusal: HttpRefusal) -> None:
         answer = ResponseWriter(self._method, closing=True)
-        with trio.move_on_after(LINGER):
+        with trio.move_on_after(CLOSE_TIMEOUT_S):
             try:
                 await self._stream.send_all(answer.write(frames_of(refusal)))
             except trio.BrokenResourceError:
@@ -257,11 +259,11 @@ class Connection:
         await self._linger()
 
     async def _linger(self) -> None:
-        with trio.move_on_after(LINGER):
+        with trio.move_on_after(CLOSE_TIMEOUT_S):
             try:
                 if isinstance(self._stream, trio.abc.HalfCloseableStream):
                     await self._stream.send_eof()
-                while await self._wire.read():
+                while await self.wire.read():
                     pass
             except trio.BrokenResourceError:
                 pass
@@ -270,7 +272,7 @@ class Connection:
         """Reads up to the end of the next request's head, and gives its length; 0 if there is
         none.
         """
-        patience = IDLE_PATIENCE if self._used and not self._input else HEAD_PATIENCE
+        patience = IDLE_TIMEOUT_S if self._used and not self._input else HEAD_TIMEOUT_S
         deadline = trio.current_time() + patience
         searched = 0
         while True:
@@ -286,11 +288,11 @@ class Connection:
                 raise _Refused(LATE)
             if not data:
                 return 0
-            deadline = min(deadline, trio.current_time() + HEAD_PATIENCE)
+            deadline = min(deadline, trio.current_time() + HEAD_TIMEOUT_S)
             self._input += data
 
     def _fitting(self, length: int) -> int:
-        if length > HEAD_LIMIT or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
+        if length > MAX_HEAD_BYTES or self._input.count(b"\n", 0, length) > MAX_FIELDS + 2:
             raise _Refused(LONG_HEAD)
         return length
 
@@ -303,11 +305,11 @@ class Connection:
         asked = RequestHead(head)
         request = asked.request
         self._method = request.method
-        mcp = self._desk.reception.is_mcp(request)
-        self._stop(self._desk.doorkeeper.refusal(request, mcp=mcp))
-        asked.request = self._desk.doorkeeper.admitted(request)
-        self._stop(self._desk.too_long(asked.length))
-        exchange = ServerExchange(next(self._desk.numbers), asked, self)
+        mcp = self.context.router.is_mcp(request)
+        self._stop(self.context.access.refusal(request, mcp=mcp))
+        asked.request = self.context.access.admitted(request)
+        self._stop(self.context.too_long(asked.length))
+        exchange = ServerExchange(next(self.context.numbers), asked, self)
         source = RequestBody(asked, self._input)
         body = BodyReader.of_request(exchange.number, request, mcp=mcp)
         return await self._take(exchange, source, body) and await self._attend(exchange)
@@ -325,18 +327,18 @@ class Connection:
                 raise _Refused(refusal(400, "Bad Request", str(error))) from error
             if data:
                 size += len(data)
-                self._stop(self._desk.too_long(size))
+                self._stop(self.context.too_long(size))
                 frames += body.feed(data)
             if source.done:
                 exchange.whole = True
                 self._hand_over(exchange, frames + body.end())
                 return True
-            if len(frames) > (not exchange.opened) and self._desk.body_limit is None:
+            if len(frames) > (not exchange.opened) and self.context.body_limit is None:
                 self._hand_over(exchange, frames)
                 frames = []
-                await exchange.inbox.below(ROOM)
+                await exchange.inbox.below(MAX_HELD_BYTES)
             if not await self._more(exchange):
-                exchange.inbox.put(body.cut())
+                exchange.hear(body.cut())
                 return exchange.answer.ended is not None
 
     async def _more(self, exchange: ServerExchange) -> bool:
@@ -346,7 +348,7 @@ class Connection:
             await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
         data = None
         if not exchange.answer.ended:
-            data = await self._read(trio.current_time() + BODY_PATIENCE)
+            data = await self._read(trio.current_time() + BODY_TIMEOUT_S)
         if data is None and not exchange.answer.ended:
             raise _Refused(LATE)
         self._input += data or b""
@@ -354,10 +356,9 @@ class Connection:
 
     def _hand_over(self, exchange: ServerExchange, frames: list[Frame]) -> None:
         if not exchange.opened:
-            self._stop(self._desk.admit(exchange, frames[1].raw if len(frames) > 1 else b""))
-            exchange.opened = True
+            self._stop(self.context.admit(exchange, frames[1].raw if len(frames) > 1 else b""))
             self._exchange = exchange
-        exchange.inbox.put(frames)
+        exchange.hear(frames)
 
     def _stop(self, refusal: HttpRefusal | None) -> None:
         if refusal is not None:

@@ -10,7 +10,7 @@ from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpRes
 from mcpmock.transports.access_policy import HttpRefusal
 from mcpmock.transports.headers import MAX_FIELDS
 
-from .http1 import HEAD_LIMIT
+from .http1 import MAX_HEAD_BYTES
 
 
 def refusal(status: int, reason: str, why: str) -> HttpRefusal:
@@ -21,7 +21,7 @@ NOT_HTTP = refusal(400, "Bad Request", "this is not HTTP, or it is https:// wher
 LONG_HEAD = refusal(
     431,
     "Request Header Fields Too Large",
-    f"a head has at most {HEAD_LIMIT} bytes and {MAX_FIELDS} fields",
+    f"a head has at most {MAX_HEAD_BYTES} bytes and {MAX_FIELDS} fields",
 )
 LATE = refusal(408, "Request Timeout", "the rest of the request did not come")
 GIVEN_UP = refusal(503, "Service Unavailable", "the conversation ended without an answer")

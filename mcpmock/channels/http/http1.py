@@ -30,7 +30,7 @@ from mcpmock.transports.headers import end_to_end, field_of
 
 from .chunked import Chunks, chunk
 
-HEAD_LIMIT = 1 << 16
+MAX_HEAD_BYTES = 1 << 16
 """The longest head, in bytes."""
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[\x21-\x7e\x80-\xff]+")
@@ -131,7 +131,7 @@ class ResponseReader:
             plain = _PLAIN.match(data)
             response = None if plain is None else self._plain(plain)
             if plain is None or response is None:
-                self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
+                self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
                 self._parser.send(_asked(self._method))
                 self._parser.send(_ALL)
             else:

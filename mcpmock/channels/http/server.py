@@ -1,6 +1,6 @@
 """The server side of HTTP: a listener that gives one channel for each conversation.
 
-Which exchange belongs to which conversation, `transports.session_routing` says; the bytes are
+Which exchange belongs to which conversation, `transports.session_router` says; the bytes are
 `http_connection`'s. Every exchange is read and written on its own, so a client that does not read
 stops nobody but the source of its own answer. The runner stands above.
 
@@ -19,23 +19,23 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from mcpmock.channels.channel import DRAIN, ROOM, MessageChannel, Receive
-from mcpmock.channels.fd import Outlet
+from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES, ConversationEnd, Receive
+from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 
 from .connection import Connection, ListenerContext, ServerExchange
 from .error_responses import refusal
 
-_TOO_MANY = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
-_BACK_OFF = 0.05
-_ASK_AGAIN = 0.002
-_HANDLING = 0.025
+_OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+_ACCEPT_RETRY_S = 0.05
+_DRAIN_POLL_S = 0.002
+_HANDLING_S = 0.025
 """Seconds that a client has for what it has read: several ticks of a busy event loop."""
-_NO_SESSION_ANY_MORE = refusal(404, "Not Found", "this session has ended; initialize a new one")
+_SESSION_ENDED = refusal(404, "Not Found", "this session has ended; initialize a new one")
 
 
 def _tell(error: BaseException) -> None:
@@ -45,41 +45,32 @@ def _tell(error: BaseException) -> None:
     sys.stderr.write(f"mcpmock: {text}\n")
 
 
-class HttpServerChannel(MessageChannel):
+class HttpServerChannel(ConversationEnd):
     """One conversation: exchanges, each read and written on its own."""
 
     def __init__(
         self,
         conversation: int,
-        reception: SessionRouter,
+        router: SessionRouter,
         closing: Callable[[int], object],
-        stderr: Outlet | None = None,
+        stderr: DescriptorQueue | None = None,
     ) -> None:
         self.conversation = conversation
         self._stderr = stderr
-        self._reception = reception
+        self._reception = router
         self._closing = closing
         self._closed = False
         self._exchanges: dict[int, ServerExchange] = {}
         self._opened: deque[Receive] = deque()
         self._changed = trio.lowlevel.ParkingLot()
 
-    @property
-    def receivers(self) -> Sequence[Receive]:
-        return ()
-
-    async def another_receiver(self) -> Receive:
+    async def accept(self) -> Receive:
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._opened:
             if self._closed:
                 raise trio.EndOfChannel
             await self._changed.park()
         return self._opened.popleft()
-
-    async def receive(self) -> list[Frame]:
-        """Never anything: all there is comes with an exchange."""
-        await trio.lowlevel.checkpoint()
-        raise trio.EndOfChannel
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
@@ -94,21 +85,21 @@ class HttpServerChannel(MessageChannel):
                 exchange.send(batch)
             elif number is None and self._stderr is not None:
                 logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
-                self._stderr.log(b"".join(logged))
+                self._stderr.put(b"".join(logged))
 
     def held(self, like: Frame) -> int:
         exchange = self._of(like.exchange)
-        return 0 if exchange is None else exchange.held
+        return 0 if exchange is None else exchange.out.held
 
     async def room(self, like: Frame) -> None:
         await trio.lowlevel.checkpoint()
         if exchange := self._of(like.exchange):
-            await exchange.below(ROOM)
+            await exchange.out.below(MAX_HELD_BYTES)
 
     async def flush(self) -> None:
         await trio.lowlevel.checkpoint()
         for exchange in list(self._exchanges.values()):
-            await exchange.below(1)
+            await exchange.out.below(1)
 
     async def drained(self) -> None:
         """Over HTTP+SSE all of a session comes on one stream, and what a client has read it handles
@@ -116,11 +107,11 @@ class HttpServerChannel(MessageChannel):
         clients must not wait for each other.
         """
         if self._reception.kind is TransportKind.SSE:
-            with trio.move_on_after(DRAIN):
-                # Nobody tells when: the kernel has to be asked again.
-                while any(exchange.unread for exchange in self._exchanges.values()):  # noqa: ASYNC110
-                    await trio.sleep(_ASK_AGAIN)
-            await trio.sleep(_HANDLING)
+            with trio.move_on_after(DRAIN_TIMEOUT_S):
+                # No event tells a writer that its bytes were read: the kernel is asked again.
+                while any(exchange.is_unread() for exchange in self._exchanges.values()):  # noqa: ASYNC110
+                    await trio.sleep(_DRAIN_POLL_S)
+            await trio.sleep(_HANDLING_S)
 
     async def aclose(self) -> None:
         """Ends what is open, and with that the connections that carry it."""
@@ -133,15 +124,15 @@ class HttpServerChannel(MessageChannel):
 
     def open(self, exchange: ServerExchange) -> None:
         """Takes up an exchange: what is whole is delivered, another is the next that
-        `another_receiver` gives.
+        `accept` gives.
         """
         self._exchanges[exchange.number] = exchange
-        exchange.leave = self._leave
-        if exchange.whole and self.deliver is not None and not self._opened:
-            exchange.inbox.deliver = self.deliver
-            return
-        self._opened.append(exchange.inbox.receive)
-        self._changed.unpark()
+        # Not while an earlier one waits to be accepted: exchanges are heard in order.
+        deliver = self.deliver if exchange.whole and not self._opened else None
+        exchange.open(self._leave, deliver)
+        if deliver is None:
+            self._opened.append(exchange.inbox.receive)
+            self._changed.unpark()
 
     def _leave(self, number: int) -> None:
         self._exchanges.pop(number, None)
@@ -157,15 +148,15 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
 
     def __init__(
         self,
-        reception: SessionRouter,
-        doorkeeper: AccessPolicy,
+        router: SessionRouter,
+        access: AccessPolicy,
         listeners: Sequence[trio.abc.Listener[trio.abc.Stream]],
         *,
         body_limit: int | None = None,
         tell: Callable[[BaseException], None] = _tell,
-        stderr: Outlet | None = None,
+        stderr: DescriptorQueue | None = None,
     ) -> None:
-        self._desk = ListenerContext(reception, doorkeeper, self._admit, tell, body_limit)
+        self._desk = ListenerContext(router, access, self._admit, tell, body_limit)
         self._listeners = listeners
         self._stderr = stderr
         self._closed = False
@@ -176,13 +167,13 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         self._changed = trio.lowlevel.ParkingLot()
 
     @property
-    def reception(self) -> SessionRouter:
-        return self._desk.reception
+    def router(self) -> SessionRouter:
+        return self._desk.router
 
     @property
     def authorities(self) -> list[str]:
         """What clients on this machine call us, as `host:port`."""
-        port = self._desk.doorkeeper.port
+        port = self._desk.access.port
         return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
     async def run(self) -> None:
@@ -240,17 +231,17 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
             except trio.ClosedResourceError:
                 return
             except OSError as error:
-                if error.errno not in _TOO_MANY:
+                if error.errno not in _OUT_OF_DESCRIPTORS:
                     raise
-                await trio.sleep(_BACK_OFF)
+                await trio.sleep(_ACCEPT_RETRY_S)
 
     def _admit(self, exchange: ServerExchange, body: bytes) -> HttpRefusal | None:
-        number = self._desk.reception.conversation(exchange.request, body, whole=exchange.whole)
+        number = self._desk.router.conversation(exchange.request, body, whole=exchange.whole)
         channel = self._channels.get(number)
         if channel is None:
             if not self._is_new(number):
-                return _NO_SESSION_ANY_MORE
-            channel = HttpServerChannel(number, self._desk.reception, self._leave, self._stderr)
+                return _SESSION_ENDED
+            channel = HttpServerChannel(number, self._desk.router, self._leave, self._stderr)
             self._channels[number] = channel
             self._new.append(channel)
             self._changed.unpark()

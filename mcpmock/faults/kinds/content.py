@@ -145,7 +145,7 @@ class Inject(Fault, usually="client"):
 
     With `behind` it is added behind it.
 
-    >>> fault = mcpmock.faults.Inject(text='{"jsonrpc": "2.0", "method": "notifications/message"}')
+    >>> fault = mcpmock.faults.Inject(text="Server ready", match={"method": "tools/call"})
     """
 
     text: str = ""

@@ -1,8 +1,8 @@
-"""What must hold when a session is over in which something was cancelled, whatever the schedule.
+"""The invariants of a session in which something was cancelled, whatever the schedule: each call
+ends once, and the session works afterwards. Public as `mcpmock.testing.broken`.
 
 A pure function over what crossed the wire at one place, in order: no fault, no plan and no clock.
-The tests of the races ask it, and so does whoever explores schedules. `rules` is about the
-protocol message for message; this is about how calls end.
+`rules` checks the protocol message by message; this checks how calls end.
 """
 
 from __future__ import annotations
@@ -55,11 +55,17 @@ class _Ledger:
 def broken(
     frames: Iterable[Frame], *, crossed: int = 0, silent: bool = False, works: bool = True
 ) -> list[str]:
-    """What does not hold, in words; empty if all does.
+    """The invariants that the frames of a session violate, in words; empty if all hold.
 
-    `crossed` messages of a call may still come behind its cancel, being under way; none more if its
-    responder is to be `silent`. `works`: a request behind the last cancel has to be answered, if
-    the session is not over.
+    `crossed` messages of a call that were under way may still follow its cancellation, and no more
+    than these if its responder has to be `silent`. `works`: a request behind the last cancellation
+    has to be answered, unless the session is over.
+
+    >>> from mcpmock.protocol.messages import C2S, S2C, Frame
+    >>> ping = Frame(C2S, b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}')
+    >>> pong = Frame(S2C, b'{"jsonrpc": "2.0", "id": 1, "result": {}}')
+    >>> mcpmock.testing.broken([ping, pong, pong])
+    ['ping 1 of the client: answered 2 times']
     """
     ledger = _Ledger()
     wrong = [line for frame in frames for line in _take(ledger, frame)]

@@ -47,15 +47,15 @@ from mcpmock.protocol.transport_facts import (
 
 from .common import JSON, standard_headers
 
-RETRY = 1.0
+RETRY_DELAY_S = 1.0
 """Seconds until a stream that broke is resumed, where the server names no time."""
-MOST_FAILURES = 5
+MAX_RESUME_FAILURES = 5
 """How often in a row a stream may fail to be resumed."""
-LINGER = 0.5
+INPUT_END_TIMEOUT_S = 0.5
 """Seconds for what is still open when the client's input ends: scripts end theirs at once."""
-GOODBYE = 1.0
+DELETE_TIMEOUT_S = 1.0
 """Seconds for the answer to the DELETE."""
-MOST_HELD, MOST_HELD_BYTES = 1000, 1 << 20
+MAX_HELD_MESSAGES, MAX_HELD_BYTES = 1000, 1 << 20
 """What is held until `initialize` is answered; beyond, nothing waits for it any more."""
 
 
@@ -73,7 +73,7 @@ class _Exchange:
     """It is the stream for what nobody asked for: it is opened again and again."""
     head: HttpResponse | None = None
     last_event: str | None = None
-    retry: float = RETRY
+    retry: float = RETRY_DELAY_S
     failures: int = 0
 
 
@@ -150,7 +150,7 @@ class StreamableHttpClient(Stage):
                 if whole is not None and not whole.too_long:
                     self._hold(whole.frame.raw)
             case StreamEnd():
-                self._leaving, self._deadline = frame, now + LINGER
+                self._leaving, self._deadline = frame, now + INPUT_END_TIMEOUT_S
             case _:
                 self._out.append(frame)
 
@@ -163,7 +163,7 @@ class StreamableHttpClient(Stage):
             self._held_bytes += len(raw)
 
     def _holds_too_much(self) -> bool:
-        return len(self._held) > MOST_HELD or self._held_bytes > MOST_HELD_BYTES
+        return len(self._held) > MAX_HELD_MESSAGES or self._held_bytes > MAX_HELD_BYTES
 
     def _is_opening(self) -> bool:
         open_ = self._exchanges.values()
@@ -254,7 +254,7 @@ class StreamableHttpClient(Stage):
         if self._session is not None:
             self._begin(_Exchange(ReplyFlattener(None)), "DELETE", self._session_headers())
             self._goodbye = self._newest
-            self._deadline = now + GOODBYE
+            self._deadline = now + DELETE_TIMEOUT_S
         for x in exchanges:
             self._abort(x)
         if self._goodbye is None:
@@ -331,7 +331,7 @@ class StreamableHttpClient(Stage):
             return True
         exchange.failures += 1
         broken = head is None or head.status >= 500
-        return broken and exchange.failures <= MOST_FAILURES
+        return broken and exchange.failures <= MAX_RESUME_FAILURES
 
 
 def _note_cancels(exchange: _Exchange, heard: Sequence[Frame]) -> None:

@@ -27,9 +27,9 @@ from mcpmock.protocol.transport_facts import (
 )
 
 JSON = "application/json"
-BATCHES = "2025-03-26"
+BATCH_REVISION = "2025-03-26"
 """The only revision with JSON-RPC batches."""
-PRIMING = "2025-11-25"
+PRIMING_REVISION = "2025-11-25"
 """The only revision whose event streams begin with an event that has an id and nothing else."""
 LISTEN = "subscriptions/listen"
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600

@@ -35,7 +35,7 @@ from mcpmock.protocol.raw_json import elements, splice
 from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
 
 from .common import HEADER_MISMATCH, JSON, LISTEN
-from .id_rewriting import InFlightCall, InFlightCalls
+from .in_flight_calls import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")
 _BAD_REQUEST = (-32602, HEADER_MISMATCH, -32021, -32022)

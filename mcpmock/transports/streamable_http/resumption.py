@@ -29,7 +29,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, PROTOCOL_VERSION_HEADER
 
-MOST_EVENTS, MOST_BYTES = 1000, 4 << 20
+MAX_EVENTS, MAX_BYTES = 1000, 4 << 20
 """What is remembered of one conversation; beyond, its oldest events are forgotten."""
 
 
@@ -75,8 +75,8 @@ class _Event:
 class Resumption(Stage):
     """Remembers the events of event streams, and gives the rest of one to who asks for it."""
 
-    most: int = MOST_EVENTS
-    most_bytes: int = MOST_BYTES
+    most: int = MAX_EVENTS
+    most_bytes: int = MAX_BYTES
     _streams: dict[int, _Stream] = attrs.field(factory=dict)
     """By the exchange of the response, while that is open."""
     _resumed: dict[int, _Stream] = attrs.field(factory=dict)

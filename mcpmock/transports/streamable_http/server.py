@@ -45,10 +45,10 @@ from mcpmock.protocol.revisions import is_modern, speaks_modern
 from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
 
 from .common import (
-    BATCHES,
+    BATCH_REVISION,
     HEADER_MISMATCH,
     INVALID_REQUEST,
-    PRIMING,
+    PRIMING_REVISION,
     SESSION_ENDED,
     SESSION_MISSING,
     RequestRefusal,
@@ -174,7 +174,7 @@ class StreamableHttpServer(Stage):
         if opening is not None:
             self._responses.session = self._responses.session or self._mint()
             revision = decode(member(opening.params, "protocolVersion") or b"null")
-        on = self._responses.expect(x, raw, priming=revision == PRIMING)
+        on = self._responses.expect(x, raw, priming=revision == PRIMING_REVISION)
         self._on.append(Frame(C2S, on))
 
     def _accept(self, x: int, raw: bytes) -> None:
@@ -243,7 +243,7 @@ class StreamableHttpServer(Stage):
         if not opening and version is not None and version not in REVISIONS:
             known = ", ".join(REVISIONS)
             return bad_request(FAILED, f"Unsupported protocol version: {version} (known: {known})")
-        if isinstance(message, Batch) and self._responses.revision != BATCHES:
+        if isinstance(message, Batch) and self._responses.revision != BATCH_REVISION:
             return bad_request(INVALID_REQUEST, "this revision has no batches")
         return None
 

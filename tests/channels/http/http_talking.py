@@ -17,7 +17,7 @@ from mcpmock.channels.http.server import HttpListener, HttpServerChannel
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Fact, Frame, HttpRequest, HttpResponse
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.transports.headers import Upstream
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 
 PORT = 8080
 HOST = b"Host: 127.0.0.1:8080\r\n"
@@ -174,9 +174,9 @@ async def front(
 ) -> AsyncIterator[Front]:
     """A listener in front of nothing; at the end no connection is open."""
     told: list[BaseException] = []
-    doorkeeper = AccessPolicy(PORT, token=token)
+    access = AccessPolicy(PORT, token=token)
     listener = HttpListener(
-        SessionRouter(kind, "/mcp"), doorkeeper, [], body_limit=body_limit, tell=told.append
+        SessionRouter(kind, "/mcp"), access, [], body_limit=body_limit, tell=told.append
     )
     with trio.fail_after(3600):
         async with trio.open_nursery() as nursery:
@@ -188,7 +188,7 @@ async def front(
 
 async def first(channel: HttpServerChannel) -> tuple[Receive, list[Frame]]:
     """The next exchange of a conversation, and its first batch."""
-    receive = await channel.another_receiver()
+    receive = await channel.accept()
     return receive, await receive()
 
 
@@ -226,7 +226,7 @@ class Back:
     async def send(self, *frames: Frame) -> Receive:
         """Begins an exchange."""
         self.channel.send_nowait(frames)
-        return await self.channel.another_receiver()
+        return await self.channel.accept()
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 
 from mcpmock.channels.http import addresses
 from mcpmock.channels.http.addresses import (
-    CONNECT_PATIENCE,
+    CONNECT_TIMEOUT_S,
     connector,
     is_loopback,
     listen,
@@ -114,7 +114,7 @@ async def test_a_server_that_does_not_take_connections(
     monkeypatch.setattr(trio, "open_tcp_stream", forever)
     with pytest.raises(OSError, match="no connection within 10 s"):
         await connector(Upstream("http", "127.0.0.1", 80))()
-    assert CONNECT_PATIENCE == trio.current_time()
+    assert CONNECT_TIMEOUT_S == trio.current_time()
 
 
 @pytest.mark.e2e

@@ -6,9 +6,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mcpmock.channels.channel import ROOM
-from mcpmock.channels.http.addresses import IDLE
-from mcpmock.channels.http.client import PATIENCE
+from mcpmock.channels.channel import MAX_HELD_BYTES
+from mcpmock.channels.http.addresses import MAX_IDLE_S
+from mcpmock.channels.http.client import END_TIMEOUT_S
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
     C2S,
@@ -127,9 +127,9 @@ async def test_events_come_one_by_one(autojump_clock: MockClock) -> None:
         assert [[200], [b"1"], [("SseMeta", b""), b"2"], ["eof"]] == got
 
 
-@pytest.mark.parametrize("gap", [0.0, IDLE - 0.1, IDLE, 5.0])
+@pytest.mark.parametrize("gap", [0.0, MAX_IDLE_S - 0.1, MAX_IDLE_S, 5.0])
 async def test_connections_are_used_again(autojump_clock: MockClock, gap: float) -> None:
-    """What has been idle for less than IDLE is used again; what has not is closed."""
+    """What has been idle for less than MAX_IDLE_S is used again; what has not is closed."""
     async with back() as there:
         receive = await there.send(*posted(1))
         there.nursery.start_soon(receive)
@@ -142,8 +142,8 @@ async def test_connections_are_used_again(autojump_clock: MockClock, gap: float)
         there.nursery.start_soon(receive)
         await wait_all_tasks_blocked()
 
-        assert (1 if gap < IDLE else 2) == there.connected
-        assert (SENT if gap < IDLE else b"") == await server.stream.receive_some()
+        assert (1 if gap < MAX_IDLE_S else 2) == there.connected
+        assert (SENT if gap < MAX_IDLE_S else b"") == await server.stream.receive_some()
 
 
 NOT_AGAIN = {
@@ -370,7 +370,7 @@ async def test_a_client_that_leaves_while_we_connect(autojump_clock: MockClock) 
         there.channel.send_nowait(said(1, ExchangeEnd("closed")))
         there.channel.send_nowait([hangs_up(C2S)])
         with pytest.raises(trio.EndOfChannel):
-            await there.channel.another_receiver()
+            await there.channel.accept()
         assert 0.0 == trio.current_time()
 
 
@@ -397,7 +397,7 @@ async def test_a_request_that_breaks_off(autojump_clock: MockClock, how: str) ->
 async def test_early_answers(autojump_clock: MockClock) -> None:
     """A server may answer before it has the request, and hang up; its answer is heard."""
     async with back() as there:
-        receive = await there.send(*posted(1, b"x" * 3 * ROOM))
+        receive = await there.send(*posted(1, b"x" * 3 * MAX_HELD_BYTES))
 
         async def refuse() -> None:
             server = await there.server()
@@ -474,7 +474,7 @@ async def test_a_long_upload_goes_in_pieces(autojump_clock: MockClock) -> None:
 async def test_a_long_body_goes_in_pieces(autojump_clock: MockClock) -> None:
     """What comes in pieces goes in pieces, and no faster than the server takes it."""
     async with back() as there:
-        piece = Frame(C2S, b"x" * ROOM, b"", Fragment(), 1)
+        piece = Frame(C2S, b"x" * MAX_HELD_BYTES, b"", Fragment(), 1)
         receive = await there.send(*said(1, request()), piece)
         there.nursery.start_soon(everything, receive)
         there.channel.send_nowait([piece])
@@ -487,7 +487,7 @@ async def test_a_long_body_goes_in_pieces(autojump_clock: MockClock) -> None:
         there.nursery.start_soon(wait)
         server = await there.server()
         got = bytearray()
-        while len(got) < 2 * ROOM:
+        while len(got) < 2 * MAX_HELD_BYTES:
             got += await server.stream.receive_some(100_000)
         await roomy.wait()
         there.channel.send_nowait([Frame(C2S, b"yz", fact=Fragment(last=True), exchange=1)])
@@ -495,7 +495,7 @@ async def test_a_long_body_goes_in_pieces(autojump_clock: MockClock) -> None:
         assert 0 == there.channel.held(piece)
         while not got.endswith(b"\r\n2\r\nyz\r\n0\r\n\r\n"):
             got += await server.stream.receive_some(100_000)
-        assert 2 * ROOM == bytes(got).count(b"x")
+        assert 2 * MAX_HELD_BYTES == bytes(got).count(b"x")
 
 
 async def test_reading_goes_as_far_as_it_is_received(autojump_clock: MockClock) -> None:
@@ -578,7 +578,7 @@ async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
 
 
 async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
-    """When no more come, what is open may end for PATIENCE seconds, and is ended then."""
+    """When no more come, what is open may end for END_TIMEOUT_S seconds, and is ended then."""
     async with back() as there:
         quick, slow = await there.send(*posted(1)), await there.send(*said(2, request("GET")))
 
@@ -598,10 +598,10 @@ async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
         there.nursery.start_soon(serve)
         there.channel.send_nowait([Frame(C2S, b"", b"", StreamEnd())])
         with pytest.raises(trio.EndOfChannel):
-            await there.channel.another_receiver()
+            await there.channel.accept()
         await wait_all_tasks_blocked()
 
-        assert PATIENCE == trio.current_time()
+        assert END_TIMEOUT_S == trio.current_time()
         assert [[200, b"[]", "eof"], []] == got
 
 
@@ -617,9 +617,7 @@ async def test_a_closed_channel(autojump_clock: MockClock) -> None:
         with pytest.raises(trio.BrokenResourceError):
             there.channel.send_nowait(posted(2))
         with pytest.raises(trio.EndOfChannel):
-            await there.channel.another_receiver()
-        with pytest.raises(trio.EndOfChannel):
-            await there.channel.receive()
+            await there.channel.accept()
 
 
 @pytest.mark.parametrize("moment", range(10))

@@ -11,10 +11,15 @@ from trio.testing import (
     wait_all_tasks_blocked,
 )
 
-from mcpmock.channels.channel import ROOM
+from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.channels.http import connection
-from mcpmock.channels.http.connection import BODY_PATIENCE, HEAD_PATIENCE, IDLE_PATIENCE, LINGER
-from mcpmock.channels.http.http1 import HEAD_LIMIT
+from mcpmock.channels.http.connection import (
+    BODY_TIMEOUT_S,
+    CLOSE_TIMEOUT_S,
+    HEAD_TIMEOUT_S,
+    IDLE_TIMEOUT_S,
+)
+from mcpmock.channels.http.http1 import MAX_HEAD_BYTES
 from mcpmock.protocol.messages import (
     ExchangeEnd,
     Fragment,
@@ -95,7 +100,7 @@ async def test_keep_alive(autojump_clock: MockClock, last: bool) -> None:
             assert [POSTED, b"%d" % number] == shown(frames)
             channel.send_nowait(ok(number, b"[%d]" % number))
             assert (200, b"[%d]" % number) == await client.response()
-            await trio.sleep(IDLE_PATIENCE - 1)
+            await trio.sleep(IDLE_TIMEOUT_S - 1)
 
         before = trio.current_time()
         if last:
@@ -198,8 +203,8 @@ BAD = {
     "an authority": (GET.replace(b"GET /mcp", b"CONNECT evil:80"), 400),
     "another version": (GET.replace(b"1.1", b"2.0"), 400),
     "a signed length": (post(b"{}").replace(b"Length: 2", b"Length: +2"), 400),
-    "a long field": (LINE + HOST + b"A: " + b"x" * HEAD_LIMIT + b"\r\n\r\n", 431),
-    "an endless line": (b"GET /" + b"x" * 2 * HEAD_LIMIT, 431),
+    "a long field": (LINE + HOST + b"A: " + b"x" * MAX_HEAD_BYTES + b"\r\n\r\n", 431),
+    "an endless line": (b"GET /" + b"x" * 2 * MAX_HEAD_BYTES, 431),
     "many fields": (LINE + HOST + b"A: b\r\n" * 100 + b"\r\n", 431),
     "no Host": (LINE + b"\r\n", 421),
     "a foreign Host": (LINE + b"Host: evil.example\r\n\r\n", 421),
@@ -253,7 +258,7 @@ async def test_a_late_head(autojump_clock: MockClock, sent: bytes) -> None:
             await trio.sleep(1)
         answer = await client.rest()
 
-        assert HEAD_PATIENCE == trio.current_time()
+        assert HEAD_TIMEOUT_S == trio.current_time()
         assert (b"HTTP/1.1 408 Request Timeout" if sent else b"") == answer[:28]
 
 
@@ -270,7 +275,7 @@ async def test_a_late_second_head(autojump_clock: MockClock) -> None:
         await client.send(b"P")
 
         assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
-        assert 40 + HEAD_PATIENCE == trio.current_time()
+        assert 40 + HEAD_TIMEOUT_S == trio.current_time()
 
 
 async def test_a_late_body(autojump_clock: MockClock) -> None:
@@ -280,11 +285,11 @@ async def test_a_late_body(autojump_clock: MockClock) -> None:
         client = door.connect()
         await client.send(whole[:-5])
         for byte in b"123":
-            await trio.sleep(BODY_PATIENCE - 1)
+            await trio.sleep(BODY_TIMEOUT_S - 1)
             await client.send(bytes([byte]))
 
         assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
-        assert 3 * (BODY_PATIENCE - 1) + BODY_PATIENCE == trio.current_time()
+        assert 3 * (BODY_TIMEOUT_S - 1) + BODY_TIMEOUT_S == trio.current_time()
 
 
 async def test_expect_continue(autojump_clock: MockClock) -> None:
@@ -314,7 +319,7 @@ async def test_expect_continue(autojump_clock: MockClock) -> None:
 
 async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
     """A body of 3 MiB comes as it arrives, behind its head, and no faster than it is taken."""
-    body = b"x" * 3 * ROOM
+    body = b"x" * 3 * MAX_HELD_BYTES
     async with front() as door:
         client = door.connect()
         door.nursery.start_soon(client.send, post(body))
@@ -324,7 +329,7 @@ async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
         while frames[-1].fact != Fragment(last=True):
             await wait_all_tasks_blocked()
             more = await receive()
-            assert 2 * ROOM > sum(frame.size for frame in more)
+            assert 2 * MAX_HELD_BYTES > sum(frame.size for frame in more)
             frames += more
 
         assert body == b"".join(frame.raw for frame in frames)
@@ -335,12 +340,12 @@ async def test_long_bodies_come_in_pieces(autojump_clock: MockClock) -> None:
 
 async def test_with_a_limit_a_body_comes_whole(autojump_clock: MockClock) -> None:
     """Where bodies are limited, nothing of one is handed over that may turn out too long."""
-    async with front(body_limit=2 * ROOM) as door:
+    async with front(body_limit=2 * MAX_HELD_BYTES) as door:
         client = door.connect()
-        await client.send(chunked(b"x" * ROOM, b"x" * ROOM))
+        await client.send(chunked(b"x" * MAX_HELD_BYTES, b"x" * MAX_HELD_BYTES))
         _, frames = await first(await door.conversation())
 
-        assert 2 * ROOM == sum(len(frame.raw) for frame in frames)
+        assert 2 * MAX_HELD_BYTES == sum(len(frame.raw) for frame in frames)
         assert frames[-1].fact == Fragment(last=True)
 
 
@@ -360,24 +365,24 @@ async def test_long_other_bodies_come_in_pieces(autojump_clock: MockClock) -> No
     sent = 0
     async with front() as door:
         client = door.connect(lockstep_stream_pair)
-        whole = post(b"x" * (8 * ROOM), target=b"/upload")
+        whole = post(b"x" * (8 * MAX_HELD_BYTES), target=b"/upload")
 
         async def push() -> None:
             nonlocal sent
-            for at in range(0, len(whole), ROOM):
-                await client.send(whole[at : at + ROOM])
+            for at in range(0, len(whole), MAX_HELD_BYTES):
+                await client.send(whole[at : at + MAX_HELD_BYTES])
                 sent += 1
 
         door.nursery.start_soon(push)
         channel = await door.conversation()
-        receive = await channel.another_receiver()
+        receive = await channel.accept()
         await wait_all_tasks_blocked()
         assert sent <= 2
         frames = await receive()
         while frames[-1].fact != HttpBody(unkept=True):
             frames += await receive()
 
-        assert 8 * ROOM == sum(len(frame.raw) for frame in frames)
+        assert 8 * MAX_HELD_BYTES == sum(len(frame.raw) for frame in frames)
         assert {HttpBody(unkept=True, more=True)} == {frame.fact for frame in frames[1:-1]}
 
 
@@ -385,7 +390,7 @@ async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock
     """A client that is answered early is read for a moment more, so that it gets to hear it."""
     async with front() as door:
         client = door.connect()
-        begin = post(b"x" * 3 * ROOM)[: 2 * ROOM]
+        begin = post(b"x" * 3 * MAX_HELD_BYTES)[: 2 * MAX_HELD_BYTES]
         door.nursery.start_soon(client.send, begin)
         channel = await door.conversation()
         receive, _ = await first(channel)
@@ -395,7 +400,7 @@ async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock
         assert (200, b"no") == await client.response()
         await client.send(b"x" * 1000)
         assert b"" == await client.rest()
-        await trio.sleep(LINGER)
+        await trio.sleep(CLOSE_TIMEOUT_S)
         await wait_all_tasks_blocked()
         assert set() == door.open
         await everything(receive)
@@ -424,7 +429,7 @@ async def test_a_client_that_leaves_is_noticed(autojump_clock: MockClock, begun:
         assert [] == door.told
 
 
-@pytest.mark.parametrize("size", [5, 2 * ROOM], ids=["a short one", "a long one"])
+@pytest.mark.parametrize("size", [5, 2 * MAX_HELD_BYTES], ids=["a short one", "a long one"])
 async def test_a_client_that_leaves_in_its_request(autojump_clock: MockClock, size: int) -> None:
     """Half a request is none; of a long one, what came, and that no more comes."""
     async with front() as door:
@@ -627,10 +632,10 @@ async def test_cancelling_leaves_nothing_open(autojump_clock: MockClock, moment:
             await theirs.send_all(b"x")
 
 
-def test_patience() -> None:
+def test_timeouts() -> None:
     """The numbers that are promised."""
     assert (30.0, 75.0, 60.0) == (
-        connection.HEAD_PATIENCE,
-        connection.IDLE_PATIENCE,
-        connection.BODY_PATIENCE,
+        connection.HEAD_TIMEOUT_S,
+        connection.IDLE_TIMEOUT_S,
+        connection.BODY_TIMEOUT_S,
     )

@@ -10,17 +10,17 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from mcpmock.channels.channel import DRAIN, ROOM
-from mcpmock.channels.fd import Outlet, borrow
+from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
+from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.channels.http.addresses import listen
-from mcpmock.channels.http.flow import Inbox
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
+from mcpmock.channels.queues import FrameQueue
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse, SseMeta
 from mcpmock.runner import LiveSession, run
 from mcpmock.transports.access_policy import AccessPolicy
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from tests.channels.http.http_talking import (
     EVENTS,
     GET,
@@ -103,7 +103,7 @@ async def test_whole_requests_are_delivered(autojump_clock: MockClock) -> None:
         await client.send(post(b"2"))
         await wait_all_tasks_blocked()
         channel.send_nowait(ok(2, b"{}"))
-        await client.send(post(b"x" * (2 * ROOM)))
+        await client.send(post(b"x" * (2 * MAX_HELD_BYTES)))
         _, frames = await first(channel)
         assert POSTED == shown(frames)[0]
         gone = door.connect()
@@ -132,7 +132,7 @@ async def test_one_batch_for_several_exchanges(autojump_clock: MockClock) -> Non
 
 
 async def test_a_stalled_client_holds_only_its_own(autojump_clock: MockClock) -> None:
-    """A client that does not read stops what feeds it, at ROOM bytes, and no other."""
+    """A client that does not read stops what feeds it, at MAX_HELD_BYTES bytes, and no other."""
     async with front() as door:
         ours, theirs = memory_stream_pair()
         gate = trio.Event()
@@ -152,7 +152,7 @@ async def test_a_stalled_client_holds_only_its_own(autojump_clock: MockClock) ->
         await first(channel)
         piece = Frame(of(1, b"")[0].direction, b"x" * 100_000, exchange=1)
         channel.send_nowait(of(1, STREAM))
-        while channel.held(piece) < ROOM:
+        while channel.held(piece) < MAX_HELD_BYTES:
             channel.send_nowait([piece])
         roomy = trio.Event()
 
@@ -166,7 +166,7 @@ async def test_a_stalled_client_holds_only_its_own(autojump_clock: MockClock) ->
         await channel.room(of(2, b"")[0])
         channel.send_nowait(ok(2, b"{}"))
         assert (200, b"{}") == await other.response()
-        assert ROOM + 200_000 > channel.held(piece)
+        assert MAX_HELD_BYTES + 200_000 > channel.held(piece)
 
         gate.set()
         await roomy.wait()
@@ -213,7 +213,7 @@ async def test_a_channel_that_closes_ends_what_is_open(autojump_clock: MockClock
         assert (await waiting.rest()).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
         assert (await reading.rest()).endswith(b"9\r\ndata: 1\n\n\r\n")
         with pytest.raises(trio.EndOfChannel):
-            await channel.another_receiver()
+            await channel.accept()
 
 
 async def test_who_comes_late(autojump_clock: MockClock) -> None:
@@ -255,13 +255,13 @@ async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock
 
 
 class Dies:
-    """A reception whose mistake it is."""
+    """A router whose mistake it is."""
 
-    def __init__(self, reception: SessionRouter) -> None:
-        self.reception = reception
+    def __init__(self, router: SessionRouter) -> None:
+        self.router = router
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self.reception, name)
+        return getattr(self.router, name)
 
     def conversation(self, *_: object, whole: bool) -> int:
         raise RuntimeError("a mistake")
@@ -290,8 +290,8 @@ async def test_a_mistake_is_said(
     autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By default on standard error, in one line."""
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
-    listener = HttpListener(Dies(reception), AccessPolicy(8080), [])  # type: ignore[arg-type]
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    listener = HttpListener(Dies(router), AccessPolicy(8080), [])  # type: ignore[arg-type]
     ours, theirs = memory_stream_pair()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.serve, theirs)
@@ -349,8 +349,8 @@ class Full(trio.abc.Listener[trio.abc.Stream]):
 async def test_no_descriptor_is_left(autojump_clock: MockClock) -> None:
     """Then we wait a moment, and go on."""
     ours, theirs = memory_stream_pair()
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
-    listener = HttpListener(reception, AccessPolicy(8080), [Full(theirs)])
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    listener = HttpListener(router, AccessPolicy(8080), [Full(theirs)])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listener.run)
         await ours.send_all(GET.replace(HOST, b""))
@@ -430,23 +430,25 @@ async def test_over_sockets(how: str) -> None:
 class Slow:
     """An exchange whose client reads a byte each time that somebody looks."""
 
-    number, whole, leave = 1, True, None
-    inbox = Inbox()
+    number, whole = 1, True
+    inbox = FrameQueue()
 
     def __init__(self, unread: int) -> None:
         self._unread = unread
 
-    @property
-    def unread(self) -> int:
+    def open(self, leave: object, deliver: object) -> None:
+        pass
+
+    def is_unread(self) -> bool:
         self._unread = max(0, self._unread - 1)
-        return self._unread
+        return self._unread > 0
 
 
 @pytest.mark.parametrize(
     ("kind", "held", "expected"),
     [
         (TransportKind.SSE, 4, 0.031),
-        (TransportKind.SSE, 10**6, DRAIN + 0.025),
+        (TransportKind.SSE, 10**6, DRAIN_TIMEOUT_S + 0.025),
         (TransportKind.STREAMABLE_HTTP, 4, 0.0),
     ],
 )
@@ -465,12 +467,12 @@ async def test_waiting_for_the_reader(
 async def test_standard_error_of_a_server(tmp_path: Path) -> None:
     """HTTP has no way for it: it goes where the listener was told, or nowhere."""
     log = tmp_path / "log"
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
     with log.open("wb") as file:
-        outlet = Outlet(borrow(file.fileno(), os.O_WRONLY))
-    async with HttpListener(reception, AccessPolicy(8080), [], stderr=outlet):
+        outlet = log_queue(borrow(file.fileno(), os.O_WRONLY))
+    async with HttpListener(router, AccessPolicy(8080), [], stderr=outlet):
         for stderr in (outlet, None):
-            channel = HttpServerChannel(1, reception, lambda _number: None, stderr)
+            channel = HttpServerChannel(1, router, lambda _number: None, stderr)
             channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
 
     assert b"one\ntwo\n" == log.read_bytes()

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpRequest, HttpResponse, SseMeta
 from mcpmock.protocol.transport_facts import Headers
-from mcpmock.transports.session_routing import SessionRouter, TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from tests.support import INITIALIZE, INITIALIZED, batch, notification, request
 
 PING = request(1, "ping")
@@ -21,14 +21,14 @@ def sse() -> SessionRouter:
 
 
 def asks(
-    reception: SessionRouter,
+    router: SessionRouter,
     method: str = "POST",
     target: str = "/mcp",
     body: bytes = b"",
     session: str | None = None,
 ) -> int:
     headers = [] if session is None else [("Mcp-Session-Id", session)]
-    return reception.conversation(HttpRequest(method, target, headers), body)
+    return router.conversation(HttpRequest(method, target, headers), body)
 
 
 def welcome(session: str | None) -> Frame:
@@ -36,9 +36,9 @@ def welcome(session: str | None) -> Frame:
     return Frame(S2C, fact=HttpResponse(200, "OK", headers), exchange=1)
 
 
-def opened(reception: SessionRouter, session: str) -> int:
-    conversation = asks(reception, body=INITIALIZE)
-    reception.learn(conversation, [welcome(session)])
+def opened(router: SessionRouter, session: str) -> int:
+    conversation = asks(router, body=INITIALIZE)
+    router.learn(conversation, [welcome(session)])
     return conversation
 
 
@@ -48,18 +48,18 @@ def endpoint(uri: str) -> list[Frame]:
     return [meta, Frame(S2C, uri.encode(), exchange=1, wire=wire)]
 
 
-def listens(reception: SessionRouter, uri: str, target: str = "/sse") -> int:
-    conversation = asks(reception, "GET", target)
-    reception.learn(conversation, [welcome(None), *endpoint(uri)])
+def listens(router: SessionRouter, uri: str, target: str = "/sse") -> int:
+    conversation = asks(router, "GET", target)
+    router.learn(conversation, [welcome(None), *endpoint(uri)])
     return conversation
 
 
 def test_paths_known_before() -> None:
     """Where messages are posted to may be known before a stream says so."""
-    reception = SessionRouter(TransportKind.SSE, "/sse", posts={"/messages"})
+    router = SessionRouter(TransportKind.SSE, "/sse", posts={"/messages"})
 
     assert [True, False] == [
-        reception.is_mcp(HttpRequest("POST", target, [])) for target in ("/messages?sid=1", "/m")
+        router.is_mcp(HttpRequest("POST", target, [])) for target in ("/messages?sid=1", "/m")
     ]
 
 
@@ -123,71 +123,71 @@ def test_what_opens_none(method: str, target: str, session: str | None) -> None:
 
 def test_sessions() -> None:
     """Each session has its conversation, which all of its exchanges belong to."""
-    reception = streamable()
-    first, second = opened(reception, "a"), opened(reception, "b")
+    router = streamable()
+    first, second = opened(router, "a"), opened(router, "b")
 
     assert (2, 3) == (first, second)
     for method in ("POST", "GET", "DELETE"):
-        assert [2, 3, 1] == [asks(reception, method, session=name) for name in ("a", "b", "c")]
-    assert 2 == asks(reception, "POST", "/mcp?x=1", PING, "a")
-    assert 2 == asks(reception, "POST", "/mcp", INITIALIZE, "a")
-    assert 1 == asks(reception, "POST", "/other", PING, "a")
-    assert 1 == asks(reception, "POST", "/mcp", PING)
-    assert 4 == asks(reception, "POST", "/mcp", INITIALIZE, "")
+        assert [2, 3, 1] == [asks(router, method, session=name) for name in ("a", "b", "c")]
+    assert 2 == asks(router, "POST", "/mcp?x=1", PING, "a")
+    assert 2 == asks(router, "POST", "/mcp", INITIALIZE, "a")
+    assert 1 == asks(router, "POST", "/other", PING, "a")
+    assert 1 == asks(router, "POST", "/mcp", PING)
+    assert 4 == asks(router, "POST", "/mcp", INITIALIZE, "")
 
 
 def test_conversation_1_learns_nothing() -> None:
     """A session id given to somebody who opened nothing (Python servers do) is not known."""
-    reception = streamable()
-    reception.learn(1, [welcome("a")])
+    router = streamable()
+    router.learn(1, [welcome("a")])
 
-    assert 1 == asks(reception, session="a")
+    assert 1 == asks(router, session="a")
 
 
 def test_a_session_id_given_twice() -> None:
     """Of a server that has one session id for all, the newest conversation gets the exchanges."""
-    reception = streamable()
-    opened(reception, "a")
-    opened(reception, "a")
-    reception.learn(2, [welcome("a")])
+    router = streamable()
+    opened(router, "a")
+    opened(router, "a")
+    router.learn(2, [welcome("a")])
 
-    assert 3 == asks(reception, session="a")
+    assert 3 == asks(router, session="a")
 
 
 def test_an_initialize_without_a_session() -> None:
     """A server without sessions leaves what follows in conversation 1."""
-    reception = streamable()
-    reception.learn(asks(reception, body=INITIALIZE), [welcome(None), Frame(S2C, b"{}")])
+    router = streamable()
+    router.learn(asks(router, body=INITIALIZE), [welcome(None), Frame(S2C, b"{}")])
 
-    assert 1 == asks(reception, body=INITIALIZED)
+    assert 1 == asks(router, body=INITIALIZED)
 
 
 def test_no_more_sessions_than_the_bound() -> None:
     """The oldest session is forgotten for a new one, and belongs to conversation 1 then."""
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp", remembered=2)
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp", remembered=2)
     for session in ("a", "b", "a", "c"):
-        opened(reception, session)
+        opened(router, session)
 
-    assert [4, 1, 5] == [asks(reception, session=name) for name in ("a", "b", "c")]
+    assert [4, 1, 5] == [asks(router, session=name) for name in ("a", "b", "c")]
 
 
-@pytest.mark.parametrize("reception", [streamable(), sse()])
-def test_is_mcp(reception: SessionRouter) -> None:
+@pytest.mark.parametrize("router", [streamable(), sse()])
+def test_is_mcp(router: SessionRouter) -> None:
     """MCP is spoken on one path, with any query and with or without a slash behind it."""
-    path = reception.path
+    path = router.path
     targets = [path, path + "?x=1", path + "/", path + "/x", path + "x", "/", "*", "/favicon.ico"]
 
     assert [True, True, True, False, False, False, False, False] == [
-        reception.is_mcp(HttpRequest("POST", target, [])) for target in targets
+        router.is_mcp(HttpRequest("POST", target, [])) for target in targets
     ]
 
 
 def test_the_root_as_path() -> None:
     """MCP may be spoken on the root, and is then spoken nowhere else."""
-    reception = SessionRouter(TransportKind.STREAMABLE_HTTP, "/")
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/")
 
     assert [True, True, False] == [
-        reception.is_mcp(HttpRequest("POST", target, [])) for target in ("/", "/?a", "/mcp")
+        router.is_mcp(HttpRequest("POST", target, [])) for target in ("/", "/?a", "/mcp")
     ]
 
 
@@ -195,65 +195,65 @@ def test_every_event_stream_is_a_conversation() -> None:
     """Over HTTP+SSE each GET opens a conversation, and a POST belongs to the one whose endpoint it
     goes to.
     """
-    reception = sse()
-    first = listens(reception, "/messages?session_id=1")
-    second = listens(reception, "http://127.0.0.1:9/messages?session_id=2", "/sse?x=1")
+    router = sse()
+    first = listens(router, "/messages?session_id=1")
+    second = listens(router, "http://127.0.0.1:9/messages?session_id=2", "/sse?x=1")
 
     assert (2, 3) == (first, second)
     assert [2, 3, 1, 1] == [
-        asks(reception, target=target, body=PING)
+        asks(router, target=target, body=PING)
         for target in ("/messages?session_id=1", "/messages?session_id=2",
                        "/messages?session_id=3", "/messages")
     ]  # fmt: skip
-    assert 1 == asks(reception, "GET", "/messages?session_id=1")
-    assert 1 == asks(reception, "GET", "/favicon.ico")
-    assert 1 == asks(reception, "POST", "/sse", INITIALIZE)
-    assert 4 == asks(reception, "GET", "/sse")
+    assert 1 == asks(router, "GET", "/messages?session_id=1")
+    assert 1 == asks(router, "GET", "/favicon.ico")
+    assert 1 == asks(router, "POST", "/sse", INITIALIZE)
+    assert 4 == asks(router, "GET", "/sse")
 
 
 def test_endpoints_are_mcp() -> None:
     """The path of an endpoint is one where MCP is spoken, once it is known."""
-    reception = SessionRouter(TransportKind.SSE, "/a/sse", remembered=2)
+    router = SessionRouter(TransportKind.SSE, "/a/sse", remembered=2)
     post = HttpRequest("POST", "/a/messages/?session_id=7", [])
-    assert not reception.is_mcp(post)
+    assert not router.is_mcp(post)
 
-    listens(reception, "messages/?session_id=1", "/a/sse")
-    listens(reception, "messages/?session_id=2", "/a/sse")
-    listens(reception, "/other", "/a/sse")
-    assert reception.is_mcp(post)
+    listens(router, "messages/?session_id=1", "/a/sse")
+    listens(router, "messages/?session_id=2", "/a/sse")
+    listens(router, "/other", "/a/sse")
+    assert router.is_mcp(post)
 
-    listens(reception, "/another", "/a/sse")
-    assert not reception.is_mcp(post)
-    assert 1 == reception.conversation(HttpRequest("POST", "/a/messages/?session_id=2", []), PING)
+    listens(router, "/another", "/a/sse")
+    assert not router.is_mcp(post)
+    assert 1 == router.conversation(HttpRequest("POST", "/a/messages/?session_id=2", []), PING)
 
 
 def test_the_endpoint_in_two_parts() -> None:
     """The name and the data of the endpoint event may come apart, and other streams between."""
-    reception = sse()
-    first, second = asks(reception, "GET", "/sse"), asks(reception, "GET", "/sse")
+    router = sse()
+    first, second = asks(router, "GET", "/sse"), asks(router, "GET", "/sse")
     meta, data = endpoint("/m?1")
-    reception.learn(first, [meta])
-    reception.learn(second, [Frame(S2C, b"/m?2")])
-    reception.learn(first, [data, Frame(S2C, b"/m?3")])
+    router.learn(first, [meta])
+    router.learn(second, [Frame(S2C, b"/m?2")])
+    router.learn(first, [data, Frame(S2C, b"/m?3")])
 
-    assert [2, 1, 1] == [asks(reception, target=target) for target in ("/m?1", "/m?2", "/m?3")]
+    assert [2, 1, 1] == [asks(router, target=target) for target in ("/m?1", "/m?2", "/m?3")]
 
 
 @pytest.mark.parametrize("fact", [SseMeta(id="1"), ExchangeEnd()])
 def test_an_endpoint_without_data(fact: SseMeta | ExchangeEnd) -> None:
     """An endpoint event without data names nothing."""
-    reception = sse()
-    first = asks(reception, "GET", "/sse")
-    reception.learn(first, [endpoint("")[0], Frame(S2C, fact=fact), Frame(S2C, b"/m")])
+    router = sse()
+    first = asks(router, "GET", "/sse")
+    router.learn(first, [endpoint("")[0], Frame(S2C, fact=fact), Frame(S2C, b"/m")])
 
-    assert 1 == asks(reception, target="/m")
+    assert 1 == asks(router, target="/m")
 
 
 def test_an_endpoint_that_is_no_text() -> None:
     """Whatever a server calls its endpoint, nothing breaks."""
-    reception = sse()
-    first = asks(reception, "GET", "/sse")
+    router = sse()
+    first = asks(router, "GET", "/sse")
     for raw in (b"\xff\xfe", b"", b"//[", b"\x01//["):
-        reception.learn(first, [endpoint("")[0], Frame(S2C, raw)])
+        router.learn(first, [endpoint("")[0], Frame(S2C, raw)])
 
-    assert 1 == asks(reception, target="/m")
+    assert 1 == asks(router, target="/m")

@@ -30,7 +30,7 @@ from mcpmock.protocol.transport_facts import NO_SESSION, SESSION_HEADER
 
 from .headers import path_and_query
 
-REMEMBERED = 10_000
+MAX_SESSIONS = 10_000
 """How many sessions are known at the same time; the oldest is forgotten for a new one."""
 _OPENING = re.compile(rb'"method"\s*:\s*"initialize"')
 
@@ -50,7 +50,7 @@ class SessionRouter:
 
     kind: TransportKind
     path: str
-    remembered: int = REMEMBERED
+    remembered: int = MAX_SESSIONS
     posts: Collection[str] = ()
     """Where messages are posted to, as far as that is known before an endpoint event says so."""
     _last: int = attrs.field(default=NO_SESSION, init=False)

@@ -26,7 +26,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import elements, locate, splice
 
-MOST = 10_000
+MAX_CALLS = 10_000
 """How many calls are remembered; beyond, the oldest is forgotten."""
 _ID_PATHS = (
     ("id",),
@@ -134,7 +134,7 @@ class InFlightCalls:
         self._calls[_key("id", call.sent)] = call
         if call.sent_token is not None:
             self._calls[_key("token", call.sent_token)] = call
-        if len(self._calls) > MOST:
+        if len(self._calls) > MAX_CALLS:
             self.forget(next(iter(self._calls.values())))
 
     def _taken(self, space: Literal["id", "token"], spelled: bytes) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.protocol.messages import parse
-from mcpmock.transports.streamable_http.id_rewriting import MOST, InFlightCall, InFlightCalls
+from mcpmock.transports.streamable_http.in_flight_calls import (
+    MAX_CALLS,
+    InFlightCall,
+    InFlightCalls,
+)
 from tests.support import batch, cancelled, notification, progress, request, response
 
 
@@ -121,7 +125,7 @@ def test_what_belongs_to_nobody() -> None:
 def test_calls_are_bounded() -> None:
     """Clients that go away without an answer are forgotten in the end."""
     flight = InFlightCalls()
-    for number in range(MOST + 1):
+    for number in range(MAX_CALLS + 1):
         flight.ask(number, request(number, "a"))
 
     assert [None, 1] == [

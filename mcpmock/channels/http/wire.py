@@ -1,0 +1,99 @@
+"""`Wire`: the connection under an HTTP exchange, read, interrupted, written and closed.
+
+Bytes are moved here, not read; what they say is `http1`'s, when to stop is for the two ends above,
+`connection` and `client`. What waits to be written is in a `WriteQueue`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+
+import trio
+
+from mcpmock.channels.tcp_unread import unread
+
+READ_SIZE = 1 << 16
+"""The most that is taken from a connection in one go."""
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+class Wire:
+    """A connection. A socket is read and written by its descriptor, as stdio is: one system call,
+    and at once if it can be; that halves what an exchange costs. Every other stream (TLS, memory)
+    by its own methods.
+    """
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self.stream = stream
+        self._socket = _socket_of(stream)
+        below = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+        self._lowest = _socket_of(below)
+        self._reading = trio.CancelScope()
+
+    async def read(self) -> bytes | bytearray:
+        """What comes next, nothing at the end. Raises as `receive_some` does."""
+        if self._socket is None:
+            return await self.stream.receive_some(READ_SIZE)
+        while True:
+            await trio.lowlevel.wait_readable(self._socket)
+            try:
+                return os.read(self._socket.fileno(), READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise trio.BrokenResourceError(str(error)) from error
+
+    async def read_on(self) -> bytes | bytearray | None:
+        """As `read`; None if it is interrupted meanwhile."""
+        if self._socket is None:
+            with trio.CancelScope() as self._reading:
+                return await self.stream.receive_some(READ_SIZE)
+            return None
+        try:
+            return await self.read()
+        except trio.ClosedResourceError:
+            return None
+
+    def interrupt(self) -> None:
+        """Ends a `read_on` that waits. A scope around each would be a twentieth of an exchange."""
+        if self._socket is None:
+            self._reading.cancel()
+        else:
+            trio.lowlevel.notify_closing(self._socket)
+
+    def unread(self) -> int:
+        """Bytes that the reader at the other end has not read yet, as far as anybody can tell."""
+        return 0 if self._lowest is None else unread(self._lowest)
+
+    def write_now(self, data: bytes) -> int:
+        """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none
+        ever will.
+        """
+        if self._socket is None:
+            return 0
+        try:
+            return os.write(self._socket.fileno(), data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError(str(error)) from error
+
+    async def write(self, data: memoryview) -> int:
+        """Writes all of it. Raises as `send_all` does."""
+        await self.stream.send_all(data)
+        return len(data)
+
+    def readable(self) -> bool:
+        """Whether something waits to be read, as far as anybody can tell."""
+        return self._lowest is not None and self._lowest.is_readable()
+
+    def reset_on_close(self) -> None:
+        """The peer will hear of a close as a reset (RST), where there is such a thing."""
+        if self._lowest is not None:
+            self._lowest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+
+
+def _socket_of(stream: object) -> trio.socket.SocketType | None:
+    return stream.socket if isinstance(stream, trio.SocketStream) else None

@@ -1,0 +1,182 @@
+"""What `mcpmock faults KIND` says of a kind. All of it comes from the class: the text and the
+example from the docstring, the knobs from the typed fields, the rest from what the kind is for.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import attrs
+
+from .fault import Fault
+from .match import Match
+from .registry import KINDS, THEMES
+from .segments import On
+from .units import Knob, knob_of, words_of
+
+_COMMON = {field.name for field in attrs.fields(Fault)}
+_TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
+_ACTS_ON = {
+    On.REQUEST: "requests",
+    On.RESPONSE: "responses",
+    On.NOTIFICATION: "notifications",
+    On.OTHER: "batches and what is not JSON-RPC",
+    On.EXCHANGE: "HTTP requests without a message",
+    On.BEGIN: "the start of the session",
+    On.END: "the end of the client's input",
+    On.CLOSE: "the end of the server's output or of an HTTP exchange",
+}
+_TYPES: dict[object, str] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    Any: "any value",
+}
+
+
+@attrs.frozen
+class KnobHelp:
+    """One knob of a kind: what it takes, and its value if it is not given, as a plan writes it."""
+
+    name: str
+    takes: str
+    default: str
+
+
+@attrs.frozen
+class KindHelp:
+    """One kind: `summary` is the first sentence of `text`, `example` the knobs of its example."""
+
+    kind: str
+    theme: str
+    text: str
+    acts_on: str
+    toward: str
+    transports: str
+    knobs: Sequence[KnobHelp]
+    example: Mapping[str, Any]
+
+    @property
+    def summary(self) -> str:
+        return " ".join(self.text.split("\n\n")[0].split())
+
+    @property
+    def shorthand(self) -> str:
+        """The example as `--fault` takes it."""
+        match = {k: v for k, v in self.example.items() if k == "match"}.get("match", {})
+        own = {field.name for field in attrs.fields(KINDS[self.kind])}
+        named = {f"match.{k}" if k in own else k: value for k, value in match.items()}
+        knobs = {**{k: v for k, v in self.example.items() if k != "match"}, **named}
+        parts = ",".join(f"{name}={_bare(value)}" for name, value in knobs.items())
+        return f"{self.kind}:{parts}" if parts else self.kind
+
+    @property
+    def toml(self) -> str:
+        """The example as an entry of a plan."""
+        lines = [f"{name} = {_toml(value)}" for name, value in self.example.items()]
+        return "\n".join(["[[fault]]", f'kind = "{self.kind}"', *lines])
+
+
+def help_of(kind: str) -> KindHelp:
+    """What a user has to know of a kind."""
+    cls = KINDS[kind]
+    hints = get_type_hints(cls, include_extras=True)
+    text, _, example = (inspect.getdoc(cls) or "").partition(">>> ")
+    return KindHelp(
+        kind=kind,
+        theme=next(theme for theme, kinds in THEMES.items() if kind in kinds),
+        text=text.strip(),
+        acts_on=_acts_on(cls),
+        toward=f"the {cls.only} only" if cls.only else cls.usually,
+        transports=", ".join(
+            name for transport, name in _TRANSPORTS.items() if transport in cls.transports
+        ),
+        knobs=[
+            KnobHelp(field.name, _takes(hints[field.name]), _default(field, hints[field.name]))
+            for field in attrs.fields(cls)
+            if field.name not in _COMMON
+        ],
+        example=_knobs_of(example),
+    )
+
+
+def match_keys() -> Sequence[str]:
+    """What `match` may name."""
+    return [field.name for field in attrs.fields(Match)]
+
+
+def _knobs_of(example: str) -> dict[str, Any]:
+    """The arguments of `fault = mcpmock.faults.Kind(knob=value)`."""
+    (assignment,) = ast.parse(example.strip()).body
+    assert isinstance(assignment, ast.Assign)
+    assert isinstance(assignment.value, ast.Call)
+    words = assignment.value.keywords
+    values = map(ast.literal_eval, [word.value for word in words])
+    return {str(word.arg): value for word, value in zip(words, values, strict=True)}
+
+
+def _acts_on(cls: type[Fault]) -> str:
+    words = ", ".join(words for on, words in _ACTS_ON.items() if on in cls.acts_on)
+    if cls.acts_on == On.MESSAGE:
+        words = "every message"
+    return f"{words} of {', '.join(cls.about)}" if cls.about else words
+
+
+def _takes(type_: Any) -> str:
+    """What a plan may write."""
+    if words := words_of(type_):
+        return f"one of {', '.join(words)}"
+    inside = [arg for arg in get_args(type_) if arg is not type(None)]
+    if get_origin(type_) is tuple:
+        return f"a list; each {_takes(inside[0])}"
+    if (knob := knob_of(type_)) is not None:
+        return knob.what
+    if get_origin(type_) in (Union, UnionType):
+        return " or ".join(map(_takes, inside))
+    return _TYPES[type_]
+
+
+def _default(field: attrs.Attribute[Any], type_: Any) -> str:
+    value, knob = field.default, knob_of(type_)
+    if value is None or value in ("", ()):
+        return "none"
+    if knob is not None and knob.units and isinstance(value, int | float):
+        return _toml(_with_unit(value, knob))
+    return _toml(value)
+
+
+def _with_unit(value: float, knob: Knob) -> str:
+    """In the largest unit that has it as a whole number."""
+    exact = Decimal(repr(value))
+    for unit, factor in sorted(knob.units.items(), key=lambda one: -one[1]):
+        many = exact / Decimal(repr(factor))
+        if many >= 1 and many == int(many):
+            return f"{int(many)}{unit}"
+    return f"{value:g}{'s' if 's' in knob.units else 'B'}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _bare(value: Any) -> str:
+    """Without the quotation marks that a text needs in TOML only."""
+    if not isinstance(value, str):
+        return _toml(value)
+    try:
+        tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        if not set(value) & set(",\"'[]{}="):
+            return value
+    return f"'{value}'" if "'" not in value else _toml(value)

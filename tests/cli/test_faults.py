@@ -1,0 +1,91 @@
+"""`mcpmock faults`: the kinds by theme, and each explained with examples that are plans."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.kind_help import help_of
+from mcpmock.faults.plan_parser import fault_of, read_plan
+from mcpmock.faults.registry import KINDS, THEMES
+from tests.cli.conftest import Run
+from tests.faults.faulty import ANSWER, CALL, faulty
+from tests.support import c2s, s2c
+
+
+def test_the_list(run: Run) -> None:
+    """Every kind stands below its theme with its summary, in 80 columns."""
+    status, out, err = run("faults")
+
+    assert (0, "") == (status, err)
+    text = "".join(out.split())  # a line may break behind a hyphen
+    rows = {kind: f"{kind}{help_of(kind).summary}" for kind in KINDS}
+    assert [] == [kind for kind, row in rows.items() if "".join(row.split()) not in text]
+    assert list(THEMES) == [line[:-1] for line in out.splitlines() if line.endswith(":")]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_one_kind(run: Run) -> None:
+    """The text, what it is for, its knobs with what they take and defaults, and both examples."""
+    status, out, err = run("faults", "bandwidth")
+
+    assert (0, "") == (status, err)
+    words = " ".join(out.split())
+    for part in (
+        "The message arrives at `rate`, in a piece every tenth of a second.",
+        "theme timing acts on every message toward client transports stdio, Streamable HTTP,",
+        'rate a rate as "64KiB/s"; default "1KB/s"',
+        "--fault 'bandwidth:rate=1KiB/s,tool=get_*'",
+        '[[fault]] kind = "bandwidth" rate = "1KiB/s" match = { tool = "get_*" }',
+    ):
+        assert part in words
+
+
+def test_json(run: Run) -> None:
+    """A line for each kind, or for one."""
+    status, out, _ = run("faults", "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+
+    assert (0, set(KINDS)) == (status, {line["kind"] for line in lines})
+    status, out, _ = run("faults", "sse_retry", "--json")
+    assert {
+        "type": "kind",
+        "kind": "sse_retry",
+        "theme": "sse",
+        "acts_on": "every message",
+        "toward": "the client only",
+        "transports": ["Streamable HTTP", "HTTP+SSE"],
+        "knobs": [{"name": "retry", "takes": "a whole number from 0", "default": "60000"}],
+        "example": {
+            "fault": "sse_retry:retry=2000",
+            "toml": '[[fault]]\nkind = "sse_retry"\nretry = 2000',
+        },
+    }.items() <= json.loads(out).items()
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [("latancy", "did you mean latency or delay?"), ("q", "`mcpmock faults` lists them")],
+)
+def test_an_unknown_kind(run: Run, kind: str, hint: str) -> None:
+    """The nearest names are suggested, with status 2."""
+    assert (2, "", f"mcpmock: no fault kind {kind}; {hint}\n") == run("faults", kind)
+
+
+def test_every_example_runs() -> None:
+    """The shorthand, the entry of a plan and the Python call mean the same fault, which a session
+    takes.
+    """
+    for kind in KINDS:
+        found = help_of(kind)
+        fault = fault_of(found.shorthand)
+        (of_plan,) = read_plan(found.toml, "plan.toml").faults
+
+        assert fault == of_plan == KINDS[kind](**found.example), kind
+        wire = faulty(attrs.evolve(fault, match=Fault().match))
+        wire.pipeline.enter([c2s(CALL)], 0)
+        wire.pipeline.enter([s2c(ANSWER)], 1)
+        wire.abandon()
