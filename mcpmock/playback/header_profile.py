@@ -86,7 +86,9 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
 
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
-    """Whether no level gives this up: what protects a server from foreign web pages."""
+    """Whether every level compares this field."""
+    # Host and Origin protect a server from DNS rebinding, and a POST's content type from plain web
+    # forms: a request that differs there is a different request at every level.
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 

@@ -32,7 +32,7 @@ from .request_assembly import ClientMessage
 from .variables import Bindings
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
-"""Fields of a recorded head that are about its connection and its time."""
+"""Fields of a recorded head that describe its connection and its time."""
 _QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
 
 
@@ -48,8 +48,8 @@ class LiveCall:
 
 @attrs.define
 class IdMapping:
-    """Who is who in one candidate. `session` gives the id of the live session: a recorded one is
-    never served again.
+    """The live identities in one candidate. `session` gives the id of the live session: a recorded
+    one is never served again.
     """
 
     session: Callable[[], str]

@@ -64,7 +64,7 @@ class SessionSelection:
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
-    """In which turn a session last led with an episode."""
+    """The turn in which a session last answered from an episode first."""
     _turns: count[int] = attrs.field(factory=lambda: count(1))
 
     def __attrs_post_init__(self) -> None:
@@ -85,8 +85,8 @@ class SessionSelection:
         return twin
 
     def candidates(self, session: SessionId) -> list[Candidate]:
-        """A candidate of every episode that may be played, those not played yet first, in
-        recorded order; of these, those first that no session leads with.
+        """A candidate for every episode that may be played: those not played yet first, in recorded
+        order, and of these first the ones that no session answers from.
         """
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))

@@ -70,6 +70,8 @@ class Pace:
     """
 
     timing: Timing = attrs.field(factory=Timing)
+    # A sequential client never sends the request that overlapped in the recording: it must not be
+    # stuck. A client that is never quiet is bounded by the limit.
     overlap_grace: float = 0.020
     overlap_limit: float = 0.100
     after_progress: float = 0.002

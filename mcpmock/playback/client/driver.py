@@ -55,7 +55,7 @@ from .server_requests import ServerRequests
 
 ReportLine = Callable[[str], None]
 _MAX_HELD_REPLIES = 1000
-"""How many replies are held back for their time; further ones go at once."""
+"""How many replies wait for their time; further ones are sent at once."""
 _MAX_UNRECORDED_NAMED = 20
 """How many methods that were never recorded are named."""
 
@@ -79,7 +79,7 @@ class Driver(Stage):
     patience: Patience = attrs.field(factory=Patience)
     report: ReportLine = lambda _line: None
     failed: int = 0
-    """How often the server did not do what the client waited for, or was gone."""
+    """How often the server did not do what the client waited for, or had ended."""
     _next: int = 0
     _session: Correlation = attrs.field(factory=Correlation)
     _asked_in: list[int] = attrs.field(factory=list)
@@ -88,14 +88,14 @@ class Driver(Stage):
     _learned: dict[tuple[int, Path], bytes] = attrs.field(factory=dict)
     """What servers mint, as they spelled it, by the calls and the places it came from."""
     _tokens: dict[int, bytes] = attrs.field(factory=dict)
-    """The live progress tokens, by the recorded server_requests that gave them."""
+    """The live progress tokens, by the recorded server requests that gave them."""
     _bindings: Bindings = attrs.field(factory=dict)
     _replies: list[_Held] = attrs.field(factory=list)
     _unrecorded: set[str] = attrs.field(factory=set)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
     _alarm: float | None = None
-    """When we are to be woken: one time is enough."""
+    """The next time at which the pipeline wakes this stage: one is enough."""
     _over: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -108,7 +108,7 @@ class Driver(Stage):
         self._expectations = Expectations(self.script, self.patience)
 
     def begin(self, now: float) -> Iterable[Action]:
-        """Nothing is said yet: the stages behind have not begun."""
+        """Sends nothing yet: the stages behind have not begun."""
         self._expectations.note_activity(now)
         self._start_line(now)
         self._alarm = now
@@ -137,7 +137,7 @@ class Driver(Stage):
 
     @property
     def left(self) -> int:
-        """How many of the client's lines were not sent, but for the end of its input."""
+        """How many of the client's lines were not sent, not counting the end of its input."""
         return sum(line.frame.fact is None for line in self.script.lines[self._next :])
 
     # What the server says.
@@ -189,7 +189,7 @@ class Driver(Stage):
                 self._bindings = unify(one, other, self._bindings) or self._bindings
 
     def _reply(self, request: Request, now: float) -> None:
-        """To a server_request of the server's, what the recorded client said to the like of it."""
+        """The recorded answer to an equivalent server request."""
         number = self._server_requests.find(request)
         if number is None:
             self._refuse(request, now)
@@ -211,7 +211,7 @@ class Driver(Stage):
         self._replies.append(_Held(frame, now if full else due, after, max(due, latest)))
 
     def _refuse(self, request: Request, now: float) -> None:
-        """What was never recorded; a ping is answered by any client."""
+        """The server asks for something that was never recorded. Any client answers a ping."""
         if request.method == "ping":
             answer = empty_result(request.id)
         else:
@@ -228,7 +228,7 @@ class Driver(Stage):
     # What the client says.
 
     def _go_on(self, now: float) -> Iterable[Action]:
-        """Sends what can be sent, and says when to come again."""
+        """Sends what can be sent, and says when to wake."""
         out: list[Frame] = []
         while not self._over:
             frame = self._next_reply(now) or self._next_line(now)
@@ -243,7 +243,7 @@ class Driver(Stage):
         return actions
 
     def _due(self, now: float) -> float | None:
-        """When something goes out at the latest, as things are."""
+        """When the next thing is sent at the latest, if the server sends nothing more."""
         times = [held.due if held.after <= self._next else held.latest for held in self._replies]
         if self._next < len(self.script.lines):
             times.append(self._line_due())
@@ -282,7 +282,7 @@ class Driver(Stage):
             self._expectations.start_line(self.script.lines[self._next], now)
 
     def _send(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
-        """Takes note of what goes out; `calls` are the requests in it."""
+        """Takes note of a frame that is sent; `calls` are the requests in it."""
         self._expectations.note_activity(now, calls)
         numbers = iter(calls)
         for message in parse_items(frame.raw) if frame.fact is None else ():
@@ -312,7 +312,7 @@ class Driver(Stage):
     # What does not come.
 
     def _give_up(self) -> None:
-        """What the next line waits for is not waited for again."""
+        """Stops waiting for what the next line still misses."""
         waits = self._expectations
         if waits.awaited:
             self._fail(f"no answer to {self._events(waits.awaited)}", len(waits.awaited))
@@ -326,7 +326,7 @@ class Driver(Stage):
             self._leave()
 
     def _lose(self) -> None:
-        """The server is gone. What was left to say cannot be said; what may be is the end."""
+        """The server ended: no line can be sent any more, except the end of the input."""
         if self._over or self._next == len(self.script.lines):
             return
         if self.left:
@@ -338,7 +338,7 @@ class Driver(Stage):
         self._leave()
 
     def _leave(self) -> None:
-        """Nothing is left but the end of the input, and that waits for nothing."""
+        """Skips to the end of the input, which waits for nothing."""
         self._replies.clear()
         self._next = len(self.script.lines) - 1
         self._expectations.give_up()

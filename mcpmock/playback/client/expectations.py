@@ -28,13 +28,13 @@ class Patience:
     times: float = 5.0
     event: float = 0.5
     silences: int = 3
-    """After so many answers in a row that did not come, and nothing else either, nothing will."""
+    """After so many missing answers in a row, with nothing else received, the run gives up."""
 
 
 @attrs.define
 class Expectations:
-    """The state of one drive. `turn` names the line that is next; what it was not given is asked
-    with `awaited` and `missing`.
+    """What one run waits for. `start_line` names the next line; `awaited` and `missing` say what it
+    still waits for.
     """
 
     script: ClientScript
@@ -54,7 +54,7 @@ class Expectations:
     """Max-heap of the answer deadlines (stored negated)."""
     _longest: float = 0.0
     _heard: float = 0.0
-    """When anything was said last, by either side."""
+    """When either side last sent anything."""
     _since: float = 0.0
     """When the last answer came, or the line before went: since then only events are missing."""
 
@@ -103,7 +103,7 @@ class Expectations:
             self._surplus[event] += 1
 
     def until(self) -> float:
-        """When the next line is given what it waits for at the latest."""
+        """When the next line stops waiting."""
         while self._latest and self._latest[0][1] not in self.awaited:
             heapq.heappop(self._latest)
         if self._latest:

@@ -31,7 +31,7 @@ from mcpmock.protocol.raw_json import Span, elements, walk
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
-"""What servers mint and clients send back: the name it has in an answer, and that in a request."""
+"""Values that servers mint and clients send back: their names in an answer and in a request."""
 _SENT_BACK = frozenset(TOKENS.values())
 
 Path = tuple[str | int, ...]
@@ -71,7 +71,7 @@ class ScriptLine:
     wait: float = 0.0
     """Between the line before it and the last of what came since."""
     about: int | None = None
-    """The server_request that it reports progress on."""
+    """The server request that it reports progress on."""
     n: int = 0
     """The number of its event in the take."""
 
@@ -189,7 +189,7 @@ class _Reader:
         self._t = self._line_t = t
 
     def _gap(self, t: int) -> float:
-        """What is first has none: in a take of many sessions it is not since that began."""
+        """The pause before a line. The first line has none: the take may have begun earlier."""
         return 0.0 if self._t is None else _seconds(self._t, t)
 
     def server(self, frame: Frame, t: int) -> None:
@@ -206,7 +206,7 @@ class _Reader:
                 self._new_events.append(event)
 
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
-        """Of two the first. One that crossed a cancel need not come again."""
+        """Only the first of two answers counts. One that crossed a cancel need not come again."""
         assert note.call is not None
         call = note.call.index
         if call in self.latencies:

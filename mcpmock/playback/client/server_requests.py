@@ -14,7 +14,7 @@ from .script import ScriptServerRequest
 
 
 class ServerRequests:
-    """The recorded server_requests, and which of them were asked already."""
+    """The recorded server requests, and which of them were made already."""
 
     def __init__(self, server_requests: Sequence[ScriptServerRequest]) -> None:
         self._asked: set[int] = set()

@@ -238,10 +238,10 @@ class _PlanBuilder:
         )
 
     def _in_line(self, step: EpisodeStep, causes: set[int], *, owned: bool) -> tuple[int, ...]:
-        """What a notification of a call has to give time to: one before it, of the same method,
-        that waits for something else. Log lines of one long call look so, when others begin and end
-        meanwhile.
+        """The cause of an earlier notification of the same method that belongs to no call: a
+        notification of a call gives it time.
         """
+        # Log lines of one long call look so while other calls begin and end: they name no call.
         content = step.frame.content
         if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
             return ()
@@ -291,7 +291,7 @@ class _PlanBuilder:
     def _note_planned(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """Keeps what later messages of the exchange follow from."""
+        """Keeps what decides on later messages of the exchange."""
         place = len(self.messages) - 1
         fact = planned.frame.fact
         if isinstance(fact, HttpResponse):
@@ -392,7 +392,7 @@ def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | N
 
 
 def _messages(frame: Frame) -> list[Content]:
-    """What stands in a frame: the members of a batch, else itself alone."""
+    """The messages in a frame: the members of a batch, else the frame itself."""
     content = frame.content
     return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
 

@@ -19,7 +19,7 @@ from .plan import NEVER, PlannedMessage
 
 @attrs.define
 class RecordedExchange:
-    """An exchange as far as it was composed."""
+    """An exchange as far as it was planned."""
 
     number: int
     event: int = NEVER
@@ -66,7 +66,7 @@ class RecordedExchange:
         return [end]
 
 
-def delayed(end: PlannedMessage, deed: int, t: int) -> PlannedMessage:
-    """The end of a stream that comes, by `t` microseconds, behind something else the client did."""
+def delayed(end: PlannedMessage, cause: int, t: int) -> PlannedMessage:
+    """The end of a stream that follows another client event (`cause`) after `t` microseconds."""
     gap = min(end.gap, max(t, 0) / 1_000_000)
-    return attrs.evolve(end, causes=end.causes | {deed}, gap=gap)
+    return attrs.evolve(end, causes=end.causes | {cause}, gap=gap)
