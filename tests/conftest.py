@@ -6,9 +6,14 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.support import Script
 
+# The same examples in every run, so that CI is deterministic; no deadline, because a busy machine
+# is no failure; no data base of examples in the tree.
+settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, database=None)
+settings.load_profile("ci")
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

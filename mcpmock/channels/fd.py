@@ -64,7 +64,7 @@ class Descriptor:
         await self._wait(trio.lowlevel.wait_writable)
 
     async def _wait(self, wait: Callable[[int], Awaitable[None]]) -> None:
-        if self.closed:  # its number may be somebody else's by now
+        if self.closed:  # the kernel may have given its number to another file
             raise trio.ClosedResourceError
         if self._polled:
             try:
@@ -89,9 +89,7 @@ class Descriptor:
             raise
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """How many bytes were taken. Raises trio.BrokenResourceError when nobody can read them any
-        more.
-        """
+        """How many bytes were taken. Raises trio.BrokenResourceError when the reader is gone."""
         try:
             return os.write(self.fd, data if len(data) <= self._chunk else data[: self._chunk])
         except BlockingIOError:
@@ -105,7 +103,7 @@ class Descriptor:
         return self.write_now(data)
 
     def unread(self) -> int:
-        """Bytes that were written here and that nobody has read yet; 0 where the kernel
+        """Bytes that were written here and not read yet; 0 where the kernel
         cannot say.
         """
         counted = bytearray(4)
@@ -126,9 +124,7 @@ class Descriptor:
 
 
 class _Socket(Descriptor):
-    """A socket that somebody else may hold too: non-blocking for each call of ours, and for nobody
-    else.
-    """
+    """A socket that other processes may hold too: only our own calls are non-blocking."""
 
     _unread = termios.TIOCOUTQ
 
@@ -175,7 +171,7 @@ def borrow(fd: int, flags: int) -> Descriptor:
 
 
 def own(fd: int) -> Descriptor:
-    """A descriptor nobody else shares (our end of a pipe that we made): made non-blocking and used
+    """A descriptor that is not shared (our end of a pipe that we made): made non-blocking and used
     as it is.
     """
     os.set_blocking(fd, False)
@@ -208,7 +204,7 @@ class DescriptorQueue(WriteQueue):
 
 
 def log_queue(descriptor: Descriptor) -> DescriptorQueue:
-    """For standard error. Nobody has to read it: that is no reason to end anything, nor to hold
-    more than MAX_LOG_BYTES.
+    """For standard error. A reader that is gone does not end the session; one that does not read
+    costs at most MAX_LOG_BYTES.
     """
     return DescriptorQueue(descriptor, lossy=True, max_held=MAX_LOG_BYTES)

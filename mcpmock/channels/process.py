@@ -3,8 +3,8 @@ stdout.
 
 Everything about the life and death of the child is here: its own session and process group, the
 ladder that ends it (end of input, 2 s, SIGTERM, 2 s, SIGKILL), what to do with a grandchild that
-keeps the pipes, and the guard for the case that we are killed ourselves. Signals come from `modes`;
-framing is `transports.lines`; nothing here looks into a frame.
+keeps the pipes, and the guard for the case that we are killed ourselves. Signals come from
+`sessions`; framing is `transports.lines`; nothing here looks into a frame.
 """
 
 from __future__ import annotations
@@ -219,6 +219,8 @@ async def _start(command: Sequence[str]) -> ProcessChannel:
             stdin=their_in,
             stdout=their_out,
             stderr=their_err,
+            # A process group of its own: npx and uvx start the server as a grandchild, and only the
+            # group reaches that too. A Ctrl-C for us does not, so `interrupt` hands it on.
             start_new_session=True,
         )
     except OSError:

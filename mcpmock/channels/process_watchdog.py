@@ -47,6 +47,6 @@ class ProcessWatchdog:
         try:
             os.write(self._alive, b"\n")
         except BrokenPipeError:
-            pass  # somebody killed the guard
+            pass  # the guard was killed
         os.close(self._alive)
         self._shell.wait()

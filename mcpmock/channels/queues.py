@@ -164,7 +164,7 @@ class FrameQueue:
             self._changed.unpark_all()
 
     def close(self) -> None:
-        """The same, and nobody needs to wait for what is held to be received."""
+        """The same; a source that waits in `below` no longer waits."""
         self.closed = True
         self.end()
 

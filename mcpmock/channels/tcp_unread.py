@@ -1,9 +1,9 @@
 """How much of what was sent over TCP its reader, on this machine, has not read yet.
 
 The kernel tells a sender what was acknowledged, not what was read, and on loopback the one follows
-the other at once. But whoever asks may know of any connection of this machine how much waits in it
-(sock_diag(7)): so the reader's end is asked for. `http_flow` uses this where a pause must be one
-for the reader too.
+the other at once. But the kernel shows for any connection of this machine how much waits in it
+(sock_diag(7)): so the reader's end is asked for. Only `HttpServerChannel.drained` needs it, over
+HTTP+SSE: the TypeScript SDKs lose progress that they read together with the answer behind it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ADDRESS = 16
 
 
 def unread(ours: socket.socket | trio.socket.SocketType) -> int:
-    """Bytes that wait in the other end of a connection; 0 where nobody can tell."""
+    """Bytes that wait in the other end of a connection; 0 where that cannot be known."""
     try:
         ends = ours.getpeername(), ours.getsockname()
         query = _HEADER.pack(0, _BY_FAMILY, _REQUEST, 0, 0) + _query(ours.family, *ends)

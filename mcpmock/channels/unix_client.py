@@ -1,8 +1,8 @@
 """The command that a client over stdio starts to reach a fake server inside another process.
 
-It hands its stdin, stdout and stderr to that process (`visitors`) and waits for the exit status:
-nothing is copied, the client talks to the process itself. Run as a file and without site packages,
-for it has to start in a few milliseconds; so it imports nothing of ours.
+It hands its stdin, stdout and stderr to that process (`unix_listener`) and waits for the exit
+status: nothing is copied, the client talks to the process itself. Run as a file
+and without site packages, for it has to start in a few milliseconds; so it imports nothing of ours.
 """
 
 import os
@@ -10,7 +10,7 @@ import socket
 import sys
 
 OVER = 4
-"""The exit status where nobody waits for us (`CannotReach`)."""
+"""The exit status where the other process is gone (`CannotReach`)."""
 
 
 def visit(path: str) -> int:

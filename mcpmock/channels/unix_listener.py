@@ -1,4 +1,4 @@
-"""Clients over stdio of other processes: `visitor` hands us its descriptors, and they become a
+"""Clients over stdio of other processes: `unix_client` passes its descriptors, and they become a
 channel as our own stdio does.
 
 So a fake server over stdio can live in the process of a test, where what it heard can be looked at.
@@ -51,7 +51,7 @@ Receive = Callable[[PassedClient], Awaitable[None]]
 
 @attrs.frozen
 class UnixListener:
-    """Where visitors come in."""
+    """The socket that `unix_client` connects to."""
 
     path: str
     _socket: socket.socket

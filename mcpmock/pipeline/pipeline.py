@@ -121,7 +121,7 @@ class Pipeline:
                     self._schedule(at, place, action)
 
     def _hang_up(self, due: float, place: int, action: Hangup, now: float) -> None:
-        """Whoever hangs up has said all: what stages nearer to the client hold of that comes
+        """A stage that hangs up has said all: what stages nearer to the client hold of that goes
         first.
         """
         held = self._held_before(place)

@@ -156,7 +156,7 @@ class ReplyFlattener:
         return [Frame(S2C, error_response(id_, FAILED, why)) for id_ in ids]
 
     def forget(self, id_: bytes) -> bool:
-        """This request was cancelled, nobody waits for it; False where it is not open here."""
+        """This request was cancelled and gets no answer; False where it is not open here."""
         left = [one for one in self.open if not same_id(one, id_)]
         known = len(left) < len(self.open)
         self.open = left

@@ -16,7 +16,7 @@ SESSION_HEADER = "Mcp-Session-Id"
 PROTOCOL_VERSION_HEADER = "MCP-Protocol-Version"
 """From 2025-06-18 on."""
 METHOD_HEADER, NAME_HEADER = "Mcp-Method", "Mcp-Name"
-"""From 2026-07-28 on: they repeat what the body says, for whoever routes by the head alone."""
+"""From 2026-07-28 on: they repeat what the body says, for proxies that route by the head alone."""
 LAST_EVENT_ID_HEADER = "Last-Event-ID"
 """Of a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}

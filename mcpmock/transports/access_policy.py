@@ -1,8 +1,8 @@
 """Who may come in over HTTP: the checks that every request passes before anything else looks at it.
 
 A page of any web site can make its visitor's browser send requests to this machine. What it cannot
-choose is Host and Origin, and with those that are foreign nobody comes in (DNS rebinding; MCP,
-"Transports", security warning). Nothing here is forwarded, kept or answered: `endpoints/` stands
+choose is Host and Origin, and requests with foreign ones are refused (DNS rebinding; MCP,
+"Transports", security warning). Nothing here is forwarded, kept or answered: `channels/` stands
 above, asks, writes the refusal and closes the connection.
 """
 
@@ -43,8 +43,8 @@ def _lowered(names: Iterable[str]) -> frozenset[str]:
 @attrs.frozen
 class AccessPolicy:
     """`port` is ours. `hosts` may be named besides the loopback ones, with a port or, then with
-    any, without; `origins` are let in besides those of this machine. With a `token` nobody comes
-    in without it.
+    any, without; `origins` are let in besides those of this machine. A `token` is needed by every
+    request, where there is one.
     """
 
     port: int

@@ -2,7 +2,7 @@
 
 What a body becomes is said by its head: JSON is one message, an event stream is many, anything else
 is bytes that pass. A message longer than a piece is not held: it goes on in pieces (`Fragment`), as
-long lines do. `endpoints/` stands above and owns the connection; transfer coding is gone before the
+long lines do. `channels/` stands above and owns the connection; transfer coding is gone before the
 bytes come here.
 """
 

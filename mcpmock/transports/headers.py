@@ -1,8 +1,7 @@
 """HTTP heads: whom an authority means, what of a head is forwarded, and which heads are refused.
 
-Nothing is normalised on its way: case, order and repetitions of fields stay. Who may come in is the
-`access`'s business, who stands beside this and shares its reading of authorities. `endpoints/`
-stands above.
+Nothing is normalised on its way: case, order and repetitions of fields stay. Who may come in is
+decided by `access_policy`, which shares this reading of authorities. `channels/` stands above.
 """
 
 from __future__ import annotations

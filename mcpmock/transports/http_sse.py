@@ -1,8 +1,8 @@
 """The rules of HTTP+SSE (2024-11-05), both sides: one event stream carries all that the server
 says, and its first event names where to POST what the client says.
 
-Stages between bare messages and exchanges, as in `streamable_http_server` and
-`streamable_http_client`, which are about the transport that came after. There is one conversation
+Stages between bare messages and exchanges, as in `streamable_http.server` and
+`streamable_http.client`, which are about the transport that came after. There is one conversation
 for each stream; it ends with it.
 """
 
@@ -46,7 +46,7 @@ from mcpmock.protocol.transport_facts import Fact, Headers
 from .headers import path_and_query
 
 INPUT_END_TIMEOUT_S = 0.5
-"""Seconds for what is still open when the client's input ends: scripts end theirs at once."""
+"""How long open requests may go on when the client's input ends: scripts end theirs at once."""
 _QUERY = "sessionId"
 
 
@@ -278,7 +278,7 @@ class SseClient(Stage):
         self._out.append(Frame(C2S, fact=head, exchange=x))
 
     def _leave(self, frame: Frame) -> None:
-        """Whoever closes the stream ends the session."""
+        """Closing the stream ends the session."""
         self._over = True
         for x in (self._number, *self._posts):
             self._out.append(Frame(C2S, fact=ExchangeEnd("closed"), exchange=x))

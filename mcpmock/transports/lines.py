@@ -2,7 +2,7 @@
 
 Lines end at byte 0x0A and nowhere else: U+2028, U+0085 and a lone CR are ordinary bytes (SDKs send
 them raw inside JSON). A line longer than `limit` is not held: it goes on in pieces (`Fragment`), so
-that a 100 MB line needs no 100 MB here. Nothing is ever refused. `endpoints/` stands above and owns
+that a 100 MB line needs no 100 MB here. Nothing is ever refused. `channels/` stands above and owns
 the descriptors.
 """
 

@@ -3,7 +3,7 @@
 HTTP has no conversations, MCP does: a session (Streamable HTTP) or an event stream (HTTP+SSE). Each
 gets a number and a channel of its own, so that two clients with the same ids never see each other's
 answers. Conversation 1 is all that belongs to none: revisions without sessions, unknown sessions,
-other paths. Nothing here answers or refuses anything; the listener in `endpoints/` stands above.
+other paths. Nothing here answers or refuses anything; the listener in `channels/` stands above.
 """
 
 from __future__ import annotations

@@ -276,19 +276,20 @@ def test_deep_messages_are_ordinary() -> None:
     assert deep == loaded.takes[0].events[0].payload
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_mutants_never_fail(seed: int) -> None:
+def test_mutants_never_fail() -> None:
     """A cassette with random bytes changed, lost or doubled loads into values that can all be
     looked at.
     """
-    dice = random.Random(seed)
-    for _ in range(20):
-        data = bytearray(TAKE)
-        for _ in range(dice.randrange(1, 5)):
-            at = dice.randrange(len(data))
-            data[at : at + dice.randrange(3)] = bytes(
-                dice.randrange(256) for _ in range(dice.randrange(3))
-            )
-        loaded = read("a.jsonl", bytes(data))
-        for event in (event for one in loaded.episodes() for event in one.events):
-            _ = event.frame
+    for seed in range(30):
+        print("seed", seed)
+        dice = random.Random(seed)
+        for _ in range(20):
+            data = bytearray(TAKE)
+            for _ in range(dice.randrange(1, 5)):
+                at = dice.randrange(len(data))
+                data[at : at + dice.randrange(3)] = bytes(
+                    dice.randrange(256) for _ in range(dice.randrange(3))
+                )
+            loaded = read("a.jsonl", bytes(data))
+            for event in (event for one in loaded.episodes() for event in one.events):
+                _ = event.frame

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from mcpmock.cassette.parser import HEADER_START, read
 from mcpmock.cassette.validate import Inspection, inspect
 from mcpmock.errors import Level
@@ -143,11 +141,17 @@ def test_flips_in_the_footer_stop_nobody() -> None:
         assert inspect(bytes(flipped)).findings, f"bit {bit}"
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_lines_in_any_disorder_stop_nobody(seed: int) -> None:
+def test_lines_in_any_disorder_stop_nobody() -> None:
     """Lines of cassettes cut, doubled and shuffled are inspected without a complaint of ours."""
-    dice = random.Random(seed)
-    lines = [*(sealed(RICH) + sealed()).splitlines(keepends=True), b"\n", b"oops\n", HEADER_START]
-    lines += [line[: dice.randrange(len(line))] for line in lines]
-    for _ in range(100):
-        inspect(b"".join(dice.choices(lines, k=12)))
+    for seed in range(20):
+        print("seed", seed)
+        dice = random.Random(seed)
+        lines = [
+            *(sealed(RICH) + sealed()).splitlines(keepends=True),
+            b"\n",
+            b"oops\n",
+            HEADER_START,
+        ]
+        lines += [line[: dice.randrange(len(line))] for line in lines]
+        for _ in range(100):
+            inspect(b"".join(dice.choices(lines, k=12)))

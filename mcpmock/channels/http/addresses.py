@@ -1,8 +1,8 @@
-"""From a word of the user's to connections: `listen` on a HOST:PORT, `connector` for a URL, and
-`ConnectionPool`, which uses them again.
+"""From an address on the command line to connections: `listen` on a HOST:PORT, `connector` for a
+URL, and `ConnectionPool`, which uses connections again.
 
-Says in one line what is wrong with an address. Nothing here speaks HTTP: `http_server` and
-`http_client` take what this gives, `modes` puts them together.
+Errors say in one line what is wrong with an address. Nothing here speaks HTTP: `server` and
+`client` take what this gives, `sessions` puts them together.
 """
 
 from __future__ import annotations
@@ -109,6 +109,8 @@ class ConnectionPool:
         """An idle connection that is as good as new, if there is one."""
         while self._idle:
             since, wire = self._idle.pop()
+            # A server may close an idle connection at any time (RFC 9112, 9.5). One with something
+            # to read is at its end, or holds bytes that answer no request of ours.
             if trio.current_time() - since < MAX_IDLE_S and not wire.readable():
                 return wire
             self.discard(wire)
@@ -128,7 +130,7 @@ class ConnectionPool:
         self.start(_close, wire)
 
     def start(self, work: Callable[[Wire], Awaitable[None]], wire: Wire) -> None:
-        """Something to be done with a connection that nobody waits for."""
+        """Starts work on a connection in the background."""
         if self._nursery is None:
             self._work.append((work, wire))
         else:

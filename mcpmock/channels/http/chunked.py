@@ -2,7 +2,7 @@
 
 Chunks that came whole and say nothing but their size are taken here; from the first that is not
 like that h11 reads the rest: torn ones, extensions, trailers, and what is no chunk at all. A
-parser of its own would cost each stream of events more than all its events. Above: `http_wire`.
+parser of its own would cost each stream of events more than all its events. `http1` stands above.
 """
 
 from __future__ import annotations

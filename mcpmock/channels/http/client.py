@@ -1,9 +1,10 @@
 """The client side of HTTP: a server at a URL as a channel, one request upstream for each exchange.
 
 Exchanges run side by side, each on a connection of its own for as long as it lasts. A request is
-never sent twice, whatever happens to it: who sent it decides. Each exchange is read as far as it is
-received from here and no further, so a slow reader slows down its own server only. Connections are
-`address`'s to open; the runner stands above, `http_wire` below.
+never sent twice, whatever happens to it: a tool call is not idempotent, and only the client knows
+whether it may be repeated (RFC 9110, 9.2.2). Each exchange is read as far as it is
+received from here and no further, so a slow reader slows down its own server only. `addresses`
+opens connections; the runner stands above, `http1` below.
 
 A server that cannot be reached, or that answers something else than HTTP, is a 502 of our own. One
 that hangs up does so for the client too: an `ExchangeEnd` that says how, with or without a head
@@ -346,6 +347,7 @@ def _relative(frames: list[Frame]) -> list[Frame]:
         before = frames[place - 1].fact
         if frame.fact is None and type(before) is SseMeta and before.event == "endpoint":
             uri = frame.raw.decode("utf-8", "surrogateescape")
+            # SDK clients refuse an endpoint of another origin than the stream's, which is ours.
             if "//" in uri.partition("?")[0]:
                 raw = path_and_query(uri).encode("utf-8", "surrogateescape")
                 frames[place] = Frame(S2C, raw, frame.eol, exchange=frame.exchange)

@@ -1,10 +1,8 @@
 """One client's HTTP connection: requests read from it one after another, and the answers written.
 
-`Connection` has the stream, `ServerExchange` is one request and its answer. What is asked of a
-request
-before it is one (who may come in, how long it may be, which conversation it belongs to), the
-`ListenerContext`
-answers. `http_server` stands above, `http_wire` below.
+`Connection` has the stream, `ServerExchange` is one request and its answer. `ListenerContext` is
+what all connections of a listener share: who may come in, how long a body may be, which
+conversation a request belongs to. `server` stands above, `http1` below.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter
 from .wire import READ_SIZE, Wire
 
 HEAD_TIMEOUT_S = 30.0
-"""Seconds that a client has for the head of a request, from its connecting or its first byte."""
+"""How long the head of a request may take, from connecting or from its first byte."""
 IDLE_TIMEOUT_S = 75.0
-"""Seconds that a connection is kept for another request."""
+"""How long a connection is kept for another request."""
 BODY_TIMEOUT_S = 60.0
-"""Seconds without a byte of a body that is not whole."""
+"""How long no byte of an incomplete body may come."""
 CLOSE_TIMEOUT_S = 1.0
-"""Seconds that we still read behind our last word. A close with bytes unread is a reset, and a
-reset may take the last word with it.
+"""How long input is still read behind the last response of a connection. A close with unread input
+is a reset, and a reset may erase a response that the client has not read (RFC 9112, 9.6).
 """
 _NEVER = float("inf")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
@@ -205,7 +203,7 @@ class Connection:
             self._until = trio.current_time() + IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
-        """The client is gone: its exchange is told, and nothing more is sent to it."""
+        """The client is gone: its exchange gets an `ExchangeEnd`, and nothing is sent behind it."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             gone = ExchangeEnd(self._gone)
@@ -277,9 +275,10 @@ class Connection:
         searched = 0
         while True:
             while self._input and self._input[0] in b"\r\n":
-                del self._input[0]  # old clients end a body so (RFC 9112, 2.2)
+                del self._input[0]  # clients may end a body with an extra CR LF (RFC 9112, 2.2)
             if found := _END_OF_HEAD.search(self._input, max(0, searched - 3)):
                 return self._fitting(found.end())
+            # No method begins so. 0x16 begins a TLS handshake: https:// where http:// is meant.
             if self._input and self._input[0] <= 0x20:
                 raise _Refused(NOT_HTTP)
             searched = self._fitting(len(self._input))

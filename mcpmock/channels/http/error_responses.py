@@ -1,7 +1,7 @@
 """What we answer ourselves to an HTTP request that goes no further, and those answers as frames.
 
 Each says in one line what is wrong. Whether a request may come in, and what MCP has to say about
-it, is decided elsewhere; `http_connection` and `http_server` stand above.
+it, is decided elsewhere; `connection` and `server` stand above.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The server side of HTTP: a listener that gives one channel for each conversation.
 
 Which exchange belongs to which conversation, `transports.session_router` says; the bytes are
-`http_connection`'s. Every exchange is read and written on its own, so a client that does not read
-stops nobody but the source of its own answer. The runner stands above.
+`connection`'s. Every exchange is read and written on its own, so a client that does not read
+stops only the source of its own answer. The runner stands above.
 
 Frames for an exchange that is over go nowhere, silently: clients leave all the time. Where a
-session has ended and its clients do not know, they hear 404 (MCP's word for one that is gone:
-initialize again), and 503 to what still waits for an answer. What belongs to no session begins
-another conversation instead.
+session has ended and its clients do not know, they get 404 (MCP, "Transports", Session
+Management: the client then initializes again), and 503 for what still waits for an answer. What
+belongs to no session begins another conversation instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SESSION_ENDED = refusal(404, "Not Found", "this session has ended; initialize a
 def _tell(error: BaseException) -> None:
     text = str(error)
     if not isinstance(error, McpMockError):
-        text = f"a connection was dropped, by a mistake of ours: {error!r}"
+        text = f"a connection was dropped: internal error (please report): {error!r}"
     sys.stderr.write(f"mcpmock: {text}\n")
 
 
@@ -57,7 +57,7 @@ class HttpServerChannel(ConversationEnd):
     ) -> None:
         self.conversation = conversation
         self._stderr = stderr
-        self._reception = router
+        self._router = router
         self._closing = closing
         self._closed = False
         self._exchanges: dict[int, ServerExchange] = {}
@@ -76,7 +76,7 @@ class HttpServerChannel(ConversationEnd):
         """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
         a server's standard error, so that goes to ours.
         """
-        self._reception.learn(self.conversation, frames)
+        self._router.learn(self.conversation, frames)
         batches: dict[int | None, list[Frame]] = {}
         for frame in frames:
             batches.setdefault(frame.exchange, []).append(frame)
@@ -102,11 +102,12 @@ class HttpServerChannel(ConversationEnd):
             await exchange.out.below(1)
 
     async def drained(self) -> None:
-        """Over HTTP+SSE all of a session comes on one stream, and what a client has read it handles
-        a little later. Elsewhere what is read together on one connection belongs together, and
-        clients must not wait for each other.
+        """Over HTTP+SSE all of a session comes on one stream. Over Streamable HTTP what is read
+        together on one connection belongs together, and clients must not wait for each other.
         """
-        if self._reception.kind is TransportKind.SSE:
+        # The TypeScript SDKs lose progress that they read in one go with the answer behind it, and
+        # what they have read they handle some ticks later.
+        if self._router.kind is TransportKind.SSE:
             with trio.move_on_after(DRAIN_TIMEOUT_S):
                 # No event tells a writer that its bytes were read: the kernel is asked again.
                 while any(exchange.is_unread() for exchange in self._exchanges.values()):  # noqa: ASYNC110
@@ -177,7 +178,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
     async def run(self) -> None:
-        """Serves whoever connects, until it is closed."""
+        """Serves all clients, until it is closed."""
         async with trio.open_nursery() as nursery:
             if self._stderr is not None:
                 nursery.start_soon(self._stderr.run)

@@ -1,10 +1,11 @@
-"""The rules of Streamable HTTP, as the client: the mirror of `streamable_http_server`.
+"""The rules of Streamable HTTP, as the client: the mirror of `server`.
 
 A stage between something that speaks bare messages (a client on stdio) and a server on HTTP: each
 message becomes one POST, what the exchanges answer becomes messages again. It does what an SDK's
-transport does besides: it keeps the session id, opens the stream for what nobody asked for, resumes
-streams that broke, closes an exchange to cancel it (modern era) and says goodbye with a DELETE.
-`protocol/http_reply` reads the answers; `endpoints/` sends the frames.
+transport does besides: it keeps the session id, opens the stream for messages
+that belong to no request, resumes streams that broke, closes an exchange to cancel it (modern era)
+and ends the session with a DELETE.
+`protocol/http_reply` reads the answers; `channels/` sends the frames.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ RETRY_DELAY_S = 1.0
 MAX_RESUME_FAILURES = 5
 """How often in a row a stream may fail to be resumed."""
 INPUT_END_TIMEOUT_S = 0.5
-"""Seconds for what is still open when the client's input ends: scripts end theirs at once."""
+"""How long open requests may go on when the client's input ends: scripts end theirs at once."""
 DELETE_TIMEOUT_S = 1.0
 """Seconds for the answer to the DELETE."""
 MAX_HELD_MESSAGES, MAX_HELD_BYTES = 1000, 1 << 20
@@ -70,7 +71,7 @@ class _Exchange:
     confirms: bool = False
     """It carries `notifications/initialized`."""
     listens: bool = False
-    """It is the stream for what nobody asked for: it is opened again and again."""
+    """It is the stream for what belongs to no request: it is opened again whenever it ends."""
     head: HttpResponse | None = None
     last_event: str | None = None
     retry: float = RETRY_DELAY_S
@@ -225,7 +226,7 @@ class StreamableHttpClient(Stage):
         )
 
     def _listen(self, exchange: _Exchange) -> None:
-        """Opens a stream: for what nobody asked for, or the rest of one that broke."""
+        """Opens a stream: for what belongs to no request, or the rest of one that broke."""
         exchange.head = None
         fields = [("Accept", EVENT_STREAM), *self._session_headers()]
         if exchange.last_event is not None:
@@ -319,8 +320,8 @@ class StreamableHttpClient(Stage):
                 self._version = version if isinstance(version, str) else self._version
 
     def _is_to_resume(self, exchange: _Exchange) -> bool:
-        """Whether a stream that is over is opened again: what nobody asked for never ends, and an
-        answer can still come where the events had ids.
+        """Whether a stream that is over is opened again: that for what belongs to no request never
+        ends, and an answer can still come where the events had ids.
         """
         waiting = exchange.last_event is not None and not exchange.answering.answered
         if exchange.modern or not (exchange.listens or waiting):

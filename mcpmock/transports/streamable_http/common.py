@@ -1,7 +1,7 @@
 """Streamable HTTP: the words that its two sides share. What a header says about the message it
 goes with, and whether that is true; what a server refuses by looking at one exchange alone.
 
-The rules themselves are in `streamable_http_server` and `streamable_http_client`; nothing here has
+The rules themselves are in `server` and `client`; nothing here has
 a state.
 """
 

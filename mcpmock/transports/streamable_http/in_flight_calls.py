@@ -3,7 +3,7 @@
 Over HTTP each exchange has its own ids; whatever stands behind a server rule has but one space for
 them. So an id or a progress token that is still in flight is replaced on the way on by a fresh one,
 and put back, by path and never by text, in what comes back. All others stay as they are, byte for
-byte. Used by `streamable_http_server`; it knows nothing of HTTP.
+byte. Used by `server`; it knows nothing of HTTP.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ server goes to.
 What stands behind knows of no exchanges; all it gives are messages, one after the other. An answer
 finds the exchange of its request, progress that of its token, and the rest the exchange that it
 most likely means. Whether a response is one JSON body or an event stream is decided here, by what
-comes first. `streamable_http_server` stands above and takes the frames; `callers` stands below.
+comes first. `server` stands above and takes the frames; `in_flight_calls` stands below.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .in_flight_calls import InFlightCall, InFlightCalls
 _OK = (200, "OK")
 _BAD_REQUEST = (-32602, HEADER_MISMATCH, -32021, -32022)
 _STATUS = {-32601: (404, "Not Found")} | dict.fromkeys(_BAD_REQUEST, (400, "Bad Request"))
-"""What the status says of some errors in the modern era."""
+"""The status of some errors in the modern era (2026-07-28, "Transports"); all others have 200."""
 
 
 @attrs.define(eq=False)
@@ -101,7 +101,7 @@ class OpenResponses:
         return raw
 
     def listen(self, x: int) -> None:
-        """A GET opened a stream: it gets what nobody else does, and what has waited for it."""
+        """A GET opened a stream: it gets what belongs to no request, and what has waited for it."""
         stream = self._exchanges[x] = _Exchange(x)
         self._streams.append(stream)
         self._begin_stream(stream)
@@ -118,7 +118,7 @@ class OpenResponses:
         return exchange.calls
 
     def end_streams(self) -> None:
-        """The session is over: no more of what nobody asked for."""
+        """The session is over: the streams that GETs opened end."""
         for stream in tuple(self._streams):
             self._end(stream)
 
@@ -243,6 +243,8 @@ class OpenResponses:
         self._say(exchange.number, HttpResponse(*_OK, [*fields, *self._headers()]))
         exchange.streaming = True
         if exchange.priming:
+            # 2025-11-25: an event with an id and empty data comes first: a client that loses the
+            # connection then can resume before the first message.
             self._say(exchange.number, SseMeta(id=f"{exchange.number}-0"))
             self._out.append(Frame(S2C, exchange=exchange.number))
 

@@ -4,7 +4,7 @@ A stage directly behind the listener (or the recorder), in front of whatever mak
 Servers keep the events of a stream for a while and give the rest of them to a GET that names the
 last one the client saw; what stands behind this stage need not know of it. That a client left a
 stream that can be resumed is not passed on, for it may come back. The other side is in
-`streamable_http_client`.
+`client`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Event:
     @property
     def to_come(self) -> bool:
         """To be sent to who asks for what came behind an earlier event. What has no id was lost if
-        it was: nobody can say what it has seen of such.
+        it was: an event without an id cannot be named by a client.
         """
         return self.id is not None or not self.sent
 
@@ -195,6 +195,8 @@ class Resumption(Stage):
         if place is None:
             return False
         stream = events[place - 1].stream
+        # "The server MUST NOT replay messages that would have been delivered on a different
+        # stream." (2025-03-26 to 2025-11-25, Transports, Resumability and Redelivery)
         later = [event for event in events[place:] if event.stream is stream and event.to_come]
         if stream.over and not later:
             return False

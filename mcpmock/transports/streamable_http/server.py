@@ -3,8 +3,8 @@
 
 A stage in front of something that speaks bare messages (a server on stdio, a player of its
 recording): a client's exchanges become messages, and each message of the server finds the exchange
-that it belongs to. `responses` does the second half, `streamable_http` has the words; `endpoints/`
-turns the exchanges into bytes. The other side is `streamable_http_client`.
+that it belongs to. `open_responses` does the second half, `common` has the words; `channels/`
+turns the exchanges into bytes. The other side is `client`.
 """
 
 from __future__ import annotations
