@@ -1,11 +1,11 @@
-"""The pytest plugin: a marker, six fixtures, a record mode. Inert until a test uses it: all that
-costs time is in `testing`, which is imported then.
+"""The pytest plugin: a marker, fixtures and a record mode. It does nothing until a test uses it:
+all that costs time is in `testing`, which is imported then.
 
     @pytest.mark.mcpmock("weather.jsonl")
     async def test_agent(mcpmock_server):
         async with Client(mcpmock_server.url) as client: ...
 
-The fixtures are plain ones, so a test may be plain, or run on asyncio, anyio or trio.
+The fixtures are plain functions, so a test may be sync, or run on asyncio, anyio or trio.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpmock.testing.plugin_session import EXPECTED, FOLDER, TOLD, PluginSession
+from mcpmock.testing.plugin_session import CASSETTE_USE, EXPECTED, FOLDER, PluginSession
 from mcpmock.testing.record_mode import MODES, config_mode
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _MARKER = (
     "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
     "seed=None, races=None, reactions=None, stub=None, **replay): the cassette of the test, the "
-    "real server to record it from (a command line or a URL), the record mode, what is done about "
-    "requests that never came (ignore, warn, fail), what is to go wrong (a plan, a fault, a TOML "
-    "file, a shorthand, or several) and the seed of its chances, the call that `mcpmock_races` "
-    "races with cancels, a mcpmock.Stub to answer before the recording, and options of "
-    "`mcpmock replay`"
+    "real server to record it from (a command line or a URL), the record mode, how to treat "
+    "recorded requests that the test did not send (ignore, warn, fail), the faults to inject (a "
+    "plan, a fault, a TOML file, a shorthand, or several) and their random seed, the call whose "
+    "cancellation races `mcpmock_races` runs, a mcpmock.Stub that answers before the recording, "
+    "and options of `mcpmock replay`"
 )
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
-_keeping: pytest.StashKey[CassetteStore] = pytest.StashKey()
+_store: pytest.StashKey[CassetteStore] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,28 +49,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--mcp-record",
         dest="mcpmock_record",
         choices=MODES,
-        help="Record mode of MCP cassettes: none replays only (the default), once records those "
-        "that are missing, new_episodes also what is missing in them, all records all anew, rewrite"
-        " drops what no test recorded. Also MCPMOCK_RECORD.",
+        help="Record mode of MCP cassettes: none only replays (the default), once records missing "
+        "cassettes, new_episodes also missing requests, all records every test again, rewrite also "
+        "drops the takes of other tests. Also MCPMOCK_RECORD.",
     )
     group.addoption(
         "--mcp-strict",
         dest="mcpmock_strict",
         action="store_true",
-        help="Only the recorded client's own requests match (match=exact), and recorded requests "
-        "that never came fail (unused=fail), whatever markers say.",
+        help="For all tests: match only the recorded client's own requests (match=exact), and fail "
+        "on recorded requests that were not sent (unused=fail).",
     )
     group.addoption(
         "--mcp-seed",
         dest="mcpmock_seed",
         type=int,
         metavar="N",
-        help="What all chances of faults come from, whatever plans say. Also MCPMOCK_SEED.",
+        help="Random seed for all fault decisions; overrides plans. Also MCPMOCK_SEED.",
     )
-    parser.addini("mcpmock_record", "As --mcp-record.", default="")
-    parser.addini("mcpmock_dir", "The folder of MCP cassettes, from the root folder.", default="")
+    parser.addini("mcpmock_record", "Record mode, as in --mcp-record.", default="")
     parser.addini(
-        "mcpmock_unused", "Recorded requests that never came: ignore, warn, fail.", default=""
+        "mcpmock_dir", "Folder of MCP cassettes, relative to the root folder.", default=""
+    )
+    parser.addini(
+        "mcpmock_unused",
+        "How to treat recorded requests that were not sent: ignore, warn, fail.",
+        default="",
     )
 
 
@@ -81,8 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if (keeping := config.stash.get(_keeping, None)) is not None:
-        keeping.close()
+    if (store := config.stash.get(_store, None)) is not None:
+        store.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -91,7 +95,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     from mcpmock.testing.races import races_of
 
-    with _in_one_line():
+    with _without_traceback():
         races = races_of(metafunc.definition)
     ids = [race.id for race in races]
     metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
@@ -111,7 +115,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 
 
 def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Who uses which cassette, in this run or not: workers tell at their end."""
+    """Notes which test uses which cassette. An xdist worker reports it when it ends."""
     users = [
         item
         for item in items
@@ -129,31 +133,31 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         try:
             cassette, tests = str(settings_of(item).path), [item.nodeid]
         except pytest.UsageError:
-            continue  # it will fail, and say why
+            continue  # the test itself fails with this error
         if ids:
             from mcpmock.testing.uncollected import siblings_of
 
             tests += siblings_of(item, items, ids)
         if controller:
             for test in tests:
-                controller.leftovers.expect(cassette, test)
+                controller.unused.expect(cassette, test)
         else:
             expected.setdefault(cassette, []).extend(tests)
 
 
-def keeping_of(config: pytest.Config) -> CassetteStore:
-    """What becomes of what is recorded in this run."""
+def cassette_store(config: pytest.Config) -> CassetteStore:
+    """The store for the recordings of this run."""
     from mcpmock.testing.cassette_store import CassetteStore
 
-    if _keeping not in config.stash:
+    if _store not in config.stash:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
-        config.stash[_keeping] = CassetteStore(folder and Path(folder))
-    return config.stash[_keeping]
+        config.stash[_store] = CassetteStore(folder and Path(folder))
+    return config.stash[_store]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that passed is held to its cassette."""
+    """A test that passed still fails for misses and for faults that must fire."""
     result = yield
     use = item.stash.get(_using, None)
     if use is not None:
@@ -165,19 +169,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure says what the fake server saw; a test that passed, what it did not ask."""
+    """Adds what the fake server saw to a failure, and unused requests to a pass."""
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
         report.sections.append(("mcpmock", use.describe()))
     if use is not None and call.when == "call" and report.passed:
-        setattr(report, TOLD, use.told())
+        setattr(report, CASSETTE_USE, use.cassette_use())
     return report
 
 
 @contextmanager
-def _in_one_line() -> Iterator[None]:
-    """What is wrong with a marker, a cassette or a server fails one test, without a traceback."""
+def _without_traceback() -> Iterator[None]:
+    """An error in a marker, a cassette or a server fails one test, without a traceback."""
     wrong = None
     try:
         yield
@@ -195,18 +199,18 @@ def _in_one_line() -> Iterator[None]:
 def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
     from mcpmock.testing.settings import settings_of
 
-    with _in_one_line():
+    with _without_traceback():
         settings = settings_of(request.node)
     if settings.may_be_born:
-        settings = settings.as_born(keeping_of(request.config).is_born(settings.path))
+        settings = settings.as_born(cassette_store(request.config).is_born(settings.path))
     return settings
 
 
 @pytest.fixture
 def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
-    """What answers before the recording in a test that asks for it: the stub of the marker, or an
-    empty one to write on, also while clients are there. Without a cassette it is a server alone.
-    Yours, where you write a fixture of this name.
+    """The stub that answers before the recording: that of the marker, or an empty one to fill, also
+    while clients are connected. Without a cassette it is a server of its own. Define a fixture of
+    this name to share a stub between tests.
 
         def test_agent(mcpmock_server, mcpmock_stub):
             mcpmock_stub.tool("get_weather").reply({"temp": 21})
@@ -232,12 +236,12 @@ def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
 
 @pytest.fixture
 def mcpmock_client(_mcpmock_settings: Settings) -> Client:
-    """A fake client, which plays the client of the cassette: `drive(command)`, `drive(url=...)`.
+    """A fake client that plays the client of the cassette: `drive(command)`, `drive(url=...)`.
 
     @pytest.mark.mcpmock("weather.jsonl")
     def test_my_server(mcpmock_client):
         driven = mcpmock_client.drive(["mcpmock", "replay", "snow.jsonl"])
-        assert "risky" == driven.diff().worst.word  # it says something else
+        assert "risky" == driven.diff().worst.word  # another text in the result
     """
     from mcpmock.testing.servers import Client
 
@@ -246,8 +250,8 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
 
 @pytest.fixture
 def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
-    """What goes wrong at the test's server, to be changed while the test runs: `add(fault)`,
-    `remove`, `clear`; `fired` and `receipts` say what has.
+    """The faults of the test's server. Change them while the test runs with `add(fault)`, `remove`
+    and `clear`; `fired` and `receipts` report what happened.
 
         @pytest.mark.mcpmock("weather.jsonl", faults="latency:latency=10ms")
         def test_it(mcpmock_server, mcpmock_faults):
@@ -264,10 +268,10 @@ def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
 def mcpmock_races(
     request: pytest.FixtureRequest, mcpmock_server: ThreadServer, _mcpmock_settings: Settings
 ) -> Race:
-    r"""One cancellation race of the call that the marker names in `races=`: the test runs once for
-    every cell of the grid and every reaction of the server. `.i`, `.j`, `.k`, `.name` and
-    `.reaction` say which; `await .moment()` (or `.wait()`) is when to cancel, `.reached` where the
-    cancel met the answer.
+    r"""One cancellation race of the call that `races=` in the marker selects: the test runs once
+    for each cell of the grid and each reaction of the server. `.i`, `.j`, `.k`, `.name` and
+    `.reaction` identify the race; `await .moment()` (or `.wait()`) returns when the client has to
+    cancel, and `.reached` is the cell that was reached.
 
         @pytest.mark.mcpmock("slow.jsonl", races={"tool": "slow"}, reactions=["late_result"])
         def test_agent(mcpmock_server, mcpmock_races):
@@ -299,9 +303,9 @@ def mcpmock_server(
 ) -> Iterator[ThreadServer]:
     """The fake server of the test, or the real one while it is recorded.
 
-    `.stdio` (parameters of the official SDK), `.command`, `.url`, `.transport()` say how to reach
-    it; `.requests()`, `.assert_called()`, `.assert_order()`, `.misses` what it was asked. A request
-    that nothing recorded fits fails the test.
+    Connect to it by `.stdio` (parameters of the official SDK), `.command`, `.url` or
+    `.transport()`; inspect it with `.requests()`, `.assert_called()`, `.assert_order()` and
+    `.misses`. A request that matches nothing recorded fails the test.
 
         from mcp import Client
 
@@ -314,9 +318,9 @@ def mcpmock_server(
     """
     from mcpmock.testing.servers import using
 
-    keeping, settings = keeping_of(request.config), _mcpmock_settings
+    store, settings = cassette_store(request.config), _mcpmock_settings
     if "mcpmock_stub" in request.fixturenames:
         settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
-    with _in_one_line(), using(settings, request.node.nodeid, keeping) as use:
+    with _without_traceback(), using(settings, request.node.nodeid, store) as use:
         request.node.stash[_using] = use
         yield use.server

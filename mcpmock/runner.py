@@ -1,9 +1,9 @@
-"""`run`: two channels and one pipeline, the only place where the two wings meet.
+"""`run`: two ends of a conversation and one pipeline, the only place where IO and stages meet.
 
 Pumps move frames from a channel through the pipeline to whichever end they leave at. Neither
 direction waits for the other: each receiver has a pump of its own, and a pump stops reading only
-when the way it feeds holds too much. What a frame means is the pipeline's affair, how it travels
-the channels'; `modes` says what is put together.
+when the way it feeds holds too much. The pipeline knows what a frame means, the channels know how
+it travels, and `sessions` composes both.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
 
 IDLE_PUMPS = 16
-"""How many tasks are kept for what opens next."""
-LAST_WORDS = 2.0
-"""Seconds that a session which is over waits for its client to take what is still held for it."""
+"""How many idle tasks are kept for sources that open later."""
+FLUSH_TIMEOUT_S = 2.0
+"""How long a session that is over waits for its client to read what is still held for it."""
 
 
 class LiveSession:
@@ -38,7 +38,7 @@ class LiveSession:
         self._input_ended = self._server_done = False
         self._over = trio.Event()
         self._done = False
-        self._mistake: Exception | None = None
+        self._internal_error: Exception | None = None
         self._armed: float | None = None
         self._rearmed = trio.Event()
 
@@ -55,23 +55,21 @@ class LiveSession:
                 self._deliver(self.pipeline.begin(trio.current_time()))
                 self.client.deliver = self._take
                 await self._over.wait()
-                if self._mistake is not None:
-                    raise self._mistake
-                with trio.move_on_after(LAST_WORDS):
+                if self._internal_error is not None:
+                    raise self._internal_error
+                with trio.move_on_after(FLUSH_TIMEOUT_S):
                     await self._settle(self.client)
                 nursery.cancel_scope.cancel()
         finally:
             self._done = True
 
     def client_left(self, how: str = "closed") -> None:
-        """The client is gone, or has told us to go: for the session the same as the end of its
-        input.
-        """
+        """The client is gone, or asked this process to stop: both end the input of the session."""
         if not self._input_ended:
             self._enter([Frame(C2S, b"", b"", StreamEnd(how))])
 
     def end(self) -> None:
-        """Ends `run` as soon as the client has taken what is held for it."""
+        """Ends `run` as soon as the client has read what is held for it."""
         self._over.set()
 
     async def _pump_client(self) -> None:
@@ -79,13 +77,13 @@ class LiveSession:
         self.client_left()
 
     async def _pump_server(self, server: ConversationEnd) -> None:
-        """All that the server has to say, on all its ways, and then the session is over."""
+        """Pumps all sources of the server; when they end, the session is over."""
         await self._pump_all(server, self.client)
         self._server_done = True
         self._end_if_done()
 
     async def _pump_all(self, channel: ConversationEnd, feeds: ConversationEnd) -> None:
-        """None of what is read independently waits for another, not for what it feeds either."""
+        """Pumps every source of an end; no source waits for another, nor for where another goes."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_Pumps(channel, partial(self._pump, feeds=feeds), nursery).work)
 
@@ -102,15 +100,15 @@ class LiveSession:
                 await self._settle_for(feeds, frames[-1])
 
     def _take(self, frames: Sequence[Frame]) -> None:
-        """What the client's channel delivers. A mistake in here is the session's, not the
-        channel's.
+        """Takes frames that the client's end delivers. An error here ends the session, not the
+        channel.
         """
-        if self._done or self._mistake is not None:
+        if self._done or self._internal_error is not None:
             return
         try:
             self._enter(frames)
         except Exception as error:  # noqa: BLE001 (`run` raises it)
-            self._mistake = error
+            self._internal_error = error
             self._over.set()
 
     def _enter(self, frames: Sequence[Frame]) -> None:
@@ -129,7 +127,7 @@ class LiveSession:
             self._rearmed.set()
 
     def _end_if_done(self) -> None:
-        """A server that is gone has nothing more to say but what is held back of it."""
+        """Once the server is gone, only messages that the pipeline holds back are left."""
         if self.pipeline.held_until is None:
             self._over.set()
 
@@ -146,7 +144,7 @@ class LiveSession:
             self._lost(end)
 
     def _lost(self, end: ConversationEnd) -> None:
-        """Nobody reads there any more. A lost client ends the server's input; a lost server ends by
+        """An end no longer reads. A lost client ends the server's input; a lost server ends by
         itself.
         """
         self._gone.add(end)
@@ -169,26 +167,23 @@ class LiveSession:
             pass
 
     async def _keep_time(self) -> None:
-        """Calls the pipeline when something is due. Traffic with nothing due later never wakes it.
-
-        What was kept for later is meant to come apart from what was sent before: the TypeScript
-        SDKs lose progress that they read together with the answer, and on a busy machine any number
-        of milliseconds is too short for that. So the client is left to read first.
-        """
+        """Calls the pipeline when something is due. Other traffic never wakes this task."""
         while True:
             self._armed = due = self.pipeline.next_due
             self._rearmed = trio.Event()
             with trio.move_on_at(due if due is not None else float("inf")):
                 await self._rearmed.wait()
             if due is not None and trio.current_time() >= due:
+                # The TypeScript SDKs lose progress that they read together with the answer, and on
+                # a busy machine no number of milliseconds keeps the two apart.
                 await self.client.drained()
                 self._deliver(self.pipeline.advance(trio.current_time()))
 
 
 class _Pumps:
-    """The tasks that pump what opens later in a channel. One of them always waits for the next to
-    open, and whoever is done waits again: where exchanges come one after another no task has to be
-    started for each, which would be an eighth of what one costs.
+    """The tasks that pump the sources of an end. One of them always waits for the next source, and
+    a task whose source has ended waits again. So exchanges that follow one another need no task
+    each, which would be an eighth of the cost of an exchange.
     """
 
     def __init__(
@@ -201,7 +196,7 @@ class _Pumps:
         self._waiting = 0
 
     async def work(self) -> None:
-        """Until nothing opens any more, or enough others wait for it."""
+        """Until no further source opens, or enough other tasks wait for one."""
         while self._waiting < IDLE_PUMPS:
             self._waiting += 1
             try:

@@ -72,7 +72,7 @@ def test_it(mcpmock_server):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "mcpmock: nothing recorded in cassettes/weather.jsonl answers 1 requests: tools/call",
+            "mcpmock: 1 requests match nothing recorded in cassettes/weather.jsonl: tools/call",
             "*- mcpmock -*",
             "nothing recorded in cassettes/weather.jsonl answers this tools/call",
             '  event 6: different; $.name: recorded "get_weather", asked nothing; *"Oslo"*',
@@ -97,7 +97,7 @@ def test_it(mcpmock_server):
 
     result.assert_outcomes(passed=1, errors=errors, warnings=int(unused == "warn"))
     assert result.ret == errors
-    told = "*1 recorded requests of cassettes/weather.jsonl never came: tools/call*"
+    told = "*1 recorded requests of cassettes/weather.jsonl were not sent: tools/call*"
     (result.stdout.no_fnmatch_line if unused == "ignore" else result.stdout.fnmatch_lines)(
         told if unused == "ignore" else [told]  # type: ignore[arg-type]
     )
@@ -155,7 +155,7 @@ def test_two_tests_on_one_cassette(run: pytest.Pytester) -> None:
     left = suite(run, TWO.replace("INITIALIZE, ASK", "INITIALIZE, LIST").replace("rain", "tools"))
 
     left.assert_outcomes(passed=2, errors=1)
-    left.stdout.fnmatch_lines(["*ERROR at teardown of test_lists*", "*never came: tools/call"])
+    left.stdout.fnmatch_lines(["*ERROR at teardown of test_lists*", "*were not sent: tools/call"])
 
 
 @pytest.mark.e2e

@@ -182,4 +182,4 @@ def test_strict(made: Suite) -> None:
 
     result = made(made.test(), "none", "--mcp-strict")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["mcpmock: 1 recorded requests of * never came: tools/call"])
+    result.stdout.fnmatch_lines(["mcpmock: 1 recorded requests of * were not sent: tools/call"])

@@ -18,7 +18,7 @@ from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
-from mcpmock.runner import LAST_WORDS, LiveSession, run
+from mcpmock.runner import FLUSH_TIMEOUT_S, LiveSession, run
 from tests.support import (
     INITIALIZE,
     WELCOME,
@@ -308,7 +308,7 @@ async def test_a_client_that_takes_nothing_is_not_waited_for_long(
 
     await conversation([HangsUp()], client, server)
 
-    assert LAST_WORDS == trio.current_time()
+    assert FLUSH_TIMEOUT_S == trio.current_time()
 
 
 def replayed(recorded: Cassette, **playing: object) -> list[Stage]:

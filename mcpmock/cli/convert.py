@@ -79,10 +79,10 @@ def _entries(count: int) -> str:
 
 def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _Outcome:
     from mcpmock.cassette.file import rewrite
-    from mcpmock.convert.foreign import recognised
+    from mcpmock.convert.foreign import read_foreign
     from mcpmock.convert.foreign_import import imported
 
-    runs = recognised(str(file), data)
+    runs = read_foreign(str(file), data)
     if runs is None:
         raise CassetteError(file, "is neither a cassette nor a recording in a known format")
     made = imported(runs, redact=redact)

@@ -1,8 +1,8 @@
-"""What a comparison says, in four forms: text for a terminal, one JSON object, Markdown for a
-comment, JUnit for a test report.
+"""The report of a comparison in four formats: text for a terminal, one JSON object, Markdown for a
+comment, JUnit XML for a test report.
 
-Whatever was recorded is hostile: it goes through `inert`, never stands at the start of a line, and
-in Markdown and XML is spelled so that it is nothing but text there. `diff` stands above.
+Recorded text is hostile: it passes through `inert`, never starts a line, and is escaped for
+Markdown and XML.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .output import columns, encodable
 
 _COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
 _FROM_WORST = sorted(Verdict, reverse=True)
-_MOST_ROWS = 100
-"""A comment has a bound, and a reader too."""
+_MAX_MARKDOWN_ROWS = 100
+"""GitHub limits the size of a comment."""
 _NO_CALL = "(no call)"
 _MARKUP = re.compile("[`|]")
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def fails(worst: Verdict | None, fail_on: str) -> bool:
-    """Whether this is bad enough for an exit status of 1."""
+    """Whether the worst difference reaches the threshold of --fail-on."""
     if worst is None or fail_on == "never":
         return False
     return fail_on == "any" or worst >= Verdict[fail_on.upper()]
@@ -89,7 +89,7 @@ def text(comparison: Comparison) -> Iterator[str]:
 
 
 def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
-    """A recorded text on as many lines as it takes, none of which begins with it."""
+    """Recorded text on as many lines as needed, each behind a lead."""
     from rich.cells import chop_cells
 
     if not lead:
@@ -108,8 +108,8 @@ def markdown(comparison: Comparison) -> str:
     ]
     if comparison.differences:
         lines += ["", "| | what | where | before | after |", "|---|---|---|---|---|"]
-    lines += [_row(found) for found in comparison.differences[:_MOST_ROWS]]
-    unsaid = sum(comparison.counts.values()) - len(comparison.differences[:_MOST_ROWS])
+    lines += [_row(found) for found in comparison.differences[:_MAX_MARKDOWN_ROWS]]
+    unsaid = sum(comparison.counts.values()) - len(comparison.differences[:_MAX_MARKDOWN_ROWS])
     if unsaid:
         lines += ["", f"and {unsaid} more"]
     return "\n".join(lines)
@@ -128,13 +128,13 @@ def _row(found: Difference) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span in a table, with nothing in it that could end either."""
+    """A code span in a table, without characters that could end either."""
     spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
     return f"`{spelled or ' '}`"
 
 
 def junit(comparison: Comparison, fail_on: str) -> str:
-    """A test report: a case for each kind of call, which fails if a difference is bad enough."""
+    """A test report: one case per kind of call, which fails if a difference reaches --fail-on."""
     from xml.etree import ElementTree
 
     cases: dict[str, list[Difference]] = {
@@ -173,26 +173,26 @@ def _paragraphs(row: Iterable[Difference]) -> str:
 
 
 def _xml(text: str) -> str:
-    """Only characters that XML has."""
+    """Without the characters that XML 1.0 forbids."""
     return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
 
 
 def _place(found: Difference) -> str:
     """The message, and the call that it belongs to."""
     if found.call is None:
-        return found.method or "what is no message"
+        return found.method or "no message"
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 
 def _events(found: Difference) -> str:
     """Where to look with `mcpmock show`."""
-    places = [_told(found.old_event), _told(found.new_event)]
+    places = [_event_number(found.old_event), _event_number(found.new_event)]
     if places == ["none", "none"]:
         return ""
     return f", event {places[0]} -> {places[1]}"
 
 
-def _told(where: Where | None) -> str:
+def _event_number(where: Where | None) -> str:
     if where is None:
         return "none"
     return f"{where.n}" if where.take == 1 else f"{where.n} of take {where.take}"
@@ -207,8 +207,8 @@ def _summary(comparison: Comparison) -> str:
     ignored = f" ({comparison.ignored} ignored)" if comparison.ignored else ""
     if comparison.worst is None:
         return f"no differences in {calls} call{'' if calls == 1 else 's'}{ignored}"
-    told = [f"{n} {v.word}" for v in _FROM_WORST if (n := comparison.counts.get(v, 0))]
-    return ", ".join(told) + ignored
+    counts = [f"{n} {v.word}" for v in _FROM_WORST if (n := comparison.counts.get(v, 0))]
+    return ", ".join(counts) + ignored
 
 
 def _counted(row: list[Difference]) -> str:

@@ -1,7 +1,7 @@
 """`mcpmock show`: a cassette in the terminal, as a timeline, one exchange, frames or a diagram.
 
-What to show is chosen by `view.timeline` and `view.filter`; here it is drawn. Everything
-that was recorded is hostile: no word of it is written but through `printable`.
+`view.timeline` and `view.filter` select the rows; this module lays them out. Everything recorded is
+hostile and passes through `printable`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _filter(expression: str) -> Filter:
 
 
 def _annotations(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
-    """For `--json`: what is known of an event, and the event as it was recorded."""
+    """For `--json`: what is known about an event, and the event as recorded."""
     return {
         "type": "event",
         "take": row.take,
@@ -140,7 +140,7 @@ def _write_lines(lines: Iterable[str]) -> None:
 
 
 def _write_frames(rows: Iterable[Row]) -> None:
-    """Frame after frame, byte for byte unless a terminal would see them."""
+    """Frame after frame: byte for byte, but escaped on a terminal."""
     events = {id(row.event): row.event for row in rows}.values()
     for payload in (event.payload for event in events):
         if payload is None:
@@ -152,7 +152,7 @@ def _write_frames(rows: Iterable[Row]) -> None:
 
 
 def _timeline(cassette: Cassette, rows: Sequence[Row], *, whole: bool) -> Iterator[str]:
-    """Under a heading for each take its rows; with `whole` each with all of its payload."""
+    """The rows of each take under a heading; with `whole`, each with its payload."""
     for number, group in groupby(rows, key=lambda row: row.take):
         inside = list(group)
         yield from _heading(number, cassette.takes[number - 1])
@@ -203,7 +203,7 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _carriers(rows: Sequence[Row]) -> list[str]:
-    """The session and the exchange of each row, all equally wide: nothing where there are none."""
+    """The session and exchange of each row, all of the same width (0 if there are none)."""
     sessions = [f" s{row.event.s}" if row.event.s != 1 else "" for row in rows]
     exchanges = ["" if row.event.x is None else f" x{row.event.x}" for row in rows]
     s_width, x_width = max(map(len, sessions)), max(map(len, exchanges))
@@ -211,7 +211,7 @@ def _carriers(rows: Sequence[Row]) -> list[str]:
 
 
 def _kind(row: Row) -> str:
-    """Of HTTP what comes first: the method, the status, `event`."""
+    """The kind; of HTTP the first word of the summary: method, status or `event`."""
     word, _, _ = _safe(row.summary).partition(" ")
     return word if row.kind in _HEADS else _KINDS.get(row.kind, row.kind)
 
@@ -226,7 +226,7 @@ def _styled(text: str, color: str | None) -> str:
 
 
 def _method(row: Row) -> str:
-    """The method and the id; of HTTP what is said behind the first word."""
+    """The method and the id; of HTTP the rest of the summary."""
     if row.kind in _HEADS:
         return _safe(row.summary).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
@@ -239,7 +239,7 @@ def _remarks(row: Row) -> str:
 
 
 def duration(microseconds: int) -> str:
-    """For people: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
+    """As text: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
     ms = microseconds / 1000
     if abs(ms) < 1000:
         return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
@@ -250,7 +250,7 @@ def duration(microseconds: int) -> str:
 
 
 def _pretty(event: Event) -> str:
-    """The payload indented; what is no JSON, or none that a formatter takes, as it is."""
+    """The payload, indented if it is JSON that msgspec can format."""
     import msgspec
 
     from mcpmock.protocol.raw_json import UNREADABLE
@@ -284,7 +284,7 @@ def _step(row: Row) -> str:
 
 
 def _label(row: Row) -> str:
-    """Its words with everything spelled out that Mermaid or HTML could take for more than text."""
+    """The text of a step, with everything escaped that Mermaid or HTML could interpret."""
     named = row.method is not None or row.kind in _HEADS
     head = "" if row.kind in _HEADS else _method(row)
     text = _safe(f"{'' if named else row.kind} {head} {_remarks(row)}{row.summary[:_LABEL]}")
@@ -292,7 +292,7 @@ def _label(row: Row) -> str:
 
 
 def _safe(text: str) -> str:
-    """One line for a terminal."""
+    """Recorded text as one safe line."""
     from mcpmock.view.summary import brief
 
     return printable(brief(text))

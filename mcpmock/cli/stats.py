@@ -1,7 +1,6 @@
-"""`mcpmock stats`: cassettes in numbers, as a table or as JSON.
+"""`mcpmock stats`: the counts of `view.stats` as a table or as JSON.
 
-The counting is `view.stats`'; here are the columns. Names of methods and tools were recorded
-and are hostile: none is written but through `printable`.
+Names of methods and tools are recorded text, so they are hostile and pass through `printable`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _ARROWS = {"c2s": "->", "s2c": "<-"}
 _MIN_WIDTH = 80
 _ODD = {"opaque": "not JSON-RPC", "gap": "not recorded"}
-"""What the last line names where there is any, by the kinds of the timeline."""
+"""Kinds of the timeline that the last line counts, if there are any."""
 _UNITS = ("kB", "MB", "GB")
 
 
@@ -53,7 +52,7 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
 
 
 def _loaded(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
-    """One after the other: only one is in memory."""
+    """One cassette after the other, so that only one is in memory."""
     from mcpmock.cassette.file import load
 
     for file in files:
@@ -146,8 +145,8 @@ def _safe(name: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as they must be, without those that are empty. A name too long for what is
-    left stands on a line of its own, above its numbers.
+    """Columns as wide as needed, without empty ones. A name that is too long stands on a line
+    of its own, above its numbers.
     """
     from rich.cells import cell_len, set_cell_size
 
@@ -167,7 +166,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _bytes(size: int) -> str:
-    """For people: `847 B`, `1.2 kB`, `34 MB`."""
+    """As text: `847 B`, `1.2 kB`, `34 MB`."""
     if size < 1000:
         return f"{size} B"
     number, units = size / 1000, list(_UNITS)

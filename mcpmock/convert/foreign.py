@@ -1,11 +1,10 @@
-"""Recordings of other tools, as what was said and when: `recognised` tells whose a file is by what
-is in it, and reads it.
+"""Recordings of other tools, read as events with their times. The content of a file decides which
+tool it is of.
 
 Known are mcp-rec and mcpsnoop (JSON Lines), and the two tools that are called mcp-cassette: that of
 PyPI (one JSON document) and that of npm (JSON Lines with a header). Each has a reader here, which
-knows the names in its lines and nothing else. What a file does not say is not made up: it is listed
-in `lacks`, and what its recorder says that it lost is a `Gap`. `imports` stands above and makes a
-cassette of it.
+knows the names in its lines and nothing else. What a tool does not record is listed in `lacks`, not
+invented, and what its recorder reports as lost is a `Gap`. `foreign_import` makes a cassette of it.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, Request, Stder
 from mcpmock.protocol.raw_json import elements, members
 
 _Value = TypeVar("_Value")
-_LATEST = 1e11
-"""In seconds the year 5138; in milliseconds three years."""
-_MOST_LOST = 1 << 53
+_MAX_TIME = 1e11
+"""As seconds the year 5138; as milliseconds three years."""
+_MAX_LOST_EVENTS = 1 << 53
 _NO_MARKS = re.compile(rb"(?!)")
 _WHOLE_STRING = re.compile(rb'(?<=")REDACTED(?=")')
 _IN_BRACKETS = re.compile(rb"\[REDACTED\]")
@@ -39,17 +38,17 @@ _MILLISECONDS = "times finer than a millisecond"
 
 
 @attrs.frozen
-class Said:
-    """One thing in a recording; `at` is in microseconds since it began."""
+class ForeignEvent:
+    """One message or gap; `at` is in microseconds since the run began."""
 
     at: int
-    what: Frame | Gap
+    content: Frame | Gap
     redacted: bool = False
-    """Its recorder replaced something in it."""
+    """The recorder replaced a secret in it."""
 
 
 @attrs.define
-class Foreign:
+class ForeignRun:
     """One run of another tool's recorder."""
 
     tool: str
@@ -57,15 +56,15 @@ class Foreign:
     began: datetime
     target: list[str] | str | None = None
     marks: re.Pattern[bytes] = _NO_MARKS
-    """What its recorder put in the place of secrets, where that can be told."""
+    """What the recorder puts in the place of a secret, where that is recognizable."""
     same_mark_same_secret: bool = False
-    said: list[Said] = attrs.field(factory=list)
+    events: list[ForeignEvent] = attrs.field(factory=list)
     left_out: int = 0
-    """Entries that say nothing a cassette of messages could hold."""
+    """Entries without a message or anything else that a cassette holds."""
 
 
-def recognised(name: str, data: bytes) -> list[Foreign] | None:
-    """The runs in a file of another tool, None where it is of none that we know.
+def read_foreign(name: str, data: bytes) -> list[ForeignRun] | None:
+    """The runs in a file of another tool; None if the format is not known.
 
     Raises CassetteError, with the line, for what is damaged. A last line of JSON Lines that was
     never written to its end is left out.
@@ -75,60 +74,64 @@ def recognised(name: str, data: bytes) -> list[Foreign] | None:
     names = (members(first) or {}).keys()
     for known, reader in _READERS:
         if known <= names:
-            return reader(list(_objects(name, lines)))
+            return reader(list(_json_objects(name, lines)))
     if b'"format_version"' in data and b'"messages"' in data:
         spans = members(data)
         if spans is not None and {"format_version", "messages"} <= spans.keys():
-            return [_of_mcp_cassette(name, data)]
+            return [_read_mcp_cassette(name, data)]
     return None
 
 
 @attrs.frozen
-class _Object:
-    """A JSON object that somebody else wrote, as far as it is looked at."""
+class _JsonObject:
+    """A JSON object in a foreign file, its members not decoded yet."""
 
     name: str
     line: int
     fields: dict[str, bytes]
 
     @classmethod
-    def of(cls, name: str, line: int, raw: bytes) -> _Object | None:
+    def of(cls, name: str, line: int, raw: bytes) -> _JsonObject | None:
         spans = members(raw)
         if spans is None:
             return None
         return cls(name, line, {key: raw[span.start : span.end] for key, span in spans.items()})
 
     def get(self, key: str, kind: type[_Value], default: _Value | None = None) -> _Value:
-        """The value under a name. Without a default it must be there."""
+        """The value of a member. Raises CassetteError without it, unless there is a default."""
         value = decode(self.fields.get(key, b"null"))
         if value is None and default is not None:
             return default
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise self.bad(f"`{key}` is no {_KINDS[kind]}" if key in self.fields else f"no `{key}`")
+            raise self.bad(
+                f"`{key}` is not a {_KINDS[kind]}" if key in self.fields else f"`{key}` is missing"
+            )
         return value
 
     def spelled(self, key: str) -> bytes:
-        """The value under a name as it is written. It must be there."""
+        """The raw JSON of a member. Raises CassetteError without it."""
         if key not in self.fields:
-            raise self.bad(f"no `{key}`")
+            raise self.bad(f"`{key}` is missing")
         return self.fields[key]
 
     def number(self, key: str) -> float:
-        """A number that time can be reckoned with."""
+        """A number of seconds or milliseconds."""
         value = decode(self.fields.get(key, b"null"))
-        if not isinstance(value, int | float) or not 0 <= value < _LATEST:
-            raise self.bad(f"`{key}` is no time")
+        if not isinstance(value, int | float) or not 0 <= value < _MAX_TIME:
+            raise self.bad(f"`{key}` is not a time")
         return value
 
     def time(self, key: str) -> datetime:
-        return self.parsed(key, lambda text: datetime.fromisoformat(_micro(text)).astimezone(UTC))
+        return self.parsed(
+            key, lambda text: datetime.fromisoformat(_cut_to_microseconds(text)).astimezone(UTC)
+        )
 
     def parsed(self, key: str, parse: Callable[[str], _Value]) -> _Value:
         text = self.get(key, str)
         try:
             return parse(text)
         except (ValueError, KeyError, OverflowError):
-            raise self.bad(f"`{key}` cannot be {text[:40]!r}") from None
+            raise self.bad(f"`{key}` is not valid: {text[:40]!r}") from None
 
     def bad(self, reason: str) -> CassetteError:
         return CassetteError(self.name, reason, line=self.line)
@@ -137,76 +140,76 @@ class _Object:
 _KINDS: dict[type[Any], str] = {str: "text", int: "number", list: "list"}
 
 
-def _micro(time: str) -> str:
-    """A time with at most six digits of a second: Go writes nine, Python reads no more than six."""
+def _cut_to_microseconds(time: str) -> str:
+    """Go writes nine digits of a second, and Python 3.11 reads no more than six."""
     return re.sub(r"(\.\d{6})\d+", r"\1", time)
 
 
-def _objects(name: str, lines: Sequence[bytes]) -> Iterator[_Object]:
+def _json_objects(name: str, lines: Sequence[bytes]) -> Iterator[_JsonObject]:
     """The objects of JSON Lines."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _Object.of(name, number, line)
+        found = _JsonObject.of(name, number, line)
         if found is not None:
             yield found
-        elif number < len(lines):  # behind the last line break stands what was never finished
-            raise CassetteError(name, "is no JSON object", line=number)
+        elif number < len(lines):  # what follows the last line break was never finished
+            raise CassetteError(name, "is not a JSON object", line=number)
 
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_WAYS = {
+_DIRECTIONS = {
     "client->server": C2S, "server->client": S2C,
     "c2s": C2S, "s2c": S2C,
     "client": C2S, "server": S2C,
 }  # fmt: skip
 
 
-def _way(entry: _Object, key: str) -> Direction:
-    return entry.parsed(key, _WAYS.__getitem__)
+def _direction(entry: _JsonObject, key: str) -> Direction:
+    return entry.parsed(key, _DIRECTIONS.__getitem__)
 
 
 def _since(began: datetime, moment: datetime) -> int:
     return (moment - began) // timedelta(microseconds=1)
 
 
-def _of_mcp_rec(entries: list[_Object]) -> list[Foreign]:
+def _read_mcp_rec(entries: list[_JsonObject]) -> list[ForeignRun]:
     """`{"ts": seconds, "dir": .., "msg": ..}`; a line that was no JSON is `{"_raw": text}`. The
     recorder appends to its file, and says nowhere where a run begins.
     """
-    runs: list[Foreign] = []
+    runs: list[ForeignRun] = []
     opened, ids = False, set[bytes]()
     for entry in entries:
-        way, raw = _way(entry, "dir"), entry.spelled("msg")
+        way, raw = _direction(entry, "dir"), entry.spelled("msg")
         moment = datetime.fromtimestamp(entry.number("ts"), UTC)
-        inner = _Object.of(entry.name, entry.line, raw)
+        inner = _JsonObject.of(entry.name, entry.line, raw)
         if inner is not None and inner.fields.get("_unparsed") == b"true":
             raw = inner.get("_raw", str).encode("utf-8", "surrogatepass")
         message = parse(raw) if way is C2S else None
         if not runs or (isinstance(message, Request) and _begins(message, ids, opened=opened)):
-            runs.append(Foreign("mcp-rec", [_BYTES, _STDERR, _ENDING], moment))
+            runs.append(ForeignRun("mcp-rec", [_BYTES, _STDERR, _ENDING], moment))
             opened, ids = False, set()
         if isinstance(message, Request):
             opened = opened or message.method == "initialize"
             ids.add(message.id)
-        runs[-1].said.append(Said(_since(runs[-1].began, moment), Frame(way, raw)))
+        runs[-1].events.append(ForeignEvent(_since(runs[-1].began, moment), Frame(way, raw)))
     return runs
 
 
 def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
-    """Whether a client says this first of all things, though others were said before: a second
-    handshake, or the question what the server can with an id that was used already.
+    """Whether a request begins another run: a second handshake, or `server/discover` with an id
+    that is in use already.
     """
     if request.method == "initialize":
         return opened
     return request.method == "server/discover" and request.id in ids
 
 
-def _of_mcpsnoop(entries: list[_Object]) -> list[Foreign]:
+def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
     """An envelope a line, with its session, number and time; `raw` is a message, `text` is what is
     none. It counts what it dropped, and says where it cut.
     """
-    runs: dict[str, Foreign] = {}
+    runs: dict[str, ForeignRun] = {}
     numbers: dict[str, list[int]] = {}
     for entry in entries:
         numbers.setdefault(entry.get("session_id", str), []).append(entry.get("seq", int))
@@ -218,18 +221,18 @@ def _of_mcpsnoop(entries: list[_Object]) -> list[Foreign]:
         run = runs.get(session)
         if run is None:
             lacks = ["the white space in messages", _ENDING]
-            run = runs[session] = Foreign("mcpsnoop", lacks, moment, marks=_IN_BRACKETS)
+            run = runs[session] = ForeignRun("mcpsnoop", lacks, moment, marks=_IN_BRACKETS)
         at, seq = _since(run.began, moment), entry.get("seq", int)
         place = bisect_left(numbers[session], seq)
         missing = seq - numbers[session][place - 1] - 1 if place else 0
         if missing > 0:
-            lost = min(missing, _MOST_LOST)
-            run.said.append(Said(at, Gap(events=lost, reason="dropped by mcpsnoop")))
+            lost = min(missing, _MAX_LOST_EVENTS)
+            run.events.append(ForeignEvent(at, Gap(events=lost, reason="dropped by mcpsnoop")))
         _add_envelope(run, entry, at)
     return list(runs.values())
 
 
-def _add_envelope(run: Foreign, entry: _Object, at: int) -> None:
+def _add_envelope(run: ForeignRun, entry: _JsonObject, at: int) -> None:
     over_http = entry.get("transport", str, "stdio") == "http"
     if over_http and _HTTP not in run.lacks:
         run.lacks.append(_HTTP)
@@ -240,33 +243,35 @@ def _add_envelope(run: Foreign, entry: _Object, at: int) -> None:
         run.target = _argv(command)
     elif direction == "stderr":
         line = text.encode("utf-8", "surrogatepass") + b"\n"
-        run.said.append(Said(at, Frame(S2C, line, b"", Stderr()), redacted))
+        run.events.append(ForeignEvent(at, Frame(S2C, line, b"", Stderr()), redacted))
     elif entry.fields.get("truncated") == b"true":
-        run.said.append(Said(at, Gap(events=1, reason="a message that mcpsnoop cut short")))
+        run.events.append(
+            ForeignEvent(at, Gap(events=1, reason="a message that mcpsnoop cut short"))
+        )
     elif raw is not None:
-        run.said.append(Said(at, Frame(_way(entry, "direction"), raw), redacted))
+        run.events.append(ForeignEvent(at, Frame(_direction(entry, "direction"), raw), redacted))
     elif text and not over_http:
         line = text.encode("utf-8", "surrogatepass")
-        run.said.append(Said(at, Frame(_way(entry, "direction"), line), redacted))
+        run.events.append(ForeignEvent(at, Frame(_direction(entry, "direction"), line), redacted))
     else:
-        run.left_out += 1  # of HTTP a status without a body, or a body that is no message
+        run.left_out += 1  # over HTTP: a status without a body, or a body that is not a message
 
 
 def _argv(command: object) -> list[str] | None:
-    """A command line, if it is one."""
+    """A command line; None if it is not a list of words."""
     words = command if isinstance(command, list) else []
     return [word for word in words if isinstance(word, str)] or None
 
 
-def _of_npm_cassette(entries: list[_Object]) -> list[Foreign]:
+def _read_npm_cassette(entries: list[_JsonObject]) -> list[ForeignRun]:
     """A header with the version, then `frame`, `raw` and `chunks` (an event stream, written when it
     ended). Kinds of lines that it does not know are to be skipped, says its format.
     """
     header = entries[0]
     if header.get("cassetteVersion", int) > 2:
-        raise header.bad("has a newer format of mcp-cassette than this mcpmock reads")
+        raise header.bad("is in a newer format of mcp-cassette than this version of mcpmock reads")
     began = header.time("startedAt")
-    run = Foreign("mcp-cassette (npm)", [_BYTES, _MILLISECONDS, _STDERR, _ENDING], began)
+    run = ForeignRun("mcp-cassette (npm)", [_BYTES, _MILLISECONDS, _STDERR, _ENDING], began)
     run.marks, run.same_mark_same_secret = _BY_HASH, True
     if header.get("transport", str, "stdio") != "stdio":
         run.lacks.append(_HTTP)
@@ -275,43 +280,43 @@ def _of_npm_cassette(entries: list[_Object]) -> list[Foreign]:
         kind = entry.get("type", str)
         if kind == "chunks":
             for item in _items(entry, "chunks"):
-                _add_frame(run, item, _way(entry, "dir"))
+                _add_frame(run, item, _direction(entry, "dir"))
         elif kind in ("frame", "raw"):
-            _add_frame(run, entry, _way(entry, "dir"))
+            _add_frame(run, entry, _direction(entry, "dir"))
         else:
             run.left_out += 1
-    run.said.sort(key=lambda said: said.at)
+    run.events.sort(key=lambda event: event.at)
     return [run]
 
 
-def _add_frame(run: Foreign, entry: _Object, way: Direction) -> None:
+def _add_frame(run: ForeignRun, entry: _JsonObject, way: Direction) -> None:
     if entry.get("type", str, "frame") == "raw":
         raw = entry.get("data", str).encode("utf-8", "surrogatepass")
     else:
         raw = entry.spelled("frame")
     redacted = _BY_HASH.search(raw) is not None
-    run.said.append(Said(round(entry.number("t") * 1000), Frame(way, raw), redacted))
+    run.events.append(ForeignEvent(round(entry.number("t") * 1000), Frame(way, raw), redacted))
 
 
-def _items(entry: _Object, key: str) -> Iterator[_Object]:
+def _items(entry: _JsonObject, key: str) -> Iterator[_JsonObject]:
     raw = entry.fields.get(key, b"")
     for span in elements(raw) or ():
-        item = _Object.of(entry.name, entry.line, raw[span.start : span.end])
+        item = _JsonObject.of(entry.name, entry.line, raw[span.start : span.end])
         if item is None:
-            raise entry.bad(f"`{key}` holds what is no object")
+            raise entry.bad(f"`{key}` contains something that is not an object")
         yield item
 
 
-def _of_mcp_cassette(name: str, data: bytes) -> Foreign:
+def _read_mcp_cassette(name: str, data: bytes) -> ForeignRun:
     """One document with a list of messages; those that were no JSON objects have their text in
-    `payload`. Its time is that of its writing, when all was over.
+    `payload`. Its time is that of the end, when the file was written.
     """
-    top = _Object.of(name, 1, data)
+    top = _JsonObject.of(name, 1, data)
     assert top is not None, "because its members were looked at"
     if top.get("format_version", int) > 3:
-        raise top.bad("has a newer format of mcp-cassette than this mcpmock reads")
+        raise top.bad("is in a newer format of mcp-cassette than this version of mcpmock reads")
     lacks = [_BYTES, _MILLISECONDS, _STDERR, _ENDING]
-    run = Foreign("mcp-cassette", lacks, top.time("recorded_at"), marks=_WHOLE_STRING)
+    run = ForeignRun("mcp-cassette", lacks, top.time("recorded_at"), marks=_WHOLE_STRING)
     run.target = top.get("server_url", str, "") or None
     if top.get("transport", str, "stdio") != "stdio":
         run.lacks.append(_HTTP)
@@ -321,23 +326,23 @@ def _of_mcp_cassette(name: str, data: bytes) -> Foreign:
     for item in elements(raw) or ():
         at = span.start + item.start
         line, counted = line + data.count(b"\n", counted, at), at
-        entry = _Object.of(name, line, raw[item.start : item.end])
+        entry = _JsonObject.of(name, line, raw[item.start : item.end])
         if entry is None:
-            raise CassetteError(name, "is no message", line=line)
+            raise CassetteError(name, "is not a message", line=line)
         payload = entry.spelled("payload")
         if payload[:1] == b'"':
             payload = entry.get("payload", str).encode("utf-8", "surrogatepass")
         last = entry.number("t_offset_ms")
         redacted = entry.fields.get("redacted") == b"true"
-        frame = Frame(_way(entry, "sender"), payload)
-        run.said.append(Said(round(last * 1000), frame, redacted))
+        frame = Frame(_direction(entry, "sender"), payload)
+        run.events.append(ForeignEvent(round(last * 1000), frame, redacted))
     run.began -= min(timedelta(milliseconds=last), run.began - _EPOCH)
     return run
 
 
-_Reader = Callable[[list[_Object]], list[Foreign]]
+_Reader = Callable[[list[_JsonObject]], list[ForeignRun]]
 _READERS: tuple[tuple[set[str], _Reader], ...] = (
-    ({"ts", "dir", "msg"}, _of_mcp_rec),
-    ({"session_id", "seq", "ts", "direction"}, _of_mcpsnoop),
-    ({"type", "cassetteVersion", "startedAt"}, _of_npm_cassette),
+    ({"ts", "dir", "msg"}, _read_mcp_rec),
+    ({"session_id", "seq", "ts", "direction"}, _read_mcpsnoop),
+    ({"type", "cassetteVersion", "startedAt"}, _read_npm_cassette),
 )

@@ -1,9 +1,9 @@
-"""Recordings of other tools made into cassettes: what `foreign` read of them as takes, sealed.
+"""A cassette made of the recordings of another tool, as `foreign` reads them.
 
-Messages are spelled as peers spell them, without white space, for no tool keeps their bytes. All of
-them become messages alone, as over stdio, whatever they came over: no tool keeps what HTTP is.
-Secrets are taken out as in a recording of our own, and what another recorder put in their place
-becomes a placeholder too, or nothing that a live client sends would ever match it.
+No tool keeps the bytes of messages, so they are written without white space, as peers write them;
+none keeps HTTP exchanges, so all takes are of stdio. Secrets are redacted as in our own recordings.
+What another recorder put in the place of a secret becomes a placeholder, too: else no request of a
+live client would match it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mcpmock.protocol.raw_json import UNREADABLE, Span, splice, walk
 from mcpmock.redaction.redactor import PLACEHOLDER, RULES, Redactor
 from mcpmock.version import VERSION
 
-from .foreign import Foreign, Said
+from .foreign import ForeignEvent, ForeignRun
 
 _TOKEN = "progressToken"
-"""What ties reports to their call must stay what it is on both."""
+"""Never replaced: it must stay equal in the call and in its progress notifications."""
 
 
 @attrs.frozen
-class Imported:
+class ForeignImport:
     """A cassette made of the recordings of another tool."""
 
     data: bytes
@@ -38,43 +38,48 @@ class Imported:
     takes: int
     events: int
     lost: int
-    """How many events its recorder said that it had lost."""
+    """How many events its recorder reports as lost."""
     left_out: int
-    """How many of its entries say nothing that a cassette of messages could hold."""
+    """How many of its entries have no place in a cassette."""
     lacks: tuple[str, ...]
     """What it did not record."""
 
 
-def imported(runs: Sequence[Foreign], *, redact: bool = True) -> Imported:
+def imported(runs: Sequence[ForeignRun], *, redact: bool = True) -> ForeignImport:
     """The runs as takes of one cassette."""
     takes = [_take(run, Redactor() if redact else None) for run in runs]
-    gaps = [said.what.events for run in runs for said in run.said if isinstance(said.what, Gap)]
-    return Imported(
+    gaps = [
+        event.content.events
+        for run in runs
+        for event in run.events
+        if isinstance(event.content, Gap)
+    ]
+    return ForeignImport(
         b"".join(takes),
         tool=runs[0].tool,
         takes=len(takes),
-        events=sum(len(run.said) for run in runs),
+        events=sum(len(run.events) for run in runs),
         lost=sum(gaps),
         left_out=sum(run.left_out for run in runs),
         lacks=tuple(dict.fromkeys(lack for run in runs for lack in run.lacks)),
     )
 
 
-def _take(run: Foreign, redactor: Redactor | None) -> bytes:
+def _take(run: ForeignRun, redactor: Redactor | None) -> bytes:
     head = msgspec.json.encode(_header(run, redactor)) + b"\n"
-    holes = _Holes(run.marks, run.same_mark_same_secret)
+    placeholders = _Placeholders(run.marks, run.same_mark_same_secret)
     lines = [head]
     t = lost = 0
-    for n, said in enumerate(run.said, 1):
-        t = max(t, said.at)  # a wall clock may have been set back
-        if isinstance(said.what, Gap):
-            lost += said.what.events
-            lines.append(msgspec.json.encode(Event(n=n, t=t, gap=said.what)) + b"\n")
+    for n, event in enumerate(run.events, 1):
+        t = max(t, event.at)  # the wall clock may have been set back
+        if isinstance(event.content, Gap):
+            lost += event.content.events
+            lines.append(msgspec.json.encode(Event(n=n, t=t, gap=event.content)) + b"\n")
         else:
-            lines.append(_line(n, t, said, said.what, holes, redactor))
+            lines.append(_line(n, t, event, event.content, placeholders, redactor))
     body = b"".join(lines)
     footer = Footer(
-        events=len(run.said),
+        events=len(run.events),
         sha256=hashlib.sha256(body).hexdigest(),
         redacted=redactor.count if redactor else 0,
         gaps=lost,
@@ -82,7 +87,7 @@ def _take(run: Foreign, redactor: Redactor | None) -> bytes:
     return body + msgspec.json.encode({"footer": footer}) + b"\n"
 
 
-def _header(run: Foreign, redactor: Redactor | None) -> Header:
+def _header(run: ForeignRun, redactor: Redactor | None) -> Header:
     return Header(
         mcpmock=FORMAT,
         recorded_at=_moment(run.began),
@@ -111,20 +116,25 @@ def _shown(target: list[str] | str | None, redactor: Redactor | None) -> list[st
 
 
 def _line(
-    n: int, t: int, said: Said, frame: Frame, holes: _Holes, redactor: Redactor | None
+    n: int,
+    t: int,
+    event: ForeignEvent,
+    frame: Frame,
+    placeholders: _Placeholders,
+    redactor: Redactor | None,
 ) -> bytes:
     kept = frame
     if frame.fact is None:
         raw = _compact(frame.raw)
-        if said.redacted and frame.direction is C2S:
-            raw = holes.put(raw)
+        if event.redacted and frame.direction is C2S:
+            raw = placeholders.put(raw)
         kept = Frame(frame.direction, raw)
     clean = kept if redactor is None else redactor.frame(kept)
-    return event_line(n, t, clean, redacted=said.redacted or clean is not kept)
+    return event_line(n, t, clean, redacted=event.redacted or clean is not kept)
 
 
 def _compact(raw: bytes) -> bytes:
-    """JSON without white space; what is none, or none that a formatter takes, on one line."""
+    """JSON without white space; anything else on one line."""
     try:
         return msgspec.json.format(raw, indent=-1)
     except UNREADABLE:
@@ -132,17 +142,17 @@ def _compact(raw: bytes) -> bytes:
 
 
 @attrs.define
-class _Holes:
-    """Puts placeholders in the place of another recorder's marks."""
+class _Placeholders:
+    """Replaces the marks that another recorder put in the place of secrets."""
 
     marks: re.Pattern[bytes]
     same: bool
-    """The same mark stands for the same secret; else nobody knows, and each gets its own."""
+    """Whether equal marks stand for equal secrets; if not, each gets a placeholder of its own."""
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
 
     def put(self, raw: bytes) -> bytes:
         found = [
-            (Span(*mark.span()), self._hole(mark[0]))
+            (Span(*mark.span()), self._placeholder(mark[0]))
             for path, span in walk(raw)
             if path[-1:] != [_TOKEN]
             for mark in self._within(raw, span.start, span.end)
@@ -152,6 +162,6 @@ class _Holes:
     def _within(self, raw: bytes, start: int, end: int) -> Iterable[re.Match[bytes]]:
         return self.marks.finditer(raw, start, end) if raw[start : start + 1] == b'"' else ()
 
-    def _hole(self, mark: bytes) -> bytes:
+    def _placeholder(self, mark: bytes) -> bytes:
         key = mark if self.same else b"%d" % len(self._known)
         return self._known.setdefault(key, PLACEHOLDER + b"converted:%d" % (len(self._known) + 1))

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from .correlation import CANCELLED
+from . import edit
+from .error_codes import SERVER_ERROR
 from .messages import (
     S2C,
     Frame,
@@ -23,20 +24,16 @@ from .messages import (
     Opaque,
     Request,
     Response,
-    encode,
     member,
     parse,
     parse_items,
     same_id,
 )
-from .raw_json import locate, splice
 from .reassembly import Reassembly
 from .revisions import speaks_modern
 from .transport_facts import ExchangeEnd, Fragment, HttpBody, HttpResponse, SseMeta
 
 EVENT_STREAM = "text/event-stream"
-FAILED = -32000
-"""The code of errors that mcpmock says in the place of a server that said nothing."""
 _BOM = b"\xef\xbb\xbf"
 _QUOTED = 200
 _MOST_BYTES_OF_A_CHARACTER = 4
@@ -51,27 +48,6 @@ def flatten(body: bytes) -> bytes:
     if b"\n" not in body and b"\r" not in body:
         return body
     return body.strip(b"\r\n").replace(b"\r\n", b" ").replace(b"\n", b" ").replace(b"\r", b" ")
-
-
-def with_id(response: bytes, id_: bytes) -> bytes:
-    """The response with this id in the place of its own, or put in where it has none."""
-    span = locate(response, ("id",))
-    if span is not None:
-        return splice(response, [(span, id_)])
-    return b'%b,"id":%b}' % (response.rstrip()[:-1].rstrip(), id_)
-
-
-def error_response(id_: bytes, code: int, message: str) -> bytes:
-    """A JSON-RPC error in mcpmock's own words."""
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (
-        id_,
-        encode({"code": code, "message": message}),
-    )
-
-
-def cancel(id_: bytes) -> bytes:
-    """What a client that leaves an exchange says without words, in the era without sessions."""
-    return b'{"jsonrpc":"2.0","method":%b,"params":{"requestId":%b}}' % (encode(CANCELLED), id_)
 
 
 def ids_asked(items: Iterable[Message]) -> list[bytes]:
@@ -153,7 +129,7 @@ class ReplyFlattener:
     def fail(self, why: str) -> list[Frame]:
         """An error for each request that is still open: nothing else will come."""
         ids, self.open = self.open, []
-        return [Frame(S2C, error_response(id_, FAILED, why)) for id_ in ids]
+        return [Frame(S2C, edit.error(id_, SERVER_ERROR, why)) for id_ in ids]
 
     def forget(self, id_: bytes) -> bool:
         """This request was cancelled and gets no answer; False where it is not open here."""
@@ -186,7 +162,7 @@ class ReplyFlattener:
                 self._remember(raw)
                 return []
         elif isinstance(content, Response) and content.id is None and self._single and self.open:
-            raw = with_id(raw, self.open[0])
+            raw = edit.with_id(raw, self.open[0])
         self._note(raw)
         return [Frame(S2C, raw)]
 

@@ -2,8 +2,8 @@
 
 Its `feed` returns the frames only after the ledger has written them, so nothing leaves that is not
 in the cassette; that order is the whole of "written before forwarded". It sends on exactly what it
-was given: redaction is applied to what is noted, never to the wire. Whatever goes wrong with the
-noting (a full disk, a bug of ours) becomes a counted gap, not a broken session.
+was given: redaction is applied to what is noted, never to the wire. Any failure of
+the recording (a full disk, an internal error) becomes a counted gap, not a broken session.
 
 A ledger is one take. Over stdio one recorder writes it; over HTTP every conversation has a recorder
 of its own, and all of them write one ledger, whose numbers give the order in which things happened.

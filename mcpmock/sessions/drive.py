@@ -28,7 +28,7 @@ from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
-from mcpmock.runner import LAST_WORDS
+from mcpmock.runner import FLUSH_TIMEOUT_S
 from mcpmock.transports.session_router import TransportKind
 
 from .run import STDIO, Conversation, Front, Run, Setup, run_sessions
@@ -125,7 +125,7 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stderr.run)
         yield stderr
-        with trio.move_on_after(LAST_WORDS), suppress(trio.BrokenResourceError):
+        with trio.move_on_after(FLUSH_TIMEOUT_S), suppress(trio.BrokenResourceError):
             await stderr.below(1)
         stderr.close()
         nursery.cancel_scope.cancel()

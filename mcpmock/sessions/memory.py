@@ -19,7 +19,7 @@ async def record_in_memory(setup: Setup) -> AsyncIterator[MessageChannel]:
     Raises what `run_sessions` raises, and CannotStart before the block.
     """
     run = Run(setup)
-    async with run.single_session(STDIO) as server, trio.open_nursery() as nursery:
+    async with run.recorded(STDIO, open_server=True) as server, trio.open_nursery() as nursery:
         client, ours = memory_pair()
         nursery.start_soon(run.converse, Conversation(), ours, server)
         try:

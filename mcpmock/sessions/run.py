@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -191,46 +191,34 @@ class Run:
             self.setup.back.check()
 
     @asynccontextmanager
-    async def recorded(self, transport: str) -> AsyncIterator[None]:
+    async def recorded(
+        self, transport: str, *, open_server: bool = False
+    ) -> AsyncIterator[ConversationEnd | None]:
         """One take for the time of the block, if a recording is wanted. A server behind a recording
         is only needed for what the recording lacks: then the take begins with the first need.
+
+        With `open_server`, for a run with one conversation, gives the server. It starts between the
+        opening of the file and the header, so that neither a bad file starts a server nor a failed
+        start leaves a take.
         """
-        back = self.setup.back
-        if back is not None and self.setup.replay is not None:
+        setup, server = self.setup, None
+        if setup.back is not None and setup.replay is not None:
             from .standby import standing_by
 
-            async with standing_by(back, self._recording, transport, self.reach) as self._standby:
-                yield
+            standby = standing_by(setup.back, self._recording, transport, self.reach)
+            async with standby as self._standby:
+                yield None
             return
         self.check()
         take = await self._open_take()
-        if take is None:
-            yield
-            return
-        async with take.recorded(transport, self._target()):
-            yield
-
-    @asynccontextmanager
-    async def single_session(self, transport: str) -> AsyncIterator[ConversationEnd | None]:
-        """As `recorded`, for a run with one conversation: gives the server, which is started behind
-        the opening of the file and before the header, so that a failed start leaves no take.
-        """
-        if self.setup.back is None or self.setup.replay is not None:
-            async with self.recorded(transport):
-                yield None
-            return
-        take = await self._open_take()
         try:
-            self.check()
-            server = await self.open_server()
+            if open_server:
+                server = await self.open_server()
         except BaseException:
             if take is not None:
                 take.file.discard()
             raise
-        if take is None:
-            yield server
-            return
-        async with take.recorded(transport, self._target()):
+        async with nullcontext() if take is None else take.recorded(transport, self._target()):
             yield server
 
     async def open_server(self, front: object = None) -> ConversationEnd | None:
@@ -251,12 +239,11 @@ class Run:
         """Runs one conversation to its end, and `control` beside it. Gives the session, which knows
         how it ended.
         """
-        with self._recorder(conversation.number) as recorder:
+        recorder: Recorder | DeferredRecorder | None
+        take, number = self._take, conversation.number
+        with nullcontext() if take is None else take.conversation(number) as recorder:
             if self._standby is not None:
-                from mcpmock.recording.deferred import DeferredRecorder
-
-                recorder = DeferredRecorder()
-                server = self._standby.channel(recorder, conversation.number)
+                recorder, server = self._standby.session(number)
             pipeline = compose(self.setup, conversation, recorder, self._exchange_numbers)
             session = LiveSession(pipeline, client, server)
             async with trio.open_nursery() as nursery:
@@ -289,11 +276,3 @@ class Run:
             return self.setup.back.described
         assert self.setup.replay is not None
         return ["mcpmock", "replay", self.setup.replay.cassette.name]
-
-    @contextmanager
-    def _recorder(self, number: int) -> Iterator[Recorder | DeferredRecorder | None]:
-        if self._take is None:
-            yield None
-            return
-        with self._take.conversation(number) as recorder:
-            yield recorder

@@ -41,9 +41,10 @@ class StandbyServer:
     _opening: trio.Lock = attrs.field(factory=trio.Lock)
     _over: trio.Event = attrs.field(factory=trio.Event)
 
-    def channel(self, recorder: DeferredRecorder, session: int) -> DeferredChannel:
-        """The server's end of one session."""
-        return DeferredChannel(partial(self._open, recorder, session))
+    def session(self, number: int) -> tuple[DeferredRecorder, DeferredChannel]:
+        """The recorder of one session, and the server's end."""
+        recorder = DeferredRecorder()
+        return recorder, DeferredChannel(partial(self._open, recorder, number))
 
     def close(self) -> None:
         """No session begins any more: the take is closed."""

@@ -33,7 +33,7 @@ class StdioFront(Front):
                     session.client_left()
 
         replay, back = run.setup.replay, run.setup.back
-        async with run.single_session(STDIO) as server:
+        async with run.recorded(STDIO, open_server=True) as server:
             player = None if replay is None else replay.bare_player()
             session = await run.converse(Conversation(player=player), take_stdio(), server, obey)
         if back is not None and run.server_needed() and session.pipeline.hung_up:

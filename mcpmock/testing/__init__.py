@@ -1,6 +1,6 @@
 """What the pytest plugin does once a test uses it. `pytest_plugin` has the hooks and fixtures, and
-imports this only then. The names here are what its fixtures give, for annotations, and `broken`,
-which checks the frames of a session in which something was cancelled:
+imports this room only then. Public are the types of its fixtures, for annotations, and `broken`,
+which checks the frames of a session in which a call was cancelled:
 
     from mcpmock.testing import CassetteFile, Client, Race, broken
 """

@@ -1,9 +1,10 @@
-"""`CassetteStore`: what becomes of what tests recorded, in one run, over all its workers.
+"""`CassetteStore`: where the recordings of a test run go, for all workers of the run.
 
-A test records to a file of its own, in a folder of the run. Once it has passed, its takes go into
-the cassette; else they are put beside it, and the cassette stays as it was. What the run has done
-to a cassette so far is in a file of that folder, under a lock: workers of xdist are given the same
-folder. `recording` stands above, `cassette.takes_by_test` says whose take is whose.
+A test records to a file of its own, in a folder of the run. If the test passes, its takes go into
+the cassette; otherwise they go into a `.rej` file beside it, and the cassette stays as it was. What
+the run has done to a cassette so far is in a file of that folder, under a lock: all xdist workers
+get the same folder. `recording_server` uses this; `cassette.takes_by_test` knows which take belongs
+to which test.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ from .settings import Settings
 
 
 class _State(msgspec.Struct):
-    """What this run knows of one cassette."""
+    """What this run has done to one cassette."""
 
     born: bool | None = None
-    """Whether it was not there when a test first asked; None: nobody has."""
+    """Whether the file was missing when a test first asked; None: no test has asked."""
     begun: bool = False
-    """Whether a test of this run has put takes into it."""
+    """Whether a test of this run has added takes to it."""
     rejected: bool = False
-    """Whether one has put some beside it."""
+    """Whether a test of this run has written the `.rej` file."""
 
 
 @attrs.define
 class CassetteStore:
-    """`folder` is the run's; without one it is made when something is recorded."""
+    """`folder` belongs to the run; without one, a folder is made with the first recording."""
 
     folder: Path | None = None
     _own: bool = False
 
     def is_born(self, path: Path) -> bool:
         """Whether the run began without this cassette: then each of its tests records, also those
-        that come when the first has put its takes there.
+        that start after the first one has added its takes.
         """
         with self._state(path) as state:
             if state.born is None:
@@ -54,15 +55,13 @@ class CassetteStore:
             return state.born
 
     def recording(self, settings: Settings, test: str) -> Path:
-        """Where a test records to; nothing is there yet."""
+        """The file that a test records to, which does not exist yet."""
         path = self._file(f"{settings.path}\n{test}", ".jsonl")
         path.unlink(missing_ok=True)
         return path
 
     def accept(self, settings: Settings, test: str, recorded: Path) -> None:
-        """The test has passed: its takes, if there are any, go into the cassette. Raises
-        CassetteError.
-        """
+        """The test passed: adds its takes, if any, to the cassette. Raises CassetteError."""
         if not recorded.exists():
             return
         new, path = recorded.read_bytes(), settings.path
@@ -81,8 +80,8 @@ class CassetteStore:
         recorded.unlink()
 
     def reject(self, settings: Settings, recorded: Path) -> None:
-        """The test has not passed: its takes, if there are any, are kept beside the cassette, with
-        those of others of this run that failed. Raises CassetteError.
+        """The test failed: keeps its takes, if any, beside the cassette, with those of other failed
+        tests of this run. Raises CassetteError.
         """
         if not recorded.exists():
             return
@@ -94,13 +93,13 @@ class CassetteStore:
         recorded.unlink()
 
     def close(self) -> None:
-        """Removes a folder of our own."""
+        """Removes the folder, if this store made it."""
         if self._own and self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextmanager
     def _state(self, path: Path) -> Iterator[_State]:
-        """What the run knows of a cassette, for one test at a time; kept if nothing is raised."""
+        """The state of a cassette, for one test at a time; saved unless the block raises."""
         fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

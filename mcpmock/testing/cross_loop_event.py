@@ -1,7 +1,7 @@
-"""`CrossLoopEvent`: something that comes once, in any thread, and is waited for in any event loop
-or none.
+"""`CrossLoopEvent`: an event that any thread may set, and that any event loop, or none, can wait
+for.
 
-`races` stands above. Only here does anything of ours know that there are other loops than trio's.
+`races` uses it. No other module knows of event loops besides trio's.
 """
 
 from __future__ import annotations
@@ -11,66 +11,64 @@ from collections.abc import Callable
 
 import trio
 
-_ROUNDS = 50
-"""How often all other tasks are let go on before a moment is said to have come: a client in the
-same loop has taken in by then what it was given.
+YIELDS_BEFORE_RETURN = 50
+"""How often a waiter yields to the other tasks of its loop before it returns: a client in the same
+loop has processed by then what it received.
 """
 
 
 class CrossLoopEvent:
-    """Comes with `set`. Whoever waits is woken."""
+    """As `threading.Event`, with an async wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._come = threading.Event()
+        self._set = threading.Event()
         self._wake: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """It has come. May be called from any thread, and again."""
+        """May be called from any thread, and more than once."""
         with self._lock:
-            self._come.set()
+            self._set.set()
             wake, self._wake = self._wake, []
         for one in wake:
             one()
 
-    def wait(self, patience: float) -> bool:
-        """Blocks the thread, at most so many seconds; whether it has come."""
-        return self._come.wait(patience)
+    def wait(self, seconds: float) -> bool:
+        """Blocks the thread for at most `seconds`. Returns whether the event is set."""
+        return self._set.wait(seconds)
 
-    async def waited(self, patience: float) -> bool:
+    async def wait_async(self, seconds: float) -> bool:
         """The same under trio or asyncio, where only the task waits."""
         if trio.lowlevel.in_trio_run():
-            come = await self._in_trio(patience)
-        else:
-            come = await self._in_asyncio(patience)
-        return come
+            return await self._wait_in_trio(seconds)
+        return await self._wait_in_asyncio(seconds)
 
-    async def _in_trio(self, patience: float) -> bool:
+    async def _wait_in_trio(self, seconds: float) -> bool:
         event, token = trio.Event(), trio.lowlevel.current_trio_token()
-        self._tell(lambda: token.run_sync_soon(event.set))
-        with trio.move_on_after(patience):
+        self._on_set(lambda: token.run_sync_soon(event.set))
+        with trio.move_on_after(seconds):
             await event.wait()
-        for _ in range(_ROUNDS):
+        for _ in range(YIELDS_BEFORE_RETURN):
             await trio.lowlevel.checkpoint()
-        return self._come.is_set()
+        return self._set.is_set()
 
-    async def _in_asyncio(self, patience: float) -> bool:
-        import asyncio  # noqa: TID251 (the tests of others run on it)
+    async def _wait_in_asyncio(self, seconds: float) -> bool:
+        import asyncio  # noqa: TID251 (users' tests run on it)
 
         event, loop = asyncio.Event(), asyncio.get_running_loop()
-        self._tell(lambda: loop.call_soon_threadsafe(event.set))
+        self._on_set(lambda: loop.call_soon_threadsafe(event.set))
         try:
-            await asyncio.wait_for(event.wait(), patience)
+            await asyncio.wait_for(event.wait(), seconds)
         except TimeoutError:
             pass
-        for _ in range(_ROUNDS):
+        for _ in range(YIELDS_BEFORE_RETURN):
             await asyncio.sleep(0)
-        return self._come.is_set()
+        return self._set.is_set()
 
-    def _tell(self, wake: Callable[[], object]) -> None:
-        """At once if it has come already."""
+    def _on_set(self, wake: Callable[[], object]) -> None:
+        """At once if the event is set already."""
         with self._lock:
-            if not self._come.is_set():
+            if not self._set.is_set():
                 self._wake.append(wake)
                 return
         wake()

@@ -1,6 +1,6 @@
-"""What the report of a failed test says of its fake server: what was missed and what came nearest,
-the last messages, what is open, standard error, what went wrong on purpose, and a command that
-shows the same outside the test.
+"""The section on the fake server in the report of a failed test: misses with the nearest recorded
+requests, the last messages, open requests, standard error, faults, and a command that reproduces
+the failure outside the test.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from mcpmock.view.printable import printable
 
 from .settings import Settings
 
-_SHOWN = 10
-_WIDEST = 160
-_LONGEST_COMMAND = 4000
+MAX_LINES = 10
+MAX_LINE_LENGTH = 160
+MAX_COMMAND_LENGTH = 4000
 _OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss")
 
 
 def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
-    """Lines for a section of the report. Nothing recorded gets at the terminal. The server may go
-    on meanwhile, in its thread: what changes is copied before it is gone through.
+    """The text of the section. Control characters of recorded text are escaped. The server may
+    still run, in its thread: lists that change are copied before they are read.
     """
     return "\n".join(_lines(settings, log, faults))
 
@@ -35,21 +35,22 @@ def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
 def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     real = settings.records or settings.extends
     done = "recording" if settings.records else "replaying"
-    kept = f", what was recorded is in {settings.rejected.name}" if real else ""
+    kept = f", the recording is in {settings.rejected.name}" if real else ""
     yield f"{done} {settings.shown} (record mode {settings.mode}){kept}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
     if last := list(log.last):
         yield "last messages:"
-        for frame in last[-_SHOWN:]:
+        for frame in last[-MAX_LINES:]:
             way = "->" if frame.direction is C2S else "<-"
             text = frame.raw.decode("utf-8", "replace")
-            yield f"  {way} {printable(text[:_WIDEST])}{'...' if len(text) > _WIDEST else ''}"
+            cut = "..." if len(text) > MAX_LINE_LENGTH else ""
+            yield f"  {way} {printable(text[:MAX_LINE_LENGTH])}{cut}"
     if waiting := list(log.open.values()):
         yield f"without an answer: {', '.join(map(printable, waiting))}"
     if log.stderr:
         yield "standard error of the server:"
-        tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-_SHOWN:]
+        tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-MAX_LINES:]
         yield from (f"  {printable(line)}" for line in tail)
     if summary := faults.summary():
         yield f"faults (seed {faults.seed}):"
@@ -60,25 +61,25 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
 
 
 def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
-    """One line for a shell: the same server, given what the clients said where that is not long.
-    A fault that no shorthand can say is left out.
+    """A shell command: the same server, with the clients' messages as input unless they are long.
+    Faults that have no shorthand are left out.
     """
     words = ["mcpmock", "replay", settings.shown]
     for name in _OPTIONS:
         if name in settings.playing:
             words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
-    words += _faulty(settings, faults)
+    words += _fault_options(settings, faults)
     command = shlex.join(words)
     last = list(log.last)
     said = [frame.raw for frame in last if frame.direction is C2S]
     texts = [raw.decode("utf-8", "replace") for raw in said]
     whole = len(last) < LAST and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
-    return piped if whole and len(piped) <= _LONGEST_COMMAND else command
+    return piped if whole and len(piped) <= MAX_COMMAND_LENGTH else command
 
 
-def _faulty(settings: Settings, faults: FaultControl) -> Iterator[str]:
-    """The options that let the same go wrong: a plan that came first as the file that it is in."""
+def _fault_options(settings: Settings, faults: FaultControl) -> Iterator[str]:
+    """The options for the same faults; a plan file that was given first is named."""
     every = faults.ever()
     if not every:
         return

@@ -1,8 +1,7 @@
-"""`PluginSession`: what is done once for a whole run, in the process that the user started:
-leftovers
-added up, and a folder for what workers of xdist record.
+"""`PluginSession`: what happens once for a test run, in the process that the user started: unused
+requests are added up, and xdist workers get a folder for their recordings.
 
-Every run has one, also one that uses nothing of ours, so this imports next to nothing.
+Every test run has one, also one that does not use mcpmock, so this imports very little.
 """
 
 from __future__ import annotations
@@ -19,41 +18,41 @@ if TYPE_CHECKING:
     from .unused_cassettes import UnusedTally, UnusedVerdict
 
 EXPECTED = "mcpmock_expected"
-"""What a worker tells at its end: which tests use which cassettes."""
+"""The key of a worker's output: which tests use which cassettes."""
 FOLDER = "mcpmock_folder"
-"""What a worker is told at its beginning: where to record to."""
-TOLD = "mcpmock"
-"""The attribute of a report with what the test tells of its cassette."""
+"""The key of a worker's input: the folder to record to."""
+CASSETTE_USE = "mcpmock"
+"""The attribute of a report with the `CassetteUse` of the test."""
 
 
 def new_folder() -> str:
-    """The path of a folder for a run, which nobody else may look into."""
+    """The path of a new folder for a run, readable by this user only."""
     return tempfile.mkdtemp(prefix="mcpmock-run-")
 
 
 class PluginSession:
-    """A plugin of its own, for the hooks that are not told of which run they are."""
+    """A plugin object of its own, for hooks that get no `config`."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._leftovers: UnusedTally | None = None
+        self._unused: UnusedTally | None = None
         self._folder: str | None = None
         self._places: dict[str, tuple[str, int | None, str]] = {}
 
     @property
-    def leftovers(self) -> UnusedTally:
-        """Those of the whole run."""
-        if self._leftovers is None:
+    def unused(self) -> UnusedTally:
+        """The unused requests of the whole run."""
+        if self._unused is None:
             from .unused_cassettes import UnusedTally
 
-            self._leftovers = UnusedTally()
-        return self._leftovers
+            self._unused = UnusedTally()
+        return self._unused
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = getattr(report, TOLD, None)
-        if told is not None:
+        use = getattr(report, CASSETTE_USE, None)
+        if use is not None:
             self._places[report.nodeid] = report.location
-            self.leftovers.passed(report.nodeid, told)
+            self.unused.passed(report.nodeid, use)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -63,7 +62,7 @@ class PluginSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker that crashed tells nothing; all of them would tell the same."""
+        """A worker that crashed reports nothing, but all workers report the same."""
         expected = getattr(node, "workeroutput", {}).get(EXPECTED, {})
         for cassette, tests in expected.items():
             for test in tests:
@@ -72,9 +71,9 @@ class PluginSession:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         result = yield
-        if self._leftovers is not None:
-            for verdict in self._leftovers.verdicts():
-                self._tell(verdict)
+        if self._unused is not None:
+            for verdict in self._unused.verdicts():
+                self._report(verdict)
         return result
 
     def pytest_unconfigure(self) -> None:
@@ -82,12 +81,12 @@ class PluginSession:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _expect(self, cassette: str, test: str) -> None:
-        """Workers tell at their end, when tests have passed already."""
+        """Workers report when they end, after their tests have passed."""
         if test not in self._places:
-            self.leftovers.expect(cassette, test)
+            self.unused.expect(cassette, test)
 
-    def _tell(self, verdict: UnusedVerdict) -> None:
-        """The test that passed last with this cassette has an error at its teardown."""
+    def _report(self, verdict: UnusedVerdict) -> None:
+        """Warns, or adds a teardown error to the test that passed last with this cassette."""
         hook = self._config.hook
         if verdict.unused == "warn":
             with warnings.catch_warnings(record=True, action="always") as caught:

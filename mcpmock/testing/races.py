@@ -1,9 +1,9 @@
-"""`Race`: one cell of the grid of cancellation races of a recorded call, as a test gets it; and
-which there are.
+"""`Race`: one cell of the grid of cancellation races of a recorded call, as a test gets it; and the
+list of all races of a call.
 
-The fault `cancel_race` holds back what the client is not to see before it cancels. What stands here
-says when that is: the client has been given i messages of the call. `faults.races.grid` has the
-grid, `pytest_plugin` the fixture.
+The fault `cancel_race` withholds the messages that the client must not see before it cancels. This
+module tells the test when to cancel: when the client has received i messages of the call.
+`faults.races.grid` has the grid, `pytest_plugin` the fixture.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from mcpmock.protocol.messages import Frame, Notification, Request, Response, de
 from .cross_loop_event import CrossLoopEvent
 from .settings import settings_of
 
-PATIENCE = 30.0
-"""Seconds that a test waits for its moment."""
-_HELD = 5.0
-"""Seconds that messages are held for a cancel: an agent that swallows it is to fail soon."""
+MOMENT_TIMEOUT_S = 30.0
+"""How long a test waits for the moment to cancel."""
+CANCEL_TIMEOUT_S = 5.0
+"""How long messages are withheld for a cancel: a client that never cancels has to fail soon."""
 _ENDINGS = ("crash", "close")
 
 
 @attrs.frozen
 class Raced:
-    """A cell, and how the server reacts. Where it has nothing left to say it does not: `silent`."""
+    """A cell, and the reaction of the server: `silent` where it has nothing left to send."""
 
     cell: Cell
     reaction: Reaction
 
     @property
     def id(self) -> str:
-        """As it stands in the name of a test."""
+        """The id in the name of a test."""
         return f"{self.cell.name}-i{self.cell.i}-j{self.cell.j}-{self.reaction}"
 
 
 def raced(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
-    """All cells for k messages, with all reactions that differ there: where no progress is left,
-    late progress is silence.
+    """All cells for k messages, each with all reactions that differ there: where no progress is
+    left, late progress is the same as silence.
     """
     for cell in cells(k):
         if not cell.reacts:
@@ -61,8 +61,8 @@ def raced(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
 
 
 def messages_of(cassette: Cassette, match: Match) -> int | None:
-    """How many messages the first answered call that fits got: its progress, and the answer. None
-    if there is no such call.
+    """How many messages the first matching call got: its progress and the answer. None if no
+    answered call matches.
     """
     found = (count for episode in cassette.episodes() for count in _counted(episode, match))
     return next(found, None)
@@ -87,15 +87,15 @@ def _counted(episode: Episode, match: Match) -> Iterator[int]:
 
 
 def _asks(match: Match, frame: Frame, call: PendingCall) -> bool:
-    """Whether the call fits, wherever it is made."""
+    """Whether the call matches, in whatever session it is made."""
     anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
     return fits(anywhere, Subject(frame, call.request, call.request.method, call), MatchPlace())
 
 
 class Race:
-    """One cancellation race, and all that a test needs to run it. The responder emits `k` messages
-    for a call. The client is to cancel when it has been given `i` of them, and is given `j` in all;
-    of the rest it gets what the server's `reaction` makes of it.
+    """One cancellation race, and all that a test needs to run it. The server sends `k` messages for
+    a call. The client has to cancel when it has received `i` of them, and receives `j` in all; what
+    happens to the rest depends on the server's `reaction`.
 
         import anyio
         from mcp import Client
@@ -109,7 +109,7 @@ class Race:
                     await mcpmock_races.moment()
                     group.cancel_scope.cancel()
                 if not mcpmock_races.ends:
-                    await client.list_tools()  # the session is as good as before
+                    await client.list_tools()  # the session still works
 
         async def work(client):
             await client.call_tool("slow", {}, progress_callback=shown)
@@ -121,7 +121,7 @@ class Race:
         self.cell: Cell = raced.cell
         """Its place in the grid."""
         self.reaction: Reaction = raced.reaction
-        """What the server does that had not answered yet: `silent`, `late_result`, ..."""
+        """How a server reacts that has not answered yet: `silent`, `late_result`, ..."""
         self._raced, self._server = raced, server
         match = match if _chooses(match) else attrs.evolve(match, nth=1)
         self._match = match
@@ -137,7 +137,7 @@ class Race:
                 i=self.i,
                 j=self.j,
                 reaction=self.reaction,
-                patience=_HELD,
+                patience=CANCEL_TIMEOUT_S,
                 match=match,
                 must_fire=True,
             )
@@ -148,7 +148,7 @@ class Race:
 
     @property
     def i(self) -> int:
-        """How many messages the client has been given when it is to cancel.
+        """How many messages the client has received when it has to cancel.
 
         >>> race.i
         1
@@ -157,7 +157,7 @@ class Race:
 
     @property
     def j(self) -> int:
-        """How many the server has sent when it hears of that.
+        """How many messages the server has sent when the cancel reaches it.
 
         >>> race.j
         2
@@ -166,7 +166,7 @@ class Race:
 
     @property
     def k(self) -> int:
-        """How many there are: progress, and the answer.
+        """How many messages there are: progress and the answer.
 
         >>> race.k
         3
@@ -175,7 +175,7 @@ class Race:
 
     @property
     def name(self) -> Name:
-        """What such a race is called: `cancel_crosses_response`, ...
+        """The name of the race: `cancel_crosses_response`, ...
 
         >>> race.name
         'cancel_crosses_progress'
@@ -184,7 +184,7 @@ class Race:
 
     @property
     def ends(self) -> bool:
-        """Whether the server is gone afterwards, so that nothing more can be asked.
+        """Whether the reaction ends the session, so that no further request can be sent.
 
         >>> race.ends, race.reaction
         (False, 'silent')
@@ -193,7 +193,7 @@ class Race:
 
     @property
     def request_id(self) -> str | int | float | None:
-        """The id of the call, once it was made: what a cancel has to name.
+        """The id of the call, once it was made: the `requestId` of a cancel.
 
         >>> race.request_id is None
         True
@@ -203,9 +203,9 @@ class Race:
 
     @property
     def reached(self) -> Cell | None:
-        """Where the cancel really met the answer; None while there was no cancel. A client that
-        cancels earlier, or got its messages later, reaches another cell than it was to. What the
-        server has not said by then is taken to come as recorded.
+        """The cell that the cancel really reached; None before the cancel. A client that cancels
+        too early, or receives its messages late, reaches another cell than intended. Messages that
+        the server has not sent by then count as if they came as recorded.
 
         >>> race.reached is None
         True
@@ -216,34 +216,34 @@ class Race:
                 return Cell(drawn["i"], drawn["j"], drawn.get("k", self.k))
         return None
 
-    async def moment(self, patience: float = PATIENCE) -> None:
-        """Waits, under asyncio or trio, until the client has been given what it is to see before it
-        cancels. In memory it has taken that in as well. Raises TimeoutError after so many seconds.
+    async def moment(self, patience: float = MOMENT_TIMEOUT_S) -> None:
+        """Waits, under asyncio or trio, until the client has received what it must see before it
+        cancels. In memory it has processed that, too. Raises TimeoutError after `patience` seconds.
 
         >>> trio.run(race.moment, 0.0)
         Traceback (most recent call last):
-        TimeoutError: the call that is to be raced was not made
+        TimeoutError: the call that the race selects was not made
         """
-        if not await self._moment.waited(patience):
-            raise TimeoutError(self._late())
+        if not await self._moment.wait_async(patience):
+            raise TimeoutError(self._timeout_reason())
 
-    def wait(self, patience: float = PATIENCE) -> None:
+    def wait(self, patience: float = MOMENT_TIMEOUT_S) -> None:
         """The same for a test without an event loop: blocks the thread.
 
         >>> race.wait(0.0)
         Traceback (most recent call last):
-        TimeoutError: the call that is to be raced was not made
+        TimeoutError: the call that the race selects was not made
         """
         if not self._moment.wait(patience):
-            raise TimeoutError(self._late())
+            raise TimeoutError(self._timeout_reason())
 
-    def _late(self) -> str:
+    def _timeout_reason(self) -> str:
         if self._call is None:
-            return "the call that is to be raced was not made"
-        return f"the client was given {self._given} messages of the call, and not {self.i}"
+            return "the call that the race selects was not made"
+        return f"the client received {self._given} messages of the call instead of {self.i}"
 
     def _listen(self, conversation: int, frame: Frame) -> None:
-        """A message passes, next to the client."""
+        """Called for each message, next to the client."""
         message = frame.content
         if not isinstance(message, Request | Response | Notification):
             return
@@ -261,25 +261,24 @@ class Race:
             self._moment.set()
 
     def _is_meant(self, conversation: int, frame: Frame, call: PendingCall) -> bool:
-        """Whether the fault, which sees it next, is for it."""
+        """Whether the fault, which sees the request next, selects it."""
         here = self._match.session in (None, conversation)
         return here and _asks(self._match, frame, call) and self._turn.comes(0.0, Random(0), {})
 
 
 def _chooses(match: Match) -> bool:
-    """Whether it says which of the calls that fit."""
+    """Whether the match selects one of several matching calls."""
     return any((match.nth, match.every, match.times, match.after))
 
 
 def races_of(item: pytest.Item) -> list[Raced]:
-    """The races of a test, which its marker names. Raises UsageError where it does not, or where
-    nothing like that is recorded; a cassette that is not there makes for one race, which fails.
+    """The races that the marker of a test selects. Raises UsageError without `races=`, or if no
+    recorded call matches. Without a cassette there is one race, so that the test fails.
     """
     settings = settings_of(item)
     if settings.races is None:
         raise pytest.UsageError(
-            f"mcpmock: {item.nodeid}: say in the marker which call is to be raced with cancels: "
-            'races={"tool": NAME}'
+            f'mcpmock: {item.nodeid}: name the call to cancel in the marker: races={{"tool": NAME}}'
         )
     if not settings.path.exists():
         return [Raced(Cell(0, 0, 1), "silent")]

@@ -1,7 +1,6 @@
-"""The record mode: one resolver decides it, from the command line, then the environment, then the
-marker, then the ini.
+"""The record mode, from the command line, else the environment, else the marker, else the ini.
 
-Every run asks, also one that uses nothing of ours, so this imports nothing but pytest.
+Every test run resolves it, also one that does not use mcpmock, so this imports only pytest.
 """
 
 from __future__ import annotations
@@ -11,31 +10,31 @@ import os
 import pytest
 
 MODES = ("none", "once", "new_episodes", "all", "rewrite")
-"""`none`: replay, and fail without a cassette. `once`: replay, or record where there is none.
-`new_episodes`: as `once`, and what the cassette does not have is asked of the real server and
-recorded into it. `all`: record anew; the takes of other tests stay. `rewrite`: record anew, and
-nothing else stays. Whatever is recorded only gets into the cassette if the test has passed.
+"""`none`: replay, and fail without a cassette. `once`: replay, or record if there is no cassette.
+`new_episodes`: as `once`, and the real server answers requests that the cassette lacks, which are
+recorded. `all`: record again; takes of other tests stay. `rewrite`: record again and drop all other
+takes. A recording only goes into the cassette if the test passes.
 """
 ENVIRONMENT = "MCPMOCK_RECORD"
 
 
 def resolve_mode(option: str | None, environment: str, marker: str | None, ini: str) -> str:
-    """The record mode in force; empty strings and None are not said. Raises UsageError for a word
-    that is no mode.
+    """The record mode in force; empty strings and None mean "not given". Raises UsageError for an
+    unknown mode.
     """
     mode = option or environment or marker or ini or MODES[0]
-    return one_of(mode, MODES, "record mode")
+    return check_choice(mode, MODES, "record mode")
 
 
-def one_of(word: str, words: tuple[str, ...], what: str) -> str:
-    """The word, if it is one of these. Raises UsageError."""
+def check_choice(word: str, words: tuple[str, ...], what: str) -> str:
+    """The word, if it is one of `words`. Raises UsageError."""
     if word not in words:
-        raise pytest.UsageError(f"mcpmock: no {what} {word!r}: it is one of {', '.join(words)}")
+        raise pytest.UsageError(f"mcpmock: no {what} {word!r}: choose one of {', '.join(words)}")
     return word
 
 
 def config_mode(config: pytest.Config, marker: str | None = None) -> str:
-    """The record mode in force, where a marker says this."""
+    """The record mode in force, with the mode of a marker, if any."""
     environment = os.environ.get(ENVIRONMENT, "")
     ini = str(config.getini("mcpmock_record"))
     return resolve_mode(config.getoption("mcpmock_record"), environment, marker, ini)

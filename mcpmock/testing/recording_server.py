@@ -1,7 +1,7 @@
-"""The real server behind the fixture: `RecordingServer` while all is recorded, `ExtendingServer`
-where only what the cassette does not have is.
+"""The real server behind the fixture: `RecordingServer` records everything, `ExtendingServer` only
+what the cassette lacks.
 
-A test talks to either as to the fake one. `keeping` has what becomes of a recording.
+A test uses either like the fake one. `cassette_store` decides where a recording goes.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from .settings import Settings
 class RecordingServer(ThreadServer):
     """A real server, a process for each client or at a URL, that is being recorded."""
 
-    def __init__(self, settings: Settings, test: str, keeping: CassetteStore) -> None:
+    def __init__(self, settings: Settings, test: str, store: CassetteStore) -> None:
         if settings.server is None and settings.url is None:
             raise pytest.UsageError(
-                f"mcpmock: nothing to record {settings.shown} from: name the server in the marker,"
+                f"mcpmock: no server to record {settings.shown} from: name one in the marker,"
                 " server=[COMMAND, ...] or url="
             )
-        self._settings, self._test, self._keeping = settings, test, keeping
+        self._settings, self._test, self._store = settings, test, store
         self._server = parse_server(settings.server, settings.url)
-        self._output = keeping.recording(settings, test)
+        self._output = store.recording(settings, test)
         super().__init__(self._main, run_of(settings.faults, settings.seed))
 
     @property
     def misses(self) -> list[Miss]:
-        """None: a real server answers."""
+        """Empty: a real server answers."""
         return self.log.misses
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
-        """A session over stdio, for the real server is a process; one at a URL over HTTP."""
+        """A session over stdio with a process, over HTTP with a server at a URL."""
         if isinstance(self._server, Url):
             from mcp.client.streamable_http import streamable_http_client
 
@@ -60,16 +60,16 @@ class RecordingServer(ThreadServer):
         return stdio_client(self.stdio)
 
     def finish(self, *, passed: bool) -> None:
-        """Stops it. What was recorded gets into the cassette if the test passed, else beside it."""
+        """Stops it. The recording goes into the cassette if the test passed, else beside it."""
         try:
             self.close()
         except BaseException:
-            self._keeping.reject(self._settings, self._output)
+            self._store.reject(self._settings, self._output)
             raise
         if passed:
-            self._keeping.accept(self._settings, self._test, self._output)
+            self._store.accept(self._settings, self._test, self._output)
         else:
-            self._keeping.reject(self._settings, self._output)
+            self._store.reject(self._settings, self._output)
 
     def _replay(self) -> Replay | None:
         """What answers without the real server."""
@@ -90,17 +90,17 @@ class RecordingServer(ThreadServer):
 
 
 class ExtendingServer(RecordingServer):
-    """A fake server with the real one behind it, for what the cassette does not have."""
+    """A fake server with the real one behind it, for what the cassette lacks."""
 
     def __init__(
         self,
         settings: Settings,
         test: str,
-        keeping: CassetteStore,
+        store: CassetteStore,
         cassette: Cassette,
         options: ReplayOptions,
     ) -> None:
-        super().__init__(settings, test, keeping)
+        super().__init__(settings, test, store)
         self._cassette = cassette
         self._options = attrs.evolve(options, on_miss="live")
 

@@ -1,5 +1,5 @@
-"""What the fixtures give: the fake server of a test or the recorded one, the fake client, and the
-cassette; and what is done when the test is over.
+"""The objects of the fixtures: the server of a test (fake or recorded), the fake client and the
+cassette; and the checks when the test is over.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .cassette_store import CassetteStore
 from .failure import describe
 from .recording_server import ExtendingServer, RecordingServer
 from .settings import Settings
-from .unused_cassettes import Told
-from .unused_events import told_of
+from .unused_cassettes import CassetteUse
+from .unused_events import cassette_use
 
 
 @attrs.frozen
 class CassetteFile:
-    """The cassette of a test: its `path`, the record `mode` in force, and whether the real server
-    `records` it now.
+    """The cassette of a test: its `path`, the record `mode` in force, and whether this test
+    `records` it.
     """
 
     settings: Settings
@@ -55,13 +55,13 @@ class CassetteFile:
         return self.settings.records
 
     def load(self) -> Cassette:
-        """Raises CassetteError where there is none yet, or a bad one."""
+        """Raises CassetteError for a missing or bad file."""
         return load(self.path)
 
 
 @attrs.frozen
 class Client:
-    """A fake client: it plays the client of the cassette to a server under test."""
+    """A fake client that plays the client of the cassette to a server under test."""
 
     settings: Settings
 
@@ -73,13 +73,12 @@ class Client:
         timing: str = "none",
         faults: Faults | None = None,
     ) -> Driven:
-        """Plays it to a command or to a URL, and gives what came: `.diff().worst` is None where
-        the server still does what it did. `faults` (those of the marker, if none are given here)
-        are what goes wrong meanwhile. Blocks, so the server has to live elsewhere than in the event
-        loop of the test. Raises CassetteError, CannotStart.
+        """Plays the client to a command or a URL, and gives the outcome: `.diff().worst` is None if
+        the server still behaves as recorded. `faults` override those of the marker. Blocks, so the
+        server must not run in the event loop of the test. Raises CassetteError, CannotStart.
         """
         settings = self.settings
-        require(settings)
+        require_cassette(settings)
         drive = partial(
             drive_server,
             settings.path,
@@ -101,8 +100,8 @@ class Client:
             thread.stop()
 
 
-def require(settings: Settings) -> None:
-    """Fails the test that has no cassette, with the command that records it."""
+def require_cassette(settings: Settings) -> None:
+    """Fails a test without a cassette, with the command that records it."""
     if settings.path.exists():
         return
     can = settings.server or settings.url
@@ -113,7 +112,7 @@ def require(settings: Settings) -> None:
 
 @attrs.define
 class ServerUse:
-    """One test that uses the server."""
+    """The use of a server by one test."""
 
     settings: Settings
     server: ThreadServer
@@ -121,32 +120,32 @@ class ServerUse:
     passed: bool = False
 
     def judge(self) -> None:
-        """The test has passed so far. Fails it for what was missed."""
+        """Fails a test that passed so far, for misses and for faults that had to fire."""
         settings, log = self.settings, self.server.log
         if log.misses:
             methods = ", ".join(sorted({printable(miss.method) for miss in log.misses}))
-            told = f"nothing recorded in {settings.shown} answers {len(log.misses)} requests"
-            pytest.fail(f"mcpmock: {told}: {methods}", pytrace=False)
+            missed = f"{len(log.misses)} requests match nothing recorded in {settings.shown}"
+            pytest.fail(f"mcpmock: {missed}: {methods}", pytrace=False)
         faults = self.server.faults
         if faults.mistakes():
             found = "; ".join(faults.mistakes())
             pytest.fail(f"mcpmock: internal error (please report): {found}", pytrace=False)
         if owing := faults.owing():
-            told = f"faults that must fire never did: {', '.join(owing)}"
-            pytest.fail(f"mcpmock: {told}", pytrace=False)
+            names = ", ".join(owing)
+            pytest.fail(f"mcpmock: faults that must fire never did: {names}", pytrace=False)
         self.passed = True
 
-    def told(self) -> Told:
-        """What a test that passed tells of its cassette."""
-        return told_of(self.settings, self.server.log)
+    def cassette_use(self) -> CassetteUse:
+        """How a test that passed used its cassette."""
+        return cassette_use(self.settings, self.server.log)
 
     def describe(self) -> str:
-        """For the report of a failure."""
+        """A section for the report of a failure."""
         return describe(self.settings, self.server.log, self.server.faults)
 
 
 def _fault_run(settings: Settings) -> FaultRun:
-    """Fails the test whose plan has mistakes, with all of them."""
+    """Fails a test whose plan is invalid, with all errors of the plan."""
     try:
         return run_of(settings.faults, settings.seed)
     except PlanError as error:
@@ -162,18 +161,18 @@ def _options(settings: Settings) -> ReplayOptions:
 
 
 def _load_cassette(settings: Settings, test: str) -> Cassette:
-    """The one of the test, which has to be there, but for a stub that is alone."""
+    """The cassette of the test, which must exist unless there is only a stub."""
     if settings.alone:
         return Cassette(name="stub", takes=[])
-    require(settings)
+    require_cassette(settings)
     return own_first(load(settings.path), test)
 
 
 @contextmanager
-def using(settings: Settings, test: str, keeping: CassetteStore) -> Iterator[ServerUse]:
+def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[ServerUse]:
     """The server of a test: fake, recorded, or both; stopped at the end."""
     if settings.records:
-        server = RecordingServer(settings, test, keeping)
+        server = RecordingServer(settings, test, store)
     else:
         run, options = _fault_run(settings), _options(settings)
         cassette = _load_cassette(settings, test)
@@ -184,7 +183,7 @@ def using(settings: Settings, test: str, keeping: CassetteStore) -> Iterator[Ser
             finally:
                 fake.close()
             return
-        server = ExtendingServer(settings, test, keeping, cassette, options)
+        server = ExtendingServer(settings, test, store, cassette, options)
     use = ServerUse(settings, server, test)
     try:
         yield use

@@ -1,7 +1,7 @@
-"""Tests that a run was never told of, for it was given single ones by their ids: others of the same
-module may use the same cassette, and may be those that ask what is left over.
+"""Tests that a run does not collect because single tests were selected by their ids: others of the
+same module may use the same cassette, and may send the requests that seem unused.
 
-The plugin asks this only of such runs; `leftovers` then waits for the siblings in vain.
+The plugin looks for them only in such runs. `unused_cassettes` then never judges the cassette.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pytest
 def siblings_of(
     item: pytest.Item, items: Sequence[pytest.Item], ids: Sequence[str]
 ) -> Iterator[str]:
-    """The names of tests in the module of this one that have the same cassette and are not among
-    the items; `[...]` for further parameters of its own, which cannot be known. `ids` are what the
-    run was given.
+    """The names of tests in the same module that use the same cassette and were not collected;
+    `[...]` stands for other parameters of this test, which are not known. `ids` are the ids that
+    were selected.
     """
     function = item if isinstance(item, pytest.Function) else None
     module = None if function is None else function.module
@@ -42,14 +42,14 @@ def siblings_of(
 
 
 def _marks(where: Any) -> list[pytest.Mark]:
-    """Of a function, class or module: the nearest first."""
+    """The markers of a function, class or module, the nearest first."""
     given: Any = getattr(where, "pytestmark", [])
     marks: list[Any] = given if isinstance(given, list) else [given]
     return [mark for mark in (getattr(one, "mark", one) for one in marks) if mark.name == "mcpmock"]
 
 
 def _named(marks: Sequence[pytest.Mark]) -> object:
-    """The cassette that the nearest of these names."""
+    """The cassette that the nearest of these markers names."""
     for mark in marks:
         named = mark.args[0] if mark.args else mark.kwargs.get("cassette")
         if named is not None:

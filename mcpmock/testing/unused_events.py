@@ -1,4 +1,4 @@
-"""What a test that passed tells of its cassette: `leftovers` adds it up."""
+"""Which recorded requests one test did not use; `unused_cassettes` adds the tests up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mcpmock.playback.request_key import match_subject
 from mcpmock.view.printable import printable
 
 from .settings import Settings
-from .unused_cassettes import IGNORE, Told
+from .unused_cassettes import IGNORE, CassetteUse
 
 
-def told_of(settings: Settings, log: Log) -> Told:
-    """Where the real server was at work, nothing can be left over."""
+def cassette_use(settings: Settings, log: Log) -> CassetteUse:
+    """While a real server is recorded, nothing is unused."""
     real = settings.records or settings.extends
-    return Told(
+    return CassetteUse(
         cassette=str(settings.path),
         shown=settings.shown,
         unused=IGNORE if real else settings.unused,
@@ -24,9 +24,9 @@ def told_of(settings: Settings, log: Log) -> Told:
 
 
 def _left(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
-    """By session (the line of its take, its number, and how it was played) what was not asked, by
-    the numbers of the events. Exchanges without a session are played from all takes at once; each
-    of these is told for itself, for other tests may have played it alone.
+    """The requests that were not sent, by session (the line of its take, its number and transport)
+    and event number. Exchanges without a session are played from all takes at once, but listed take
+    by take: another test may have played one of them alone.
     """
     for player in log.players:
         lead = player.leading

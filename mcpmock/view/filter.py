@@ -1,8 +1,8 @@
 """Choosing rows of a timeline by an expression: `method=tools/* tool=get_* !kind=error`.
 
 Terms are separated by spaces and must all hold; `!` before a term turns it round. Values are globs,
-where `?` may stand for a space; `text` looks anywhere in the payload. Pure: an expression nobody
-can mean is a ValueError, whose words are for the user.
+where `?` may stand for a space; `text` looks anywhere in the payload. An expression that is not
+valid is a ValueError, whose message is for the user.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _READERS: dict[str, Callable[[Row], tuple[str | None, ...]]] = {
     "s": lambda row: (str(row.event.s),),
     "x": lambda row: (_number(row.event.x),),
     "status": lambda row: (_number(row.status),),
-    "text": lambda row: (_text(row),),
+    "text": lambda row: (_searchable_text(row),),
 }
 _CHOICES = {"kind": KINDS, "dir": _DIRECTIONS}
 
 
 @attrs.frozen
 class Term:
-    """One condition: a value of the row under `key` matches, or with `negated` none does."""
+    """One condition: a value of the row's `key` matches the pattern; with `negated`, none does."""
 
     key: str
     pattern: re.Pattern[str]
@@ -50,13 +50,13 @@ class Term:
 
 @attrs.frozen
 class Filter:
-    """All terms of an expression; without any, everything is kept."""
+    """All terms of an expression; an empty one keeps every row."""
 
     terms: tuple[Term, ...] = ()
 
     @classmethod
     def parse(cls, expression: str) -> Filter:
-        """Raises ValueError for a term that is none, naming what there is."""
+        """Raises ValueError for an unknown term, with a list of the known ones."""
         return cls(tuple(_term(text) for text in expression.split()))
 
     def keeps(self, row: Row) -> bool:
@@ -79,8 +79,8 @@ def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _text(row: Row) -> str:
-    """The whole payload, and its summary, where strings stand without their JSON escapes."""
+def _searchable_text(row: Row) -> str:
+    """The whole payload and the summary, where strings are without JSON escapes."""
     frame = row.event.frame
     raw = b"" if frame is None else frame.raw or head_text(frame).encode("utf-8", "surrogatepass")
     return f"{raw.decode('utf-8', 'replace')}\n{row.summary}"

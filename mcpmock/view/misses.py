@@ -1,5 +1,6 @@
-"""What a miss says: the request, the nearest recorded ones with what differs, and what to do
-next."""
+"""The report of a miss: the request, the nearest recorded ones with what differs, and the next
+command to run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from .printable import printable
 
 
 def miss_lines(miss: Miss, file: Path) -> list[str]:
-    """What was asked, the nearest that was recorded with what differs, and what to do next."""
+    """The lines of the report."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
         *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),

@@ -23,14 +23,13 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, for text that has lines of its own."""
+    """As `printable`, line by line."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def inert(text: str) -> str:
-    """As `printable`, also in the log of a continuous integration, which takes `##[` for the
-    beginning of a command wherever it stands (and `::` at the start of a line: put something before
-    it).
+    """As `printable`, and safe in the log of a CI system, which takes `##[` for the start of a
+    command anywhere in a line (and `::` at the start of one: callers put something in front).
     """
     return _COMMANDS.sub(_spelled, printable(text))
 

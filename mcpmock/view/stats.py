@@ -1,8 +1,8 @@
-"""Cassettes in numbers: how often each method and tool was called, what became of the calls, how
+"""Cassettes in numbers: how often each method and tool was called, how the calls ended, how
 long they took and how large they were.
 
 Counts the rows of `timeline`, which knows who answers whom, and adds up over any number of
-cassettes; each is forgotten once it is counted. Printing is the command line's affair.
+cassettes; each is forgotten once it is counted. The command line prints them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .timeline import Row, raws, timeline
 
 
 class What(NamedTuple):
-    """What is counted together; `tool` of calls of tools only."""
+    """The key of a count: direction, method and, for tool calls, the tool."""
 
     direction: Direction
     method: str
@@ -40,11 +40,11 @@ class Calls:
 
     count: int = 0
     errors: int = 0
-    """Answers that are errors, or results of tools that say they are."""
+    """Error responses, and tool results with `isError`."""
     cancelled: int = 0
     unanswered: int = 0
     progress: int = 0
-    """Reports of progress on these calls."""
+    """Progress notifications of these calls."""
     asked: int = 0
     """The size of all requests."""
     answered: int = 0
@@ -52,11 +52,11 @@ class Calls:
     largest: int = 0
     """The size of the largest answer."""
     latencies: list[int] = attrs.field(factory=list)
-    """Microseconds, of calls that were answered in time, in a take that has times."""
+    """Microseconds; only of calls answered before they were cancelled, in takes with times."""
 
     def percentile(self, share: float) -> int | None:
-        """The smallest latency that so large a share of the calls does not exceed (nearest rank);
-        None without any.
+        """The smallest latency that this share of the calls does not exceed (nearest rank); None
+        without latencies.
         """
         ordered = sorted(self.latencies)
         return ordered[max(ceil(share * len(ordered)) - 1, 0)] if ordered else None
@@ -72,7 +72,7 @@ class Notifications:
 
 @attrs.define
 class Stats:
-    """All that was counted; `kinds` by the kinds of the timeline."""
+    """All counts; `kinds` by the kinds of the timeline."""
 
     cassettes: int = 0
     takes: int = 0
@@ -97,7 +97,9 @@ def stats(cassettes: Iterable[Cassette]) -> Stats:
 
 def _count(found: Stats, rows: Sequence[Row]) -> None:
     for row, size in zip(rows, _sizes(rows), strict=True):
-        found.kinds[row.kind] += row.kind != "opaque" or size > 0  # an event without data is none
+        found.kinds[row.kind] += (
+            row.kind != "opaque" or size > 0
+        )  # an SSE event without data carries no message
         if row.direction is None or row.method is None:
             continue
         if row.kind == "request":
@@ -127,7 +129,7 @@ def _note_request(calls: Calls, row: Row, size: int) -> None:
 
 
 def _note_answer(calls: Calls, row: Row, size: int) -> None:
-    """An answer that comes too late is counted by its size alone: its call has another fate."""
+    """A late answer counts only by its size: its call is already counted as cancelled."""
     calls.answered += size
     calls.largest = max(calls.largest, size)
     if any(note.startswith("late") for note in row.notes):
@@ -138,6 +140,6 @@ def _note_answer(calls: Calls, row: Row, size: int) -> None:
 
 
 def _sizes(rows: Sequence[Row]) -> Iterator[int]:
-    """What each had in bytes on the wire, also where only its head was kept."""
+    """The size of each row on the wire, also where only the head was kept."""
     for row, raw in zip(rows, raws(rows), strict=True):
         yield len(raw) if row.event.oversize is None else row.event.oversize.bytes

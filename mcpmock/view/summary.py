@@ -1,7 +1,7 @@
-"""What an event says, in a few words: the tool and its arguments, the text of a result, an error.
+"""One line about an event: the tool and its arguments, the text of a result, an error.
 
-The words come out of the recording, so they are hostile still: the faces make them printable. What
-is worth telling of which method is one table; whatever is not in it is told as it was written.
+The text comes from the recording and is hostile: callers pass it through `printable`. One table
+says which members matter for which method; a message of any other method is shown as written.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def message_summary(message: Message, raw: bytes, method: str | None) -> str:
     """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
     match message:
         case Request() | Notification():
-            return brief(_telling(message.params, _ASKED.get(message.method, ())))
+            return brief(_selected_members(message.params, _ASKED.get(message.method, ())))
         case Response(error=bytes() as error):
-            return brief(_telling(error, (("code",), ("message",))))
+            return brief(_selected_members(error, (("code",), ("message",))))
         case Response():
-            return brief(_telling(message.result, _ANSWERED.get(method or "", ())))
+            return brief(_selected_members(message.result, _ANSWERED.get(method or "", ())))
         case _:
             return brief(raw.decode("utf-8", "backslashreplace"))
 
 
 def event_summary(event: Event) -> str:
-    """Of an event that is no message."""
+    """The summary of an event that is not a message."""
     match event:
         case Event(stderr=str() as text) | Event(body=str() as text) | Event(end=str() as text):
             return brief(text)
@@ -139,12 +139,12 @@ def text_member(raw: bytes | None, *path: str) -> str | None:
 
 
 def brief(text: str) -> str:
-    """On one line and not long."""
+    """Text on one line, cut to `MAX_SUMMARY_CHARS`."""
     line = " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())
     return line if len(line) <= MAX_SUMMARY_CHARS else line[: MAX_SUMMARY_CHARS - 3] + "..."
 
 
-def _telling(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
+def _selected_members(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
     found = [value for path in paths if (value := member(raw, *path)) is not None]
     return " ".join(_words(value) for value in found) if found else _words(raw or b"")
 

@@ -1,8 +1,8 @@
-"""A cassette as rows: each event with what it belongs to, how long it took, what is odd about it.
+"""A cassette as rows: each event with the request it belongs to, its latency, and remarks.
 
-Pure: events in, `Row`s out. Who answers whom is `protocol.correlation`'s knowledge, the words are
-`summary`'s. Printing the rows is the faces' affair, choosing among them `filter`'s and
-`exchange`'s. The members of a batch are rows of their own.
+Pure: events in, `Row`s out. `protocol.correlation` knows which response answers which request,
+`summary` writes the one-line texts, `filter` and `exchange` select rows, the command line prints
+them. The members of a batch are rows of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ANSWERED, _CANCELLED = "answered", "cancelled"
 
 @attrs.frozen(kw_only=True)
 class Row:
-    """An event, or one message of a batch, and what is known of it."""
+    """An event, or one message of a batch, with what is known about it."""
 
     take: int
     """Which take of the cassette, from 1."""

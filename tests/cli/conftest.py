@@ -48,7 +48,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     """The other end of our stdio: what is sent into it before the call is what the client says."""
     outer, stdio = memory_pair()
     monkeypatch.setattr(stdio_front, "take_stdio", lambda: stdio)
-    monkeypatch.setattr(runner, "LAST_WORDS", 0)  # they are read when all is over
+    monkeypatch.setattr(runner, "FLUSH_TIMEOUT_S", 0)  # they are read when all is over
     return outer
 
 

@@ -65,7 +65,7 @@ def test_text_says_where_to_look() -> None:
     assert "  in tools/call add, event 7 -> 9 of take 2" == lines[1]
     assert "notification-missing: a notification did not come (3 times)" in lines[6]
     assert "  in notifications/progress of tools/call add, event 8 -> none" == lines[7]
-    assert "  in what is no message, event none -> 1" in lines
+    assert "  in no message, event none -> 1" in lines
     assert ["and 2 more, which are not shown"] == lines[-2:-1]
     assert "a.jsonl -> b.jsonl: 1 breaking, 4 risky" == lines[-1]
 
@@ -108,7 +108,7 @@ def test_markdown_is_a_comment() -> None:
 
 def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest is counted."""
-    monkeypatch.setattr(diff_formats, "_MOST_ROWS", 1)
+    monkeypatch.setattr(diff_formats, "_MAX_MARKDOWN_ROWS", 1)
 
     assert "and 2 more" == markdown(comparison(ERROR, STEPS, NOISE)).splitlines()[-1]
 

@@ -226,7 +226,7 @@ def test_damage_is_told_by_its_line(run: Run, tmp_path: Path, out: Path) -> None
     file.write_bytes(lines(rec(1.0, "c2s", 1)) + b"oops\n" + lines(rec(1.0, "c2s", 1)))
     status, _, err = run("convert", file, "-o", out)
 
-    assert (3, f"mcpmock: {file}:2: is no JSON object\n") == (status, err)
+    assert (3, f"mcpmock: {file}:2: is not a JSON object\n") == (status, err)
     assert not out.exists()
 
 

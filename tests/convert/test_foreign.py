@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.model import Gap
-from mcpmock.convert.foreign import Foreign, recognised
+from mcpmock.convert.foreign import ForeignRun, read_foreign
 from mcpmock.errors import CassetteError
 from mcpmock.protocol.messages import C2S, S2C, Frame, Stderr
 from tests.support import call, dump, error, request, response
@@ -26,8 +26,8 @@ MCP_CASSETTE = (DATA / "mcp-cassette.json").read_bytes()
 ASK, ANSWER = request(1, "initialize", {}), response(1, {})
 
 
-def runs(data: bytes) -> list[Foreign]:
-    found = recognised("f", data)
+def runs(data: bytes) -> list[ForeignRun]:
+    found = read_foreign("f", data)
     assert found is not None
     return found
 
@@ -60,18 +60,18 @@ NPM = {
 }
 
 
-def heard(run: Foreign) -> list[tuple[int, Any, Any]]:
+def heard(run: ForeignRun) -> list[tuple[int, Any, Any]]:
     """When, which way and what; of what was lost how much."""
     return [
-        (said.at, None, said.what.events)
-        if isinstance(said.what, Gap)
-        else (said.at, said.what.direction, said.what.raw)
-        for said in run.said
+        (event.at, None, event.content.events)
+        if isinstance(event.content, Gap)
+        else (event.at, event.content.direction, event.content.raw)
+        for event in run.events
     ]
 
 
-def methods(run: Foreign) -> list[str]:
-    frames = [said.what for said in run.said if isinstance(said.what, Frame)]
+def methods(run: ForeignRun) -> list[str]:
+    frames = [event.content for event in run.events if isinstance(event.content, Frame)]
     return [json.loads(frame.raw).get("method", "-").split("/")[-1] for frame in frames]
 
 
@@ -87,7 +87,7 @@ def test_real_recordings_are_read_whole(name: str) -> None:
     ] == methods(run)  # fmt: skip
     assert name.split(".")[0] == run.tool
     assert "how the session ended" in run.lacks
-    times = [said.at for said in run.said]
+    times = [event.at for event in run.events]
     assert sorted(times) == times
     assert 2026 == run.began.year
 
@@ -96,33 +96,33 @@ def test_what_is_nobodys_is_not_recognised() -> None:
     """Other JSON, other text and nothing at all are of no tool."""
     har = b'{"log":{"version":"1.2"}}'
     for data in (b"", b"\n\n", b"hello\n", b"[1]\n", har, b'{"format_version":3}', b'{"ts":1}\n'):
-        assert recognised("f", data) is None
+        assert read_foreign("f", data) is None
 
 
 def test_a_line_that_is_none_is_told_by_its_number() -> None:
     """Damage in the middle stops everything; a torn last line was never written to its end."""
     good = lines(rec(1.0, "c2s", ASK))
-    with pytest.raises(CassetteError, match=r"^f:2: is no JSON object$"):
-        recognised("f", good + b"oops\n" + good)
+    with pytest.raises(CassetteError, match=r"^f:2: is not a JSON object$"):
+        read_foreign("f", good + b"oops\n" + good)
 
-    assert 1 == len(runs(good + b'{"ts":1.0,"dir":"cl')[0].said)
+    assert 1 == len(runs(good + b'{"ts":1.0,"dir":"cl')[0].events)
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (rec(1, "c2s", ASK) | {"ts": "1"}, "`ts` is no time"),
-        (rec(1, "c2s", ASK) | {"ts": float("nan")}, "`ts` is no time"),
-        (rec(1, "c2s", ASK) | {"ts": 1e300}, "`ts` is no time"),
-        (rec(1, "c2s", ASK) | {"dir": "up"}, "`dir` cannot be 'up'"),
-        (rec(1, "c2s", ASK) | {"dir": 1}, "`dir` is no text"),
-        ({"ts": 1.0, "dir": "client->server"}, "no `msg`"),
+        (rec(1, "c2s", ASK) | {"ts": "1"}, "`ts` is not a time"),
+        (rec(1, "c2s", ASK) | {"ts": float("nan")}, "`ts` is not a time"),
+        (rec(1, "c2s", ASK) | {"ts": 1e300}, "`ts` is not a time"),
+        (rec(1, "c2s", ASK) | {"dir": "up"}, "`dir` is not valid: 'up'"),
+        (rec(1, "c2s", ASK) | {"dir": 1}, "`dir` is not a text"),
+        ({"ts": 1.0, "dir": "client->server"}, "`msg` is missing"),
     ],
 )
 def test_a_line_that_says_nonsense_is_told_by_its_number(line: Any, reason: str) -> None:
     """What is wrong with it is said."""
     with pytest.raises(CassetteError) as caught:
-        recognised("f", lines(rec(1.0, "c2s", ASK), line))
+        read_foreign("f", lines(rec(1.0, "c2s", ASK), line))
 
     assert f"f:2: {reason}" == str(caught.value)
 
@@ -144,7 +144,7 @@ def test_mcp_rec_appends_run_to_run() -> None:
     later = rec(1.3, "c2s", request(3, "server/discover"))
     found = runs(lines(*one, later, *one, *one[1:]))
 
-    assert [4, 3, 2] == [len(run.said) for run in found]
+    assert [4, 3, 2] == [len(run.events) for run in found]
 
 
 def test_mcpsnoop_says_what_it_lost_and_cut() -> None:
@@ -168,10 +168,10 @@ def test_mcpsnoop_says_what_it_lost_and_cut() -> None:
         (5_000_000, S2C, b"ready\n"),
         (6_000_000, S2C, b"a banner"),
     ] == [(at, way, _plain(raw)) for at, way, raw in heard(run)[:5]]
-    stderr = run.said[3].what
+    stderr = run.events[3].content
     assert isinstance(stderr, Frame)
     assert stderr.fact == Stderr()
-    assert [False, True] == [said.redacted for said in run.said[4:]]
+    assert [False, True] == [event.redacted for event in run.events[4:]]
 
 
 def _plain(raw: Any) -> Any:
@@ -192,11 +192,11 @@ def test_each_session_of_mcpsnoop_is_a_run() -> None:
         lines(snoop(1, "c2s", raw=1), snoop(1, "c2s", raw=2, **other), snoop(2, "s2c", raw=3))
     )
 
-    assert [2, 1] == [len(run.said) for run in found]
+    assert [2, 1] == [len(run.events) for run in found]
 
 
 def test_mcpsnoop_over_http_has_statuses_and_pages() -> None:
-    """What is no message is counted, and that HTTP is missing is said."""
+    """What is not a message is counted, and that HTTP is missing is said."""
     http = {"transport": "http", "status": 202}
     (run,) = runs(
         lines(
@@ -206,7 +206,7 @@ def test_mcpsnoop_over_http_has_statuses_and_pages() -> None:
         )
     )
 
-    assert (1, 2) == (len(run.said), run.left_out)
+    assert (1, 2) == (len(run.events), run.left_out)
     assert "heads, exchanges and sessions of HTTP" in run.lacks
 
 
@@ -245,9 +245,9 @@ def test_damage_in_a_document_is_told_by_its_line() -> None:
     bad = MCP_CASSETTE.replace(b'"sender": "server"', b'"sender": "nobody"', 1)
     line = MCP_CASSETTE[: MCP_CASSETTE.index(b'"sender": "server"')].count(b"\n") - 2
     with pytest.raises(CassetteError) as caught:
-        recognised("f", bad)
+        read_foreign("f", bad)
 
-    assert f"f:{line}: `sender` cannot be 'nobody'" == str(caught.value)
+    assert f"f:{line}: `sender` is not valid: 'nobody'" == str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_damage_in_a_document_is_told_by_its_line() -> None:
 )
 def test_newer_formats_are_refused(data: bytes) -> None:
     """Half of something is worse than nothing."""
-    with pytest.raises(CassetteError, match="has a newer format of mcp-cassette"):
-        recognised("f", data)
+    with pytest.raises(CassetteError, match="is in a newer format of mcp-cassette"):
+        read_foreign("f", data)
 
 
 def test_what_json_can_be_is_read() -> None:
@@ -276,4 +276,4 @@ def test_answers_are_no_openings() -> None:
     """Only what a client asks begins a run."""
     twice = [rec(1.0, "c2s", ASK), rec(1.1, "s2c", error(1))]
 
-    assert [2, 2] == [len(run.said) for run in runs(lines(*twice, *twice))]
+    assert [2, 2] == [len(run.events) for run in runs(lines(*twice, *twice))]

@@ -11,8 +11,8 @@ import pytest
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
-from mcpmock.convert.foreign import recognised
-from mcpmock.convert.foreign_import import Imported, imported
+from mcpmock.convert.foreign import read_foreign
+from mcpmock.convert.foreign_import import ForeignImport, imported
 from mcpmock.errors import CassetteError, Level
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
@@ -21,8 +21,8 @@ from tests.convert.test_foreign import DATA, NPM, REAL, lines, rec, snoop
 from tests.support import Script, call, request, response
 
 
-def made(data: bytes, *, redact: bool = True) -> Imported:
-    return imported(recognised("f", data) or [], redact=redact)
+def made(data: bytes, *, redact: bool = True) -> ForeignImport:
+    return imported(read_foreign("f", data) or [], redact=redact)
 
 
 def loaded(data: bytes, *, redact: bool = True) -> Cassette:
@@ -143,7 +143,7 @@ ONE, OTHER, PLAIN = "[REDACTED:jwt:0123abcd]", "[REDACTED:keyctx:00000000]", "[R
 
 
 @pytest.mark.parametrize(
-    ("data", "holes"),
+    ("data", "placeholders"),
     [
         (
             lines(
@@ -162,12 +162,12 @@ ONE, OTHER, PLAIN = "[REDACTED:jwt:0123abcd]", "[REDACTED:keyctx:00000000]", "[R
         ),
     ],
 )
-def test_other_recorders_marks_become_placeholders(data: bytes, holes: list[Any]) -> None:
+def test_other_recorders_marks_become_placeholders(data: bytes, placeholders: list[Any]) -> None:
     """Or no live value would match them. Where a mark tells secrets apart, equal ones are equal."""
     arguments = [json.loads(said(loaded(data), n))["params"]["arguments"] for n in range(2)]
     spelled = json.dumps(arguments).replace("mcpmock:secret:converted:", "")
 
-    assert json.dumps(holes).replace("1", '"1"') == spelled
+    assert json.dumps(placeholders).replace("1", '"1"') == spelled
 
 
 def test_a_token_of_progress_stays_what_ties_it() -> None:
@@ -232,7 +232,7 @@ def test_damage_is_told_or_does_no_harm(data: bytes) -> None:
         end = min(start + dice.choice((0, 1, 1, 5, 40)), len(data))
         torn = data[:start] + dice.choice(pieces) + data[end:]
         try:
-            runs = recognised("f", torn)
+            runs = read_foreign("f", torn)
         except CassetteError:
             continue
         if runs:

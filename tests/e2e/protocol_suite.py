@@ -57,6 +57,14 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
+    # Importing a module of tests is what enters them into _ALL; each of them imports this one.
+    from . import (  # noqa: F401
+        protocol_legacy,
+        protocol_modern,
+        protocol_odd,
+        protocol_sse,
+        protocol_streams,
+    )
 
     return _ALL[transport]
 

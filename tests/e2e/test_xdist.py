@@ -98,7 +98,7 @@ def test_leftovers_add_up(tmp_path: Path, options: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("more", "status", "words"),
     [
-        ("", 1, "1 recorded requests of cassettes/weather.jsonl never came: tools/call"),
+        ("", 1, "1 recorded requests of cassettes/weather.jsonl were not sent: tools/call"),
         ("def test_fails(mcpmock_server):\n    assert False", 1, "1 failed, 2 passed in"),
         ("def test_skips(mcpmock_server):\n    pytest.skip()", 0, "2 passed, 1 skipped in"),
         ("def test_crashes(mcpmock_server):\n    os._exit(1)", 1, "1 failed, 2 passed in"),
@@ -113,7 +113,7 @@ def test_only_tests_that_passed(tmp_path: Path, more: str, status: int, words: s
 
     assert status == code, text
     assert words in text, text
-    assert ("never came" in text) is not bool(more)
+    assert ("were not sent" in text) is not bool(more)
 
 
 def test_tests_that_record_one_cassette(tmp_path: Path) -> None:

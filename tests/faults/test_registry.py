@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import attrs
-import pytest
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
 
+import attrs
+
+from mcpmock import faults
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.match import Match
-from mcpmock.faults.registry import KINDS
+from mcpmock.faults.registry import KINDS, THEMES
 from tests.faults.faulty import faulty
 from tests.support import (
     answers,
@@ -24,16 +29,37 @@ from tests.support import (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_has_a_name_and_says_what_it_does(kind: str) -> None:
+def test_a_kind_has_a_name_and_says_what_it_does() -> None:
     """It is found by its own name, and explains itself and is frozen."""
-    fault = KINDS[kind]
+    for kind in KINDS:
+        fault = KINDS[kind]
 
-    assert kind == fault.kind
-    assert fault.__doc__
-    assert issubclass(fault, Fault)
-    assert fault.apply is not Fault.apply
-    assert attrs.has(fault)
+        assert kind == fault.kind
+        assert fault.__doc__
+        assert issubclass(fault, Fault)
+        assert fault.apply is not Fault.apply
+        assert attrs.has(fault)
+
+
+def test_a_theme_lists_its_classes() -> None:
+    """In the table stands what its module defines, and type checkers see every theme."""
+    for theme, kinds in THEMES.items():
+        module = import_module(f"mcpmock.faults.kinds.{theme}")
+        found = [cls for cls in vars(module).values() if isinstance(cls, type)]
+        own = {cls.kind for cls in found if issubclass(cls, Fault) and cls is not Fault}
+        assert own == set(kinds) - {"cancel_race"}, theme
+        assert f"from .kinds.{theme} import *" in Path(faults.__file__).read_text("utf-8")
+
+
+def test_only_the_theme_of_a_kind_is_loaded() -> None:
+    """The others would cost a recorder time to start."""
+    code = (
+        "import sys; from mcpmock.faults import parse; parse('latency:latency=1s');"
+        "print([name for name in sys.modules if name.startswith('mcpmock.faults.kinds.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+    assert b"['mcpmock.faults.kinds.timing']" == done.stdout.strip()
 
 
 NEEDED: dict[str, dict[str, object]] = {
@@ -62,31 +88,31 @@ ENDS = (
 OTHER_EXCHANGES = [post(1, call(1, "y")), answers(1, response(1)), get(2), opens(2)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_else_is_touched(kind: str) -> None:
+def test_nothing_else_is_touched() -> None:
     """What a fault is not for leaves in the frames and batches that it came in; so does everything
     else while the fault is at work.
     """
-    fault = KINDS[kind](match=Match(tool="x"), toward="both", **NEEDED.get(kind, {}))  # type: ignore[arg-type]
-    for busy in (False, True):
-        for transport, batches in (
-            ("stdio", [[f] for f in OTHERS]),
-            ("streamable-http", OTHER_EXCHANGES),
-        ):
-            pipeline = faulty(fault, transport=transport).abandon().pipeline
-            apart = not (fault.blocks or kind in ENDS)
-            if busy and apart and transport == "stdio":
-                pipeline.enter([c2s(call(77, "x"))], 0)
-            for batch in batches:
-                assert [batch] == pipeline.enter(batch, 0)
+    for kind in KINDS:
+        fault = KINDS[kind](match=Match(tool="x"), toward="both", **NEEDED.get(kind, {}))  # type: ignore[arg-type]
+        for busy in (False, True):
+            for transport, batches in (
+                ("stdio", [[f] for f in OTHERS]),
+                ("streamable-http", OTHER_EXCHANGES),
+            ):
+                pipeline = faulty(fault, transport=transport).abandon().pipeline
+                apart = not (fault.blocks or kind in ENDS)
+                if busy and apart and transport == "stdio":
+                    pipeline.enter([c2s(call(77, "x"))], 0)
+                for batch in batches:
+                    assert [batch] == pipeline.enter(batch, 0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_without_probability_it_is_as_if_it_were_not_there(kind: str) -> None:
+def test_without_probability_it_is_as_if_it_were_not_there() -> None:
     """The very same batches."""
-    fault = KINDS[kind](match=Match(probability=0), **NEEDED.get(kind, {}))  # type: ignore[arg-type]
-    pipeline = faulty(fault).pipeline
+    for kind in KINDS:
+        fault = KINDS[kind](match=Match(probability=0), **NEEDED.get(kind, {}))  # type: ignore[arg-type]
+        pipeline = faulty(fault).pipeline
 
-    for frame in OTHERS:
-        [batch] = pipeline.enter([frame], 0)
-        assert frame is batch[0]
+        for frame in OTHERS:
+            [batch] = pipeline.enter([frame], 0)
+            assert frame is batch[0]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from mcpmock.protocol import edit
 from tests.support import cancelled, error, notification, request, response
 
@@ -49,3 +53,23 @@ def test_enlarging() -> None:
     assert b'"result":{"mcpmock":9}' in edit.enlarged(response(1), b"9")
     assert b'"params":{"b":1,"mcpmock":9}' in edit.enlarged(notification("a", {"b": 1}), b"9")
     assert edit.enlarged(error(1), b"9").endswith(b',"mcpmock":9}')
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"id":null,"result":1}', b'{"id":"x","result":1}'),
+        (b'{"result":{"id":1}}', b'{"result":{"id":1},"id":"x"}'),
+        (b' {"error":{} } ', b' {"error":{} ,"id":"x"} '),
+    ],
+)
+def test_an_id_is_put_in(raw: bytes, expected: bytes) -> None:
+    """In the place of the old one, or behind all else; every other byte stays."""
+    assert expected == edit.with_id(raw, b'"x"')
+
+
+def test_errors_are_well_formed() -> None:
+    """Whatever the message holds."""
+    value = json.loads(edit.error(b'"x"', -1, 'a "b"\n\ud800'))
+
+    assert {"jsonrpc": "2.0", "id": "x", "error": {"code": -1, "message": 'a "b"\n\ud800'}} == value

@@ -9,10 +9,8 @@ import pytest
 from mcpmock.protocol.http_reply import (
     HeldMessages,
     ReplyFlattener,
-    error_response,
     flatten,
     ids_asked,
-    with_id,
 )
 from mcpmock.protocol.messages import (
     S2C,
@@ -69,26 +67,6 @@ def hear(answering: ReplyFlattener, *frames: Frame) -> list[bytes]:
 def test_flatten(body: bytes, line: bytes) -> None:
     """Line breaks become spaces, and nothing else changes."""
     assert line == flatten(body)
-
-
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
-        (b'{"id":null,"result":1}', b'{"id":"x","result":1}'),
-        (b'{"result":{"id":1}}', b'{"result":{"id":1},"id":"x"}'),
-        (b' {"error":{} } ', b' {"error":{},"id":"x"}'),
-    ],
-)
-def test_with_id(raw: bytes, expected: bytes) -> None:
-    """In the place of the old one, or behind all else."""
-    assert expected == with_id(raw, b'"x"')
-
-
-def test_errors_are_well_formed() -> None:
-    """Whatever the message holds."""
-    value = json.loads(error_response(b'"x"', -1, 'a "b"\n\ud800'))
-
-    assert {"jsonrpc": "2.0", "id": "x", "error": {"code": -1, "message": 'a "b"\n\ud800'}} == value
 
 
 def test_ids_asked() -> None:

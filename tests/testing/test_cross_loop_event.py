@@ -27,8 +27,8 @@ def test_in_a_loop(run: Callable[[Callable[[], Awaitable[Any]]], Any]) -> None:
     async def main() -> None:
         thread = Thread(target=moment.set)
         thread.start()
-        assert await moment.waited(20)
-        assert await moment.waited(20)
+        assert await moment.wait_async(20)
+        assert await moment.wait_async(20)
         thread.join()
 
     run(main)
@@ -45,10 +45,10 @@ def test_without_a_loop() -> None:
 
 async def test_it_does_not_come(autojump_clock: MockClock) -> None:
     """That is told when patience is over."""
-    assert not await CrossLoopEvent().waited(30)
+    assert not await CrossLoopEvent().wait_async(30)
     assert 30.0 == trio.current_time()
 
 
 def test_it_does_not_come_under_asyncio() -> None:
     """The same."""
-    assert not asyncio.run(CrossLoopEvent().waited(0))
+    assert not asyncio.run(CrossLoopEvent().wait_async(0))

@@ -62,7 +62,7 @@ def test_while_recording() -> None:
     """It says where the recording is; there is nothing to replay."""
     text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log(), NONE)
 
-    assert "recording a.jsonl (record mode all), what was recorded is in a.rej.jsonl" == text
+    assert "recording a.jsonl (record mode all), the recording is in a.rej.jsonl" == text
 
 
 def test_a_long_conversation() -> None:

@@ -8,14 +8,16 @@ from types import SimpleNamespace
 import pytest
 
 from mcpmock.testing.plugin_session import EXPECTED, FOLDER, PluginSession
-from mcpmock.testing.unused_cassettes import Told
+from mcpmock.testing.unused_cassettes import CassetteUse
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
 
 
 def report(test: str, *left: str) -> pytest.TestReport:
     """That of a test that passed, and did not ask these."""
-    told = Told(cassette="/a", shown="a", unused="fail", left=[("1", dict.fromkeys(left, "m"))])
+    told = CassetteUse(
+        cassette="/a", shown="a", unused="fail", left=[("1", dict.fromkeys(left, "m"))]
+    )
     return pytest.TestReport(test, ("a.py", 1, test), {}, "passed", None, "call", mcpmock=told)
 
 
@@ -28,11 +30,11 @@ def test_what_workers_tell(pytester: pytest.Pytester) -> None:
     for expected in (["one", "two"], ["one", "two"]):
         node = SimpleNamespace(workeroutput={EXPECTED: {"/a": expected}})
         controller.pytest_testnodedown(node)
-    assert ["two"] == [verdict.test for verdict in controller.leftovers.verdicts()]
+    assert ["two"] == [verdict.test for verdict in controller.unused.verdicts()]
 
     node = SimpleNamespace(workeroutput={EXPECTED: {"/a": ["crashed"]}})
     controller.pytest_testnodedown(node)
-    assert [] == [*controller.leftovers.verdicts()]
+    assert [] == [*controller.unused.verdicts()]
 
 
 def test_a_folder_for_workers(pytester: pytest.Pytester) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.testing.record_mode import ENVIRONMENT, config_mode, one_of, resolve_mode
+from mcpmock.testing.record_mode import ENVIRONMENT, check_choice, config_mode, resolve_mode
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def test_who_comes_first(
 
 def test_no_mode() -> None:
     """A word that is none is refused, with those that are."""
-    with pytest.raises(pytest.UsageError, match="no record mode 'sometimes': it is one of none"):
+    with pytest.raises(pytest.UsageError, match="no record mode 'sometimes': choose one of none"):
         resolve_mode(None, "sometimes", None, "")
-    assert "a" == one_of("a", ("a", "b"), "letter")
+    assert "a" == check_choice("a", ("a", "b"), "letter")
 
 
 def test_from_a_run(monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester) -> None:

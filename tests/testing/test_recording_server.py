@@ -27,7 +27,7 @@ def test_only_a_test_that_passes_replaces_a_cassette(tmp_path: Path, passed: boo
 
 def test_nothing_to_record_from(tmp_path: Path) -> None:
     """It says what to write."""
-    with pytest.raises(pytest.UsageError, match=r"name the server in the marker"):
+    with pytest.raises(pytest.UsageError, match=r"name one in the marker"):
         RecordingServer(
             Settings(path=tmp_path / "a.jsonl", mode="all"), "t", CassetteStore(tmp_path)
         )

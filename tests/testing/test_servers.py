@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.playback.miss import Miss
 from mcpmock.testing.cassette_store import CassetteStore
-from mcpmock.testing.servers import CassetteFile, Client, require, using
+from mcpmock.testing.servers import CassetteFile, Client, require_cassette, using
 from mcpmock.testing.settings import Settings
 from tests.api.conftest import write_weather
 
@@ -25,14 +25,16 @@ def test_a_test_that_asks_nothing(settings: Settings) -> None:
         use.judge()
 
     assert use.passed
-    assert {"unused": "fail", "left": []}.items() <= use.told().items()
+    assert {"unused": "fail", "left": []}.items() <= use.cassette_use().items()
 
 
 def test_a_miss_fails_it(settings: Settings) -> None:
     """With the lines that explain it."""
     with using(settings, "t", CassetteStore()) as use:
         use.server.log.report(Miss("ping", ()))
-        with pytest.raises(pytest.fail.Exception, match="answers 1 requests: ping"):
+        with pytest.raises(
+            pytest.fail.Exception, match=r"1 requests match nothing recorded in .*: ping"
+        ):
             use.judge()
         assert "replaying" in use.describe()
 
@@ -43,9 +45,9 @@ def test_no_cassette(tmp_path: Path) -> None:
     """The command that records it depends on whether the server is named."""
     path = tmp_path / "no.jsonl"
     with pytest.raises(pytest.fail.Exception, match=r"mcpmock record -o .*no\.jsonl -- COMMAND"):
-        require(Settings(path=path))
+        require_cassette(Settings(path=path))
     with pytest.raises(pytest.fail.Exception, match="with --mcp-record=once"):
-        require(Settings(path=path, server=("x",)))
+        require_cassette(Settings(path=path, server=("x",)))
 
 
 def test_the_cassette(settings: Settings) -> None:

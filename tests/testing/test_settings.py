@@ -141,7 +141,7 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
     ("marker", "words"),
     [
         ('"a", "b"', "one cassette"),
-        ('server=["x"], url="http://x"', "exclude each other"),
+        ('server=["x"], url="http://x"', "mutually exclusive"),
         ('unused="maybe"', "no value of unused"),
         ('ordr="any"', "test_it: no option 'ordr': say one of order, "),
         ('order="casual"', "test_it: order 'casual': say causal, strict or any"),

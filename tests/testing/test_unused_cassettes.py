@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mcpmock.testing.unused_cassettes import Told, UnusedTally
+from mcpmock.testing.unused_cassettes import CassetteUse, UnusedTally
 
 
-def told(*left: str, session: str = "1", unused: str = "fail") -> Told:
+def told(*left: str, session: str = "1", unused: str = "fail") -> CassetteUse:
     """What a test tells that did not ask these."""
     numbers = {"a": "4", "b": "6"}
-    return Told(
+    return CassetteUse(
         cassette="/a.jsonl",
         shown="a.jsonl",
         unused=unused,
@@ -16,7 +16,7 @@ def told(*left: str, session: str = "1", unused: str = "fail") -> Told:
     )
 
 
-def judged(**tests: Told | None) -> list[str]:
+def judged(**tests: CassetteUse | None) -> list[str]:
     """The verdicts on tests of one cassette: what each told, or None for one that did not pass."""
     leftovers = UnusedTally()
     for name in tests:
@@ -27,7 +27,7 @@ def judged(**tests: Told | None) -> list[str]:
     return [f"{v.test} {v.unused} {v.text}" for v in leftovers.verdicts()]
 
 
-LEFT = "mcpmock: 1 recorded requests of a.jsonl never came: tools/b"
+LEFT = "mcpmock: 1 recorded requests of a.jsonl were not sent: tools/b"
 
 
 def test_one_test() -> None:

@@ -8,7 +8,7 @@ from mcpmock.api.log import Log
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.testing.settings import Settings
-from mcpmock.testing.unused_events import told_of
+from mcpmock.testing.unused_events import cassette_use
 from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
 
 FILE = Path("a.jsonl")
@@ -32,11 +32,11 @@ def asks(*calls: bytes) -> Log:
 def test_what_it_did_not_ask() -> None:
     """By the session it played, in values that go from one process to another."""
     settings = Settings(path=FILE, unused="fail")
-    told = told_of(settings, asks(call(1, "a")))
+    told = cassette_use(settings, asks(call(1, "a")))
 
     assert [("1/1/stdio", {"5": "tools/call"})] == told["left"]
     assert ("a.jsonl", "a.jsonl", "fail") == (told["cassette"], told["shown"], told["unused"])
-    assert [("1/1/stdio", {})] == told_of(settings, asks(call(1, "a"), call(2, "b")))["left"]
+    assert [("1/1/stdio", {})] == cassette_use(settings, asks(call(1, "a"), call(2, "b")))["left"]
 
 
 def test_what_belongs_to_no_session() -> None:
@@ -48,7 +48,7 @@ def test_what_belongs_to_no_session() -> None:
     list(player.begin(0.0))
     list(player.feed([c2s(call(1, "a"))], 0.0))
     list(player.wake(1.0))
-    told = told_of(Settings(path=FILE, unused="fail"), log)
+    told = cassette_use(Settings(path=FILE, unused="fail"), log)
 
     assert [{}, {"1": "tools/call"}] == [left for _, left in told["left"]]
     assert all(session.endswith("/1/stdio") for session, _ in told["left"])
@@ -56,11 +56,11 @@ def test_what_belongs_to_no_session() -> None:
 
 def test_nothing_was_played() -> None:
     """A test that never asked its server says nothing about the cassette."""
-    assert [] == told_of(Settings(path=FILE), Log())["left"]
+    assert [] == cassette_use(Settings(path=FILE), Log())["left"]
 
 
 def test_while_recording() -> None:
     """A real server has no recorded requests."""
-    told = told_of(Settings(path=FILE, mode="all", unused="fail"), asks())
+    told = cassette_use(Settings(path=FILE, mode="all", unused="fail"), asks())
 
     assert ("ignore", []) == (told["unused"], told["left"])

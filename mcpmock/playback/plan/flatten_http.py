@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mcpmock.cassette.model import Cassette, Event, Take, event_line
-from mcpmock.protocol.http_reply import ReplyFlattener, cancel, flatten
+from mcpmock.protocol import edit
+from mcpmock.protocol.http_reply import ReplyFlattener, flatten
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
 from mcpmock.protocol.transport_facts import NO_SESSION
 
@@ -73,7 +74,7 @@ def _said(frame: Frame, answering: ReplyFlattener | None) -> list[bytes]:
         return [raw] if raw.strip() else []
     if not isinstance(frame.fact, ExchangeEnd) or answering is None or not answering.modern:
         return []
-    return [cancel(id_) for id_ in answering.open]
+    return [edit.cancelled(id_) for id_ in answering.open]
 
 
 def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from mcpmock.protocol.http_reply import FAILED
+from mcpmock.protocol.error_codes import PARSE_ERROR, SERVER_ERROR, SESSION_NOT_FOUND
 from mcpmock.protocol.messages import Message, Notification, Opaque, Request, decode, member
 from mcpmock.protocol.revisions import version_of
 from mcpmock.protocol.transport_facts import (
@@ -32,8 +32,6 @@ BATCH_REVISION = "2025-03-26"
 PRIMING_REVISION = "2025-11-25"
 """The only revision whose event streams begin with an event that has an id and nothing else."""
 LISTEN = "subscriptions/listen"
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-NO_SESSION, HEADER_MISMATCH = -32001, -32020
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED_BY_EXTENSION = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=", re.S)
@@ -52,9 +50,9 @@ class RequestRefusal:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-SESSION_ENDED = RequestRefusal(404, "Not Found", NO_SESSION, "Session not found")
+SESSION_ENDED = RequestRefusal(404, "Not Found", SESSION_NOT_FOUND, "Session not found")
 SESSION_MISSING = RequestRefusal(
-    400, "Bad Request", FAILED, f"Bad Request: {SESSION_HEADER} header is required"
+    400, "Bad Request", SERVER_ERROR, f"Bad Request: {SESSION_HEADER} header is required"
 )
 
 
@@ -70,7 +68,7 @@ def unacceptable(head: HttpRequest, *wanted: str) -> RequestRefusal | None:
     if not fields or all(kind & ranges for kind in kinds):
         return None
     text = f"Not Acceptable: Client must accept {' and '.join(wanted)}"
-    return RequestRefusal(406, "Not Acceptable", FAILED, text)
+    return RequestRefusal(406, "Not Acceptable", SERVER_ERROR, text)
 
 
 def unreadable(head: HttpRequest, items: Sequence[Message]) -> RequestRefusal | None:
@@ -78,7 +76,7 @@ def unreadable(head: HttpRequest, items: Sequence[Message]) -> RequestRefusal | 
     media_type = (head.header("content-type") or "").partition(";")[0].strip().lower()
     if media_type != JSON:
         text = f"Unsupported Media Type: Content-Type must be {JSON}"
-        return RequestRefusal(415, "Unsupported Media Type", FAILED, text)
+        return RequestRefusal(415, "Unsupported Media Type", SERVER_ERROR, text)
     if any(isinstance(item, Opaque) for item in items) or not items:
         return RequestRefusal(
             400, "Bad Request", PARSE_ERROR, "Parse error: Invalid JSON-RPC message"

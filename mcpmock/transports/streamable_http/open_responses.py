@@ -13,8 +13,15 @@ from collections.abc import Sequence
 
 import attrs
 
+from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
-from mcpmock.protocol.http_reply import EVENT_STREAM, FAILED, HeldMessages, error_response, flatten
+from mcpmock.protocol.error_codes import (
+    DEFINED_MODERN,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    SERVER_ERROR,
+)
+from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, flatten
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
@@ -34,12 +41,12 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import elements, splice
 from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
 
-from .common import HEADER_MISMATCH, JSON, LISTEN
+from .common import JSON, LISTEN
 from .in_flight_calls import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")
-_BAD_REQUEST = (-32602, HEADER_MISMATCH, -32021, -32022)
-_STATUS = {-32601: (404, "Not Found")} | dict.fromkeys(_BAD_REQUEST, (400, "Bad Request"))
+_BAD_REQUEST = (INVALID_PARAMS, *DEFINED_MODERN)
+_STATUS = {METHOD_NOT_FOUND: (404, "Not Found")} | dict.fromkeys(_BAD_REQUEST, (400, "Bad Request"))
 """The status of some errors in the modern era (2026-07-28, "Transports"); all others have 200."""
 
 
@@ -126,7 +133,7 @@ class OpenResponses:
         """The server is gone: what is still asked gets an error for an answer."""
         for exchange in tuple(self._exchanges.values()):
             text = "mcpmock: the server ended"
-            errors = [error_response(call.id, FAILED, text) for call in exchange.calls]
+            errors = [edit.error(call.id, SERVER_ERROR, text) for call in exchange.calls]
             if exchange.streaming:
                 for error in errors:
                     self._event(exchange, error)

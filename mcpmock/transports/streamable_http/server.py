@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.error_codes import HEADER_MISMATCH, INVALID_REQUEST, SERVER_ERROR
 from mcpmock.protocol.http_reply import (
     EVENT_STREAM,
-    FAILED,
-    cancel,
-    error_response,
     flatten,
 )
 from mcpmock.protocol.messages import (
@@ -46,8 +45,6 @@ from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HE
 
 from .common import (
     BATCH_REVISION,
-    HEADER_MISMATCH,
-    INVALID_REQUEST,
     PRIMING_REVISION,
     SESSION_ENDED,
     SESSION_MISSING,
@@ -134,22 +131,22 @@ class StreamableHttpServer(Stage):
         """One exchange of the client's, whole."""
         refusal: RequestRefusal | None
         if head.path.rstrip("/") != self._path:
-            refusal = RequestRefusal(404, "Not Found", FAILED, "Not Found")
+            refusal = RequestRefusal(404, "Not Found", SERVER_ERROR, "Not Found")
         elif head.method not in self._handlers:
             allow = (("Allow", ", ".join(self._handlers)),)
             refusal = RequestRefusal(
-                405, "Method Not Allowed", FAILED, "Method not allowed", headers=allow
+                405, "Method Not Allowed", SERVER_ERROR, "Method not allowed", headers=allow
             )
         elif too_long:
             refusal = RequestRefusal(
-                413, "Content Too Large", FAILED, "mcpmock: the body is too long"
+                413, "Content Too Large", SERVER_ERROR, "mcpmock: the body is too long"
             )
         elif self._ended:
             refusal = SESSION_ENDED
         else:
             refusal = self._handlers[head.method](x, head, body)
         if refusal is not None:
-            error = error_response(refusal.id, refusal.code, refusal.text)
+            error = edit.error(refusal.id, refusal.code, refusal.text)
             self._responses.answer(x, (refusal.status, refusal.reason), error, refusal.headers)
 
     def _post(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:
@@ -223,7 +220,7 @@ class StreamableHttpServer(Stage):
         self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
         if self._stateless:
-            self._on += [Frame(C2S, cancel(call.sent)) for call in calls]
+            self._on += [Frame(C2S, edit.cancelled(call.sent)) for call in calls]
 
     def _check_session(self, head: HttpRequest) -> RequestRefusal | None:
         session = head.header(SESSION_HEADER)
@@ -242,7 +239,9 @@ class StreamableHttpServer(Stage):
         version = head.header(PROTOCOL_VERSION_HEADER)
         if not opening and version is not None and version not in REVISIONS:
             known = ", ".join(REVISIONS)
-            return bad_request(FAILED, f"Unsupported protocol version: {version} (known: {known})")
+            return bad_request(
+                SERVER_ERROR, f"Unsupported protocol version: {version} (known: {known})"
+            )
         if isinstance(message, Batch) and self._responses.revision != BATCH_REVISION:
             return bad_request(INVALID_REQUEST, "this revision has no batches")
         return None

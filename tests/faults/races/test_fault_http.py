@@ -35,7 +35,6 @@ from tests.faults.races.racing_http import (
 from tests.support import cancelled, notification, post
 
 GRID = [cell for k in range(6) for cell in cells(k)]
-EVERY_CELL = pytest.mark.parametrize("cell", GRID, ids=lambda c: f"{c.i}-{c.j}-of-{c.k}")
 EVERY_REACTION = pytest.mark.parametrize("reaction", REACTIONS)
 ANSWERED = ["5 200 application/json session=s1", f"5 {PONG.decode()}", "5 eof"]
 
@@ -45,70 +44,70 @@ def named(cell: Cell) -> dict[str, object]:
     return {"i": cell.i, "j": cell.j, **size, "cell": cell.name}
 
 
-@EVERY_CELL
 @EVERY_REACTION
-def test_every_cell(cell: Cell, reaction: Reaction) -> None:
+def test_every_cell(reaction: Reaction) -> None:
     """In a session: the cancel is a POST, the answer is on the stream of the call's own."""
-    wire = streaming(CancelRace(i=cell.i, j=cell.j, reaction=reaction), cell.k)
-    noted = receipts(wire)
+    for cell in GRID:
+        wire = streaming(CancelRace(i=cell.i, j=cell.j, reaction=reaction), cell.k)
+        noted = receipts(wire)
 
-    assert before_the_cancel(cell) == wire.hears(1, in_session(3, CALL))
-    got = wire.hears(2, in_session(4, cancelled(1)))
-    assert ["4 202", "4 eof", *after_the_cancel(cell, reaction)] == got
-    assert named(cell) == noted[-1]["drawn"]
-    assert ANSWERED == wire.hears(3, in_session(5, PING))
-    wire.nothing_more()
-    crossed = cell.j - cell.i
-    assert how_it_breaks(cell, reaction) == broken(tape_of(wire), crossed=crossed, silent=True)
+        assert before_the_cancel(cell) == wire.hears(1, in_session(3, CALL))
+        got = wire.hears(2, in_session(4, cancelled(1)))
+        assert ["4 202", "4 eof", *after_the_cancel(cell, reaction)] == got
+        assert named(cell) == noted[-1]["drawn"]
+        assert ANSWERED == wire.hears(3, in_session(5, PING))
+        wire.nothing_more()
+        crossed = cell.j - cell.i
+        assert how_it_breaks(cell, reaction) == broken(tape_of(wire), crossed=crossed, silent=True)
 
 
 @EVERY_REACTION
-@EVERY_CELL
-def test_every_cell_on_one_stream(cell: Cell, reaction: Reaction) -> None:
+def test_every_cell_on_one_stream(reaction: Reaction) -> None:
     """Over HTTP+SSE: as on stdio, but for the POSTs, and a server that dies with its stream."""
-    wire = on_one_stream(CancelRace(i=cell.i, j=cell.j, reaction=reaction), cell.k)
-    noted = receipts(wire)
-    said, left = messages(cell.k), messages(cell.k)[cell.j :]
-    found: dict[Reaction, list[str]] = {
-        "silent": [],
-        "late_result": pushed([ANSWER]),
-        "late_error": pushed([FAILED]),
-        "late_progress": pushed(left[:-1]),
-        "error_then_result": [f"1 {FAILED.decode()}", *pushed([ANSWER])],
-        "crash": ["1 reset"],
-        "close": ["1 closed"],
-    }
-    accepted = ["13 202 text/plain", "13 body Accepted", "13 eof"]
+    for cell in GRID:
+        wire = on_one_stream(CancelRace(i=cell.i, j=cell.j, reaction=reaction), cell.k)
+        noted = receipts(wire)
+        said, left = messages(cell.k), messages(cell.k)[cell.j :]
+        found: dict[Reaction, list[str]] = {
+            "silent": [],
+            "late_result": pushed([ANSWER]),
+            "late_error": pushed([FAILED]),
+            "late_progress": pushed(left[:-1]),
+            "error_then_result": [f"1 {FAILED.decode()}", *pushed([ANSWER])],
+            "crash": ["1 reset"],
+            "close": ["1 closed"],
+        }
+        accepted = ["13 202 text/plain", "13 body Accepted", "13 eof"]
 
-    assert [*accepted, *pushed(said[: cell.i])] == wire.hears(1, post(13, CALL, to=ENDPOINT))
-    got = wire.hears(2, post(14, cancelled(1), to=ENDPOINT))
-    reacted = found[reaction] if left else []
-    assert ["14 202", "14 eof", *pushed(said[cell.i : cell.j]), *reacted] == got
-    assert named(cell) == noted[-1]["drawn"]
-    if left and reaction in ("crash", "close"):
-        wire.hung_up()
-    else:
-        assert pushed([PONG]) == wire.hears(3, post(15, PING, to=ENDPOINT))[3:]
-        wire.still_there().nothing_more()
-        assert how_it_breaks(cell, reaction) == broken(
-            tape_of(wire), crossed=cell.j - cell.i, silent=True
-        )
+        assert [*accepted, *pushed(said[: cell.i])] == wire.hears(1, post(13, CALL, to=ENDPOINT))
+        got = wire.hears(2, post(14, cancelled(1), to=ENDPOINT))
+        reacted = found[reaction] if left else []
+        assert ["14 202", "14 eof", *pushed(said[cell.i : cell.j]), *reacted] == got
+        assert named(cell) == noted[-1]["drawn"]
+        if left and reaction in ("crash", "close"):
+            wire.hung_up()
+        else:
+            assert pushed([PONG]) == wire.hears(3, post(15, PING, to=ENDPOINT))[3:]
+            wire.still_there().nothing_more()
+            assert how_it_breaks(cell, reaction) == broken(
+                tape_of(wire), crossed=cell.j - cell.i, silent=True
+            )
 
 
-@EVERY_CELL
-def test_a_client_that_leaves_cancels(cell: Cell) -> None:
+def test_a_client_that_leaves_cancels() -> None:
     """From 2026-07-28 on: the cell is reached by that, and nothing is said to nobody."""
-    wire = modern(CancelRace(i=cell.i, j=cell.j, reaction="late_result"), cell.k)
-    noted = receipts(wire)
-    said = messages(cell.k)
-    got = wire.hears(1, modern_post(3, MODERN_CALL))
+    for cell in GRID:
+        wire = modern(CancelRace(i=cell.i, j=cell.j, reaction="late_result"), cell.k)
+        noted = receipts(wire)
+        said = messages(cell.k)
+        got = wire.hears(1, modern_post(3, MODERN_CALL))
 
-    assert [raw.decode() for raw in said[: cell.i]] == [
-        line[2:] for line in got if line.startswith("3 {")
-    ]
-    assert [] == [line for line in wire.hears(2, leaves(3)) if line != "3 closed"]
-    assert named(cell) == noted[-1]["drawn"]
-    wire.nothing_more()
+        assert [raw.decode() for raw in said[: cell.i]] == [
+            line[2:] for line in got if line.startswith("3 {")
+        ]
+        assert [] == [line for line in wire.hears(2, leaves(3)) if line != "3 closed"]
+        assert named(cell) == noted[-1]["drawn"]
+        wire.nothing_more()
 
 
 @pytest.mark.parametrize("i", [0, 1, 2])

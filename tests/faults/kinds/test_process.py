@@ -1,15 +1,15 @@
-"""`exit`: death."""
+"""Faults of the server's process, where a row of the fault matrix cannot show all that they do."""
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.process import Exit
+from mcpmock.faults.kinds.process import Down, Exit
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit
 from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import exits, hangs_up, logs
 
 
-def test_it_dies_reading() -> None:
+def test_exit_dies_reading() -> None:
     """At message n, with a status and its last words."""
     wire = faulty(Exit(code=3, stderr="panic", match=Match(nth=2)))
 
@@ -17,9 +17,16 @@ def test_it_dies_reading() -> None:
     wire.at(1, client=CALL, to_client=[logs("panic\n"), hangs_up(S2C), exits(3)]).hung_up()
 
 
-def test_it_dies_speaking() -> None:
+def test_exit_dies_speaking() -> None:
     """Or by a signal, in place of an answer."""
     wire = faulty(Exit(signal=9, toward="client"))
     killed = Frame(S2C, b"", b"", ProcessExit(signal=9))
 
     wire.at(0, server=ANSWER, to_client=[hangs_up(S2C), killed]).hung_up()
+
+
+def test_down_does_not_start() -> None:
+    """It ends before anything was said."""
+    wire = faulty(Down(code=4, stderr="cannot open display"))
+
+    wire.at(0, to_client=[logs("cannot open display\n"), hangs_up(S2C), exits(4)]).hung_up()

@@ -1,0 +1,140 @@
+"""Faults of MCP's own rules, where a row of the fault matrix cannot show all that they do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcpmock.faults.kinds.mcp import (
+    CapabilityLie,
+    CursorLoop,
+    ListChangedStorm,
+    ProgressAfterResponse,
+    ProgressDecreasing,
+    RequestWithoutCapability,
+    ToolVanishes,
+)
+from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_stdio
+from tests.support import (
+    INITIALIZE,
+    WELCOME,
+    answers,
+    call,
+    error,
+    notification,
+    post,
+    progress,
+    request,
+    response,
+    s2c,
+)
+
+
+def test_capability_lie_claims_more() -> None:
+    """What is declared already stays as it was."""
+    welcome = WELCOME.replace(
+        b'"capabilities":{}', b'"capabilities":{"tools":{"listChanged":true}}'
+    )
+    [said] = answered(CapabilityLie(claims=("tools", "prompts")), INITIALIZE, welcome)
+
+    assert {"tools": {"listChanged": True}, "prompts": {}} == json.loads(said)["result"][
+        "capabilities"
+    ]
+
+
+def test_capability_lie_hides() -> None:
+    """What it has is not there."""
+    welcome = WELCOME.replace(b'"capabilities":{}', b'"capabilities":{"tools":{},"x":{}}')
+    [said] = answered(CapabilityLie(claims=(), hides=("tools",)), INITIALIZE, welcome)
+
+    assert {"x": {}} == json.loads(said)["result"]["capabilities"]
+    assert [ANSWER] == answered(CapabilityLie())
+
+
+def test_list_changed_storm_a_storm() -> None:
+    """In front of the answer."""
+    changed = notification("notifications/prompts/list_changed")
+
+    assert [*[changed] * 3, ANSWER] == answered(ListChangedStorm(count=3, what="prompts"))
+    assert 100 + 3 == len(body(ListChangedStorm()))
+
+
+LIST = request(1, "tools/list")
+
+
+def test_tool_vanishes_the_call_fails() -> None:
+    """There is no such tool; others are there."""
+    fault = ToolVanishes(gone="x*")
+
+    assert [error(1, -32602).replace(b'"no"', b'"Unknown tool: x"')] == answered(fault)[:1]
+    assert ([call(1, "y")], [ANSWER]) == on_stdio(fault, call(1, "y"))
+
+
+def test_tool_vanishes_the_list_has_it_no_more() -> None:
+    """Nor is it listed."""
+    listed = response(1, {"tools": [{"name": "x1"}, {"name": "y"}], "nextCursor": "n"})
+    [said] = answered(ToolVanishes(gone="x*"), LIST, listed)
+
+    assert {"tools": [{"name": "y"}], "nextCursor": "n"} == json.loads(said)["result"]
+
+
+def test_cursor_loop_the_next_page_is_always_the_same() -> None:
+    """Whether there was one or not; of lists alone."""
+    for listed in (response(1, {"tools": []}), response(1, {"tools": [], "nextCursor": "n"})):
+        [said] = answered(CursorLoop(cursor="c"), request(1, "tools/list"), listed)
+
+        assert {"tools": [], "nextCursor": "c"} == json.loads(said)["result"]
+    assert [ANSWER] == answered(CursorLoop())
+
+
+def test_progress_after_response_progress_behind_the_answer() -> None:
+    """Of a call that has a token."""
+    assert [ANSWER, progress("t", 1000)] == answered(ProgressAfterResponse())
+    assert [response(1)] == answered(ProgressAfterResponse(), call(1, "x"), response(1))
+    assert [
+        "1 200 text/event-stream",
+        "1 " + ANSWER.decode(),
+        "1 " + progress("t", 5).decode(),
+        "1 eof",
+    ] == body(ProgressAfterResponse(progress=5))
+
+
+def test_progress_after_response_later() -> None:
+    """Or after a while."""
+    wire = faulty(ProgressAfterResponse(after=2))
+
+    wire.at(0, client=CALL, to_server=CALL).at(1, server=ANSWER, to_client=ANSWER)
+    wire.at(3, to_client=progress("t", 1000)).nothing_more()
+
+
+def test_progress_decreasing_goes_back() -> None:
+    """The more was made, the less is told."""
+    made = [progress("t", n) for n in (1, 2, 3)]
+
+    assert [progress("t", n) for n in (9, 8, 7)] == answered(
+        ProgressDecreasing(most=10), CALL, *made
+    )
+    assert [ANSWER] == answered(ProgressDecreasing())
+
+
+@pytest.mark.parametrize("asks", ["sampling/createMessage", "elicitation/create", "roots/list"])
+def test_request_without_capability_the_server_asks(asks: str) -> None:
+    """In front of the answer; what the client says to it is for nobody."""
+    wire = faulty(RequestWithoutCapability(asks=asks))  # type: ignore[arg-type]
+    [[asked, answer]] = wire.pipeline.enter([s2c(ANSWER)], 0)
+
+    assert ("mcpmock-1", asks) == (json.loads(asked.raw)["id"], json.loads(asked.raw)["method"])
+    assert ANSWER == answer.raw
+    wire.at(1, client=response("mcpmock-1")).at(1, client=response(9), to_server=response(9))
+
+
+def test_request_without_capability_over_http() -> None:
+    """The POST of the answer is accepted."""
+    wire = faulty(RequestWithoutCapability(), transport="streamable-http")
+    wire.hears(0, post(1, CALL), answers(1, ANSWER))
+
+    assert ["2 202 ", "2 eof"] == [
+        line.replace("202", "202 ").replace("  ", " ") if "202" in line else line
+        for line in wire.hears(1, post(2, response("mcpmock-1")))
+    ]
