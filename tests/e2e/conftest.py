@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .processes import GONE, TAG, gone, started_with
+from tests.support.processes import GONE, TAG, gone, started_with
 
 LIMIT = 60
 LIMIT_PARTS = 120

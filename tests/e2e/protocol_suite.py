@@ -24,7 +24,14 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from .raw_http import Connection, Exchange, Headers, NoAnswerError, ServerEvent, request_bytes
+from tests.support.raw_http import (
+    Connection,
+    Exchange,
+    Headers,
+    NoAnswerError,
+    ServerEvent,
+    request_bytes,
+)
 
 Test = Callable[["Talk"], None]
 Transcript = list[dict[str, Any]]
