@@ -29,8 +29,8 @@ from mcpmock.faults import Match
 from mcpmock.faults.control import run_of
 from mcpmock.faults.races.grid import Cell
 from mcpmock.testing.races import Race, Raced
-from tests.api.conftest import write_weather
 from tests.support import INITIALIZE
+from tests.support.weather import write_weather
 from tests.test_pytest_plugin import PLUGIN
 from tests.test_pytest_plugin_races import CASSETTE
 

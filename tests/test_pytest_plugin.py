@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin", "-p", "no:pytester", "-W", "default",
           "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip

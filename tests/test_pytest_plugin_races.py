@@ -9,8 +9,8 @@ import pytest
 
 from mcpmock.faults.races.grid import REACTIONS, cells
 from mcpmock.testing.races import Raced, raced
-from tests.api.conftest import HELLO, TOOLS
 from tests.support import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response
+from tests.support.weather import HELLO, TOOLS
 from tests.test_pytest_plugin import PLUGIN
 
 TOKEN = {"progressToken": "t"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 from tests.test_pytest_plugin import PLUGIN
 from tests.test_pytest_plugin_races import CASSETTE
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.e2e.processes import (
+from tests.support.processes import (
     feeding,
     peak_memory,
     reads,

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.e2e import parts  # noqa: E402 (it asks at once where the parts are)
 from tests.e2e.http_processes import real_server, recording  # noqa: E402
-from tests.e2e.processes import record  # noqa: E402
+from tests.support.processes import record  # noqa: E402
 
 
 class Made(NamedTuple):

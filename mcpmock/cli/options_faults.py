@@ -1,5 +1,5 @@
-"""What the commands share that let faults happen: `--faults`, `--fault` and `--seed`, and what is
-told of them at the end.
+"""The options of commands that inject faults, `--faults`, `--fault` and `--seed`, and the summary
+at the end.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _OPTIONS = (
         "--faults",
         type=click.Path(path_type=Path),
         metavar="PLAN",
-        help="Let go wrong what this TOML file says.",
+        help="Inject the faults described in this TOML plan.",
     ),
     click.option(
         "--fault",
         multiple=True,
         metavar="KIND:KEY=VALUE,..",
-        help="One fault more: 'latency:latency=200ms,tool=get_*'.",
+        help="Add one fault (repeatable): 'latency:latency=200ms,tool=get_*'.",
     ),
-    click.option("--seed", type=int, metavar="N", help="What all chances of a plan come from."),
+    click.option("--seed", type=int, metavar="N", help="Random seed for all fault decisions."),
 )
 
 
 def fault_options(command: _Command) -> _Command:
-    """`--faults` and what goes with it."""
+    """Add `--faults`, `--fault` and `--seed` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def faults_of(options: dict[str, Any]) -> FaultRun | None:
-    """From the options above, which it takes out; None where nothing is to go wrong. Says every
-    mistake in a plan on a line of its own, and ends with 3.
+    """The faults of the options above, which are removed; None if there are none. Prints every
+    mistake in a plan on a line of its own and exits with status 3.
     """
     file, shorthands, seed = (options.pop(name) for name in ("faults", "fault", "seed"))
     if file is None and not shorthands:
@@ -61,14 +61,14 @@ def faults_of(options: dict[str, Any]) -> FaultRun | None:
 
 
 def told_of(run: FaultRun | None, options: dict[str, Any]) -> int:
-    """Tells which fired how often and which never did. Gives 1 if one that must have fired has not,
-    or if one could not do what it should, else 0.
+    """Print how often each fault fired. The exit status: 1 if a fault with `must_fire` never fired
+    or a fault failed, else 0.
     """
     if run is None:
         return 0
     owing = {fault.title for fault in run.owing()}
     for mistake in run.mistakes:
-        say(f"{mistake}: a mistake of ours; the message passed as it was")
+        say(f"{mistake}: internal error (please report); the message passed unchanged")
     if options["json"]:
         for tally in run.tallies():
             emit({"type": "fault", **tally}, err=True)

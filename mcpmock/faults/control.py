@@ -1,7 +1,8 @@
-"""Faults as people give them in Python, and `FaultControl`: those of a fake server while it runs.
+"""The `faults=` argument of the Python API, and `FaultControl`: the faults of a fake server while
+it runs.
 
-All that is taken is a plan, a fault, the shorthand of one, a TOML file, or several of these. What
-a shorthand or a file needs to be read is imported only then. `server` and the plugin stand above.
+`faults=` takes a plan, a fault, the shorthand of one, a TOML file, or several of these. What the
+parsing of a shorthand or a file needs is imported only then. The API and the plugin stand above.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NO_FAULT = "no fault {!r}: say a plan, a fault of mcpmock.faults, a TOML file o
 
 
 def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
-    """All that is given as one plan; `seed` overrules those of plans (the last one's counts).
+    """All that is given as one plan; `seed` overrides theirs, of which the last one counts.
 
     Raises PlanError with all mistakes of what is wrong, and CassetteError for a recording that a
     fault draws from.
@@ -40,12 +41,12 @@ def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
 
 
 def run_of(faults: Faults | None, seed: int | None = None) -> FaultRun:
-    """Those of `plan_of`, at work. Raises as that does."""
+    """A run of the faults of `plan_of`. Raises as that does."""
     return FaultRun.of(plan_of(faults, seed))
 
 
 def check_seed(seed: object) -> None:
-    """Raises TypeError for what is none."""
+    """Raise TypeError for anything but a whole number or None."""
     if isinstance(seed, bool) or not isinstance(seed, int | None):
         raise TypeError(f"seed {seed!r}: say a whole number")
 
@@ -56,7 +57,7 @@ def is_file(given: Given) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def several(faults: Faults | None) -> Iterator[Given]:
-    """What was given, one by one. Raises TypeError for what is no fault."""
+    """What was given, one by one. Raises TypeError for anything else."""
     if faults is None:
         return
     if isinstance(faults, Plan | Fault | str | os.PathLike):
@@ -80,8 +81,8 @@ def _plan(given: Given) -> Plan:
 
 class FaultControl:
     """The faults of a fake server, of all its sessions: `mcpmock.serve(...).faults`, or the fixture
-    `mcpmock_faults`. They may be changed at any time and from any thread; a change is for what
-    passes from then on, calls that are open by then aside.
+    `mcpmock_faults`. They may be changed at any time and from any thread. A change applies to
+    messages from then on, except those of calls that are open already.
 
     >>> with mcpmock.serve("weather.jsonl", seed=7) as server:
     ...     slow = server.faults.add("latency:latency=200ms,tool=get_*")
@@ -95,7 +96,7 @@ class FaultControl:
 
     @property
     def seed(self) -> int:
-        """What all chances come from.
+        """The random seed of all fault decisions.
 
         >>> with mcpmock.serve("weather.jsonl", seed=7) as server:
         ...     server.faults.seed
@@ -105,7 +106,7 @@ class FaultControl:
 
     @property
     def faults(self) -> list[Fault]:
-        """Those that may fire now, in the order in which they follow each other.
+        """The faults that may fire now, in the order in which they are applied.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
         ...     [fault.title for fault in server.faults.faults]
@@ -114,7 +115,7 @@ class FaultControl:
         return [armed.fault for armed in self._run.armed]
 
     def ever(self) -> list[Fault]:
-        """Those that were removed as well, in the order in which they were added.
+        """All faults, including those that were removed, in the order in which they were added.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.clear()
@@ -124,8 +125,8 @@ class FaultControl:
         return [one.fault for one in sorted(self._run.all(), key=lambda armed: armed.number)]
 
     def add(self, fault: Fault | str) -> Armed:
-        """From now on this goes wrong as well: a fault, or the shorthand of one. What it gives is
-        for `remove`, and knows how often it `fired`. Raises PlanError for a shorthand that is none.
+        """Add a fault, or the shorthand of one. The result is what `remove` takes, and knows how
+        often the fault `fired`. Raises PlanError for an invalid shorthand.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     broken = server.faults.add(mcpmock.faults.Error(match={"tool": "get_weather"}))
@@ -137,8 +138,8 @@ class FaultControl:
             return self._run.add(one)
 
     def remove(self, armed: Armed) -> None:
-        """It goes wrong no more. What it holds back comes at its time. One that is gone already is
-        no error.
+        """Remove a fault. What it holds back is sent at its time. A fault that was removed before
+        is ignored.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.faults.remove(server.faults.add("drop"))
@@ -149,7 +150,7 @@ class FaultControl:
             self._run.remove(armed)
 
     def clear(self) -> None:
-        """Nothing goes wrong any more.
+        """Remove all faults.
 
         >>> with mcpmock.serve("weather.jsonl", faults=["drop:nth=2", "corrupt"]) as server:
         ...     server.faults.clear()
@@ -160,7 +161,7 @@ class FaultControl:
             self._run.clear()
 
     def fired(self, name: str | None = None) -> int:
-        """How often those of this name, or of this kind, fired; or all.
+        """How often the faults of this name or kind fired; without a name, all of them.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
         ...     server.faults.fired("drop")
@@ -174,9 +175,9 @@ class FaultControl:
 
     @property
     def receipts(self) -> list[dict[str, Any]]:
-        """What fired, in order, as a recording has it: `kind`, `name` where there is one, `fired`
-        (the how manyth time), `on` (`request`, ...), `method`, `id`, what was `drawn`; and the
-        `session`. The last thousand.
+        """What fired, in order, as in a recording: `kind`, `name` if there is one, `fired` (how
+        many times it has fired, 1 = first), `on` (`request`, ...), `method`, `id`, what was
+        `drawn`, and the `session`. The newest thousand.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
         ...     server.faults.receipts
@@ -185,8 +186,8 @@ class FaultControl:
         return list(self._run.receipts)
 
     def tallies(self) -> list[dict[str, Any]]:
-        """For each, also one that was removed: `fault` (its name or kind), `kind`, how often it
-        `fired` and `matched`, and `must_fire`.
+        """For each fault, including those that were removed: `fault` (its name or kind), `kind`,
+        how often it `fired` and `matched`, and `must_fire`.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*,must_fire=true") as server:
         ...     server.faults.tallies()
@@ -195,7 +196,7 @@ class FaultControl:
         return self._run.tallies()
 
     def summary(self) -> list[str]:
-        """The same in words, a line for each.
+        """The tallies as text, a line for each fault.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.summary()
@@ -204,7 +205,7 @@ class FaultControl:
         return self._run.summary()
 
     def owing(self) -> list[str]:
-        """The names of those with `must_fire` that never fired; in a test they are a failure.
+        """The names of the faults with `must_fire` that never fired; they fail a test.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:must_fire=true") as server:
         ...     server.faults.owing()
@@ -213,8 +214,7 @@ class FaultControl:
         return [fault.title for fault in self._run.owing()]
 
     def mistakes(self) -> list[str]:
-        """Where a fault could not do what it should; the message then passed as it came. Mistakes
-        of ours, mostly.
+        """Internal errors of faults (please report them); the message then passed unchanged.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.mistakes()

@@ -1,8 +1,8 @@
 """Which messages a fault is for: `Match`, the `match` table of a plan.
 
-All that is named has to hold. What a message is (its method, the tool it is about) and the call it
-belongs to are held against the globs first, by `fits`; when it is the right one of those that fit
-(`nth`, `every`, `between`...) is counted and drawn by `Turn`. `engine` stands above.
+All conditions that are given have to hold. `fits` compares what a message is (its method, the tool
+it is about) and the call it belongs to with the globs; `Turn` counts the messages that fit, and
+draws, for `nth`, `every`, `between`... `triggers` stands above.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ for _row in ROWS:
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The conditions; one that is left out holds always.
+    """Which messages a fault is for: all conditions that are given have to hold.
 
     >>> match = mcpmock.faults.Match(method="tools/call", tool="get_*", nth=2, between=("1s", "5s"))
     """
 
     method: str | None = None
-    """A glob. Of a response it is the method that it answers, of an HTTP request without a message
-    `GET` or `DELETE`."""
+    """A glob. A response has the method of its request, an HTTP request without a message `GET` or
+    `DELETE`."""
     tool: str | None = None
-    """A glob for the tool's name, in a `tools/call` and whatever belongs to it."""
+    """A glob for the tool's name, of a `tools/call` and all messages that belong to it."""
     prompt: str | None = None
     uri: str | None = None
     id: int | str | None = None
@@ -70,21 +70,21 @@ class Match:
     phase: str | None = None
     """`handshake` (up to `notifications/initialized`) or `running`."""
     nth: Ordinal | None = None
-    """Only this one of those for which all of the above holds, from 1."""
+    """Only the nth message for which all of the above holds, from 1."""
     every: Ordinal | None = None
-    """Only each of these: 3 is the third, the sixth, ..."""
+    """Only every nth message: 3 is the third, the sixth, ..."""
     after: Count = 0
-    """Not the first so many."""
+    """Not the first messages, this many."""
     times: Ordinal | None = None
-    """At most so often."""
+    """At most this many times."""
     between: tuple[Seconds, Seconds] | None = attrs.field(default=None, converter=to_span)
-    """Only in this time, from the beginning of the session."""
+    """Only between these two times, from the start of the session."""
     probability: Chance = 1.0
-    """Drawn for each."""
+    """The chance of each message, drawn from the random seed."""
 
 
 def to_match(value: Match | Mapping[str, Any]) -> Match:
-    """A table, as a plan has it, as a Match. Raises TypeError for a key that there is none of."""
+    """A Match from a table as in a plan. Raises TypeError for an unknown key."""
     if isinstance(value, Match):
         return value
     if not isinstance(value, Mapping):
@@ -129,7 +129,7 @@ class Subject:
 
 
 def fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
-    """Whether this is a message that the fault is for, its turn aside."""
+    """Whether the fault is for this message, ignoring `nth` and the like."""
     return any(_fits(match, one, place) for one in subject.items or (subject,))
 
 

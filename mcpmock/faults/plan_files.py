@@ -1,5 +1,5 @@
-"""Plans in TOML files, with the recordings that their faults draw from. The one place of this room
-that reads files; what a plan needs to be read is imported only then.
+"""Plans in TOML files, with the recordings that their faults draw from. The only module of this
+room that reads files; what the parsing of a plan needs is imported only then.
 """
 
 from __future__ import annotations

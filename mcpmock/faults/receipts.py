@@ -1,9 +1,9 @@
-"""`FaultRun`: the faults of a plan while they run, for all sessions together; and what is told of
+"""`FaultRun`: the faults of a plan while they run, for all sessions together; and the receipt of
 each that fires.
 
-How often each fired is counted here, and its chances are drawn here, from dice of its own: what one
-fault draws changes nothing for another. Faults may be added and removed at any time: sessions look
-at `armed` anew with everything that comes.
+Each fault has a count and a random generator of its own: what one fault draws changes nothing for
+another. Faults may be added and removed at any time: sessions look at `interest` anew with
+everything that passes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, op
 from .plan import Plan
 from .segments import On
 
-_KEPT = 1000
-"""How many receipts are kept."""
+_MAX_RECEIPTS = 1000
+"""How many receipts are kept, the newest."""
 
 
 @attrs.define(eq=False)
@@ -38,19 +38,19 @@ class Armed:
     fault: Fault
     random: Random
     number: int = 0
-    """How many were there before it."""
+    """How many faults the run had before this one."""
     matches: Sequence[Match] = attrs.field(init=False)
     """The fault's `match`, once for each method that its kind is about."""
     turn: Turn = attrs.field(init=False)
     headless: int = 0
-    """How many messages it would have been for, had they come with a head of their own."""
+    """How many messages would have matched, had they come with an HTTP head of their own."""
     needles: list[bytes] | None = attrs.field(init=False)
-    """Bytes that tell whether a batch may concern it; None where every batch may."""
+    """Byte strings of which a batch that may match has one; None if every batch may match."""
     openers: Sequence[Direction] = attrs.field(init=False)
 
     @property
     def fired(self) -> int:
-        """How often it has."""
+        """How often the fault has fired."""
         return self.turn.fired
 
     def __attrs_post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Armed:
         return any(concerns(match, request) for match in self.matches)
 
     def is_here(self, session: int, transport: str) -> bool:
-        """Whether it can fire in this session at all."""
+        """Whether the fault can fire in this session at all."""
         match = self.fault.match
         return (
             transport in self.fault.transports
@@ -84,14 +84,14 @@ class Armed:
 
     @property
     def all_needles(self) -> Sequence[bytes]:
-        """Those, and what it overhears."""
+        """The needles, and those of what the fault overhears."""
         overhears = self.fault.overhears
         return [*(self.needles or ()), *([] if overhears is None else [overhears])]
 
 
 @attrs.frozen
 class Receipt:
-    """That a fault fired: which, the how manyth time, on what, with what it drew."""
+    """That a fault fired: which, how many times so far, on which message, with what it drew."""
 
     fault: Fault
     fired: int
@@ -100,7 +100,7 @@ class Receipt:
 
     @property
     def value(self) -> dict[str, Any]:
-        """As a recording has it."""
+        """The receipt in a recording."""
         request, subject = self.seen.request, self.seen.subject
         told: dict[str, Any] = {"kind": self.fault.kind, "fired": self.fired}
         if self.fault.name is not None:
@@ -122,24 +122,24 @@ _WORDS = {
     On.END: "end",
 }
 Note = Callable[[Receipt, float], None]
-"""Is told of a fault, and when, before what it does goes out."""
+"""Called when a fault fires, with the time, before what the fault sends goes out."""
 
 
 @attrs.frozen
 class Interest:
-    """What tells cheaply whether a batch may concern any fault, so that all else passes without a
-    look: with a plan, traffic that it is not about is to cost what it costs without.
+    """A cheap test of whether a batch may concern any fault: traffic that a plan is not about has
+    to cost what it costs without a plan, so it is not parsed.
     """
 
     faults: Sequence[Armed]
-    """Those that can fire at all: one with the probability 0 is none."""
+    """The faults that can fire at all: not those with `probability = 0`."""
     needles: Mapping[Direction, Sequence[bytes]]
     wide: bool
-    """Whether any message may be meant."""
+    """Whether any message may match."""
     acts_on: On
 
     def here(self, session: int, transport: str) -> Interest:
-        """Of those that there can be in this session."""
+        """The same for the faults that exist in this session."""
         return Interest.of([one for one in self.faults if one.is_here(session, transport)])
 
     @classmethod
@@ -162,18 +162,18 @@ class FaultRun:
 
     seed: int = 0
     interest: Interest = attrs.field(factory=lambda: Interest.of([]))
-    """What is worth a look. It is replaced as a whole, so that whoever lets faults happen may do so
-    in another thread than who adds them.
+    """What is worth a look. It is replaced as a whole, because faults may be added in another
+    thread than the one that runs the sessions.
     """
     armed: list[Armed] = attrs.field(factory=list)
     spent: list[Armed] = attrs.field(factory=list)
-    """Those that were removed, for the summary."""
+    """The faults that were removed, for the summary."""
     mistakes: list[str] = attrs.field(factory=list)
-    """What went wrong in a fault, and not on purpose. The message then passed as it came."""
+    """Internal errors of faults. The message then passed unchanged."""
     receipts: list[dict[str, Any]] = attrs.field(factory=list)
-    """As a recording has them, with their `session`; the last ones."""
+    """The newest receipts as in a recording, each with its `session`."""
     spoken: set[str] = attrs.field(factory=set)
-    """The transports of its sessions."""
+    """The transports of the sessions so far."""
     _numbers: int = 0
 
     @classmethod
@@ -189,8 +189,8 @@ class FaultRun:
         return armed
 
     def remove(self, armed: Armed) -> None:
-        """It fires no more. What it holds back already comes at its time. Nothing for one that is
-        gone.
+        """Stop a fault. What it holds back already is sent at its time. A fault that is gone is
+        ignored.
         """
         left = [one for one in self.armed if one is not armed]
         if len(left) < len(self.armed):
@@ -204,7 +204,7 @@ class FaultRun:
     def note(self, receipt: Receipt, session: int) -> None:
         """A fault has fired."""
         self.receipts.append({**receipt.value, "session": session})
-        del self.receipts[:-_KEPT]
+        del self.receipts[:-_MAX_RECEIPTS]
 
     def _armed(self, fault: Fault) -> Armed:
         armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
@@ -219,7 +219,7 @@ class FaultRun:
         return [_line(armed, self.spoken) for armed in self.all()]
 
     def owing(self) -> list[Fault]:
-        """Those that must have fired and have not."""
+        """The faults with `must_fire` that never fired."""
         return [a.fault for a in self.all() if a.fault.must_fire and not a.turn.fired]
 
     def tallies(self) -> list[dict[str, Any]]:
@@ -236,7 +236,7 @@ class FaultRun:
         ]
 
     def all(self) -> Sequence[Armed]:
-        """Also those that were removed, first."""
+        """All faults, those that were removed first."""
         return [*self.spent, *self.armed]
 
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import attrs
+import msgspec
 
 from .messages import C2S, Direction, Message, Notification, Request, Response, member, same_id
 from .transport_facts import NO_SESSION
@@ -54,8 +55,9 @@ def id_space(session: int, exchange: int | None) -> tuple[int, int | None]:
     return session, exchange if session == NO_SESSION else None
 
 
-@attrs.frozen(eq=False)
-class PendingCall:
+# Structs, because one or two are made for every message: a frozen attrs class sets each field by
+# object.__setattr__.
+class PendingCall(msgspec.Struct, frozen=True, eq=False):
     """A request that was made: `index` is the caller's number for the message that made it."""
 
     index: int
@@ -69,8 +71,7 @@ class PendingCall:
     """Of a request of the server: the client's call that it was sent for."""
 
 
-@attrs.frozen
-class Attribution:
+class Attribution(msgspec.Struct, frozen=True):
     """What one message names."""
 
     method: str | None = None

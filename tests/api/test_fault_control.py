@@ -16,9 +16,9 @@ from mcpmock.errors import CassetteError
 from mcpmock.faults import Drop, Error, Latency, Plan, PlanError
 from mcpmock.faults.control import FaultControl, is_file, plan_of, run_of
 from mcpmock.protocol.messages import decode
-from tests.api.conftest import ASK, HELLO
 from tests.api.test_server import said
 from tests.support import INITIALIZE, c2s
+from tests.support.weather import ASK, HELLO
 
 FAILS = Error(code=-1, message="no luck", match={"tool": "get_weather"})
 HEAD = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -12,8 +12,7 @@ from mcpmock.api.targets import command_words
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S
 from tests.support import INITIALIZE, c2s, hangs_up
-
-from .conftest import HELLO
+from tests.support.weather import HELLO
 
 
 @pytest.mark.e2e

@@ -18,8 +18,7 @@ from mcpmock.cli.replay import replay
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import Frame
 from tests.support import INITIALIZE, c2s, request
-
-from .conftest import ASK, HELLO, TOLD
+from tests.support.weather import ASK, HELLO, TOLD
 
 
 async def said(channel: MessageChannel, frame: Frame) -> list[bytes]:

@@ -25,8 +25,7 @@ from mcpmock.stubs.script import (
 )
 from tests.stubs.stub_support import MODERN
 from tests.support import INITIALIZE, INITIALIZED, c2s, request
-
-from .conftest import ASK, TOLD
+from tests.support.weather import ASK, TOLD
 
 CALL = request(5, "tools/call", {"name": "now"})
 

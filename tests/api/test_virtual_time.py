@@ -15,8 +15,7 @@ from mcpmock.api.stub import Stub
 from mcpmock.cassette.model import event_line
 from tests.stubs.stub_support import asks
 from tests.support import HEADER, INITIALIZED, c2s, request, s2c
-
-from .conftest import ASK, HELLO, LISTED, TOLD, TOOLS
+from tests.support.weather import ASK, HELLO, LISTED, TOLD, TOOLS
 
 mcp = pytest.importorskip("mcp")
 

@@ -18,8 +18,8 @@ from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
-from tests.e2e.processes import CHILDREN, IGNORE_ALL, gone, pids_in, scripted
 from tests.support import c2s, exits, hangs_up, logs, s2c, seen
+from tests.support.processes import CHILDREN, IGNORE_ALL, gone, pids_in, scripted
 
 pytestmark = pytest.mark.e2e
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from mcpmock.channels.process_watchdog import ProcessWatchdog
-from tests.e2e.processes import gone, stdout_of, timed
+from tests.support.processes import gone, stdout_of, timed
 
 pytestmark = pytest.mark.e2e
 

@@ -12,8 +12,8 @@ from mcpmock.faults.kind_help import help_of
 from mcpmock.faults.plan_parser import fault_of, read_plan
 from mcpmock.faults.registry import KINDS, THEMES
 from tests.cli.conftest import Run
-from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import c2s, s2c
+from tests.support.faulty import ANSWER, CALL, faulty
 
 
 def test_the_list(run: Run) -> None:

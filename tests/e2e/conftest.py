@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import GONE, TAG, gone, started_with
+
 from .parts import not_installed
-from .processes import GONE, TAG, gone, started_with
 from .suite_runs import build, environment
 
 Pythons = Callable[[str], Path]

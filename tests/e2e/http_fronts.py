@@ -18,10 +18,10 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import event_line
 from tests.support import JSON_HEADER, answers, post, request, response
+from tests.support.http_upstream import Upstream, answers_all, upstream
+from tests.support.processes import takes
 
 from .http_processes import Served, proxying, recording, replaying
-from .http_upstream import Upstream, answers_all, upstream
-from .processes import takes
 
 PING = request(1, "ping")
 _EXCHANGE = [*post(1, PING), *answers(1, response(1))]

@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from tests.support.processes import END, MCPMOCK
+
 from . import parts
-from .processes import END, MCPMOCK
 
 START = 20.0
 """Seconds within which a server must say where it listens."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 
+from tests.support.raw_http import Connection
+
 from .protocol_suite import Talk, call, request, suite
-from .raw_http import Connection
 
 LISTING = request(1, "tools/list")
 PROMPT = {"name": "greet", "arguments": {"name": "Ada"}}

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.support.raw_http import Exchange
+
 from .protocol_suite import Talk, call, request, suite
-from .raw_http import Exchange
 
 modern = suite("streamable-http")
 REVISION = "2026-07-28"

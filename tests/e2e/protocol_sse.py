@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from urllib.parse import urljoin, urlsplit
 
+from tests.support.raw_http import Exchange
+
 from .protocol_suite import Talk, call, request, suite
-from .raw_http import Exchange
 
 sse = suite("sse")
 HELLO = {

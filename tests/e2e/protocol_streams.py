@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.support.raw_http import Exchange, ServerEvent
+
 from .protocol_suite import Talk, call, request, suite
-from .raw_http import Exchange, ServerEvent
 
 COUNTDOWN = call(1, "countdown", progress=True, start=3)
 streams = suite("streamable-http")

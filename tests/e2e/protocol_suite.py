@@ -24,7 +24,14 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from .raw_http import Connection, Exchange, Headers, NoAnswerError, ServerEvent, request_bytes
+from tests.support.raw_http import (
+    Connection,
+    Exchange,
+    Headers,
+    NoAnswerError,
+    ServerEvent,
+    request_bytes,
+)
 
 Test = Callable[["Talk"], None]
 Transcript = list[dict[str, Any]]
@@ -57,7 +64,8 @@ def suite(transport: str) -> Callable[[Test], Test]:
 
 def all_tests(transport: str) -> dict[str, Test]:
     """All tests of a transport by name."""
-    from . import (  # noqa: F401 (they put their tests into _ALL, and import this module)
+    # Importing a module of tests is what enters them into _ALL; each of them imports this one.
+    from . import (  # noqa: F401
         protocol_legacy,
         protocol_modern,
         protocol_odd,

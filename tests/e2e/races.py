@@ -30,11 +30,11 @@ from tests.support import (
     response,
     s,
 )
+from tests.support.processes import replay
 
 from . import parts
 from .http_processes import replaying
 from .parts import HTTP
-from .processes import replay
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CLIENTS: dict[str, tuple[str, ...]] = {

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import attrs
 
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 
 from .parts import PARTS
 

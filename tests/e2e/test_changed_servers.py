@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .processes import MCPMOCK, replay
+from tests.support.processes import MCPMOCK, replay
 
 pytestmark = pytest.mark.e2e
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.protocol.messages import C2S, S2C
-
-from .processes import (
+from tests.support.processes import (
     crossed,
     read_line,
     record,
@@ -25,6 +24,7 @@ from .processes import (
     takes,
     write_all,
 )
+
 from .raw_client import Close, Lines, Send, Spoken, Step, talk
 
 pytestmark = pytest.mark.e2e

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.protocol.messages import S2C
-
-from . import parts
-from .processes import (
+from tests.support.processes import (
     IGNORE_ALL,
     crossed,
     exits,
@@ -29,6 +27,8 @@ from .processes import (
     whole_take,
     write_all,
 )
+
+from . import parts
 from .raw_client import Answer, Close, Lines, Spoken, Step, line, talk
 
 pytestmark = pytest.mark.e2e

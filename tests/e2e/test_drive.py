@@ -14,10 +14,10 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.semantic_diff.compare import compare
+from tests.support.processes import MCPMOCK, replay
 
 from .http_processes import replaying
 from .parts import HTTP, SSE
-from .processes import MCPMOCK, replay
 
 pytestmark = pytest.mark.e2e
 

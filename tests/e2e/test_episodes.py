@@ -16,11 +16,11 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Take
 from mcpmock.protocol.correlation import Correlation
 from mcpmock.protocol.messages import C2S, Request, parse_items
+from tests.support.processes import MCPMOCK
 
 from . import parts
 from .http_processes import proxying, real_server
 from .parts import HTTP
-from .processes import MCPMOCK
 from .test_sdk import MISSED, Stage, needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]

@@ -17,11 +17,11 @@ import pytest
 import trio
 
 from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
+from tests.support.http_caller import Answer, HungUpError, calling, posts
+from tests.support.http_upstream import Asked, Reply, answers_all, upstream
+from tests.support.processes import MCPMOCK, running, scripted
 
-from .http_caller import Answer, HungUpError, calling, posts
 from .http_processes import proxying, replaying
-from .http_upstream import Asked, Reply, answers_all, upstream
-from .processes import MCPMOCK, running, scripted
 
 pytestmark = pytest.mark.e2e
 CALLS = [call(n, "x") for n in range(1, 9)]

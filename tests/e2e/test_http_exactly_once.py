@@ -12,11 +12,11 @@ import trio
 
 from mcpmock.protocol.messages import C2S
 from tests.support import progress, request, response
+from tests.support.http_caller import HungUpError, at_once, calling
+from tests.support.http_upstream import Asked, Reply, Upstream, answers_all, upstream
+from tests.support.processes import whole_take
 
-from .http_caller import HungUpError, at_once, calling
 from .http_processes import FORWARDING, forwarding, recording
-from .http_upstream import Asked, Reply, Upstream, answers_all, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

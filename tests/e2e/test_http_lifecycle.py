@@ -23,11 +23,11 @@ import trio
 
 from mcpmock.cassette.model import Take
 from tests.support import notification, request, response
+from tests.support.http_caller import HungUpError, calling, posts
+from tests.support.http_upstream import Asked, Reply, answers_all, upstream
+from tests.support.processes import MCPMOCK, scripted, takes, unlocked, whole_take
 
-from .http_caller import HungUpError, calling, posts
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
-from .http_upstream import Asked, Reply, answers_all, upstream
-from .processes import MCPMOCK, scripted, takes, unlocked, whole_take
 
 pytestmark = pytest.mark.e2e
 

@@ -13,11 +13,11 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.protocol.messages import S2C
 from tests.support import notification
+from tests.support.http_caller import calling
+from tests.support.http_upstream import Asked, Reply, upstream
+from tests.support.processes import whole_take
 
-from .http_caller import calling
 from .http_processes import FORWARDING, Served, forwarding, recording, replaying
-from .http_upstream import Asked, Reply, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

@@ -12,11 +12,11 @@ import pytest
 import trio
 
 from tests.support import request, response
+from tests.support.http_caller import HungUpError, calling, posts
+from tests.support.http_upstream import Asked, Reply, answers_all, upstream
+from tests.support.processes import whole_take
 
-from .http_caller import HungUpError, calling, posts
 from .http_processes import FORWARDING, forwarding, recording
-from .http_upstream import Asked, Reply, answers_all, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

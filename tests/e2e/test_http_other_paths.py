@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from .http_caller import asks
+from tests.support.http_caller import asks
+from tests.support.http_upstream import Asked, Reply, upstream
+from tests.support.processes import whole_take
+
 from .http_processes import recording
-from .http_upstream import Asked, Reply, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

@@ -15,12 +15,12 @@ import trio
 from mcpmock.channels.http.connection import HEAD_TIMEOUT_S
 from mcpmock.transports.headers import MAX_FIELDS
 from tests.support import request
+from tests.support.http_caller import Caller, HungUpError, calling, posts
+from tests.support.http_upstream import answers_all, upstream
+from tests.support.processes import whole_take
 
-from .http_caller import Caller, HungUpError, calling, posts
 from .http_fronts import PING, fronts
 from .http_processes import Served, recording, replaying
-from .http_upstream import answers_all, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

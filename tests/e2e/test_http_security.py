@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .http_caller import Answer, calling, posts
+from tests.support.http_caller import Answer, calling, posts
+from tests.support.http_upstream import Asked, Reply, answers_all, upstream
+from tests.support.processes import MCPMOCK
+
 from .http_fronts import PING, PLAYED, fronts
 from .http_processes import Served, recording
-from .http_upstream import Asked, Reply, answers_all, upstream
-from .processes import MCPMOCK
 
 pytestmark = pytest.mark.e2e
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support import INITIALIZED, request
+from tests.support.http_caller import Caller, at_once, calling
+from tests.support.http_upstream import STREAM, Marking, MarkingStreams, answers_all, upstream
+from tests.support.processes import scripted, whole_take
 
-from .http_caller import Caller, at_once, calling
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
-from .http_upstream import STREAM, Marking, MarkingStreams, answers_all, upstream
-from .processes import scripted, whole_take
 
 pytestmark = pytest.mark.e2e
 

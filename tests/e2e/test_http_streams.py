@@ -13,11 +13,11 @@ import trio
 
 from mcpmock.cassette.model import Event
 from tests.support import notification, request
+from tests.support.http_caller import HungUpError, calling
+from tests.support.http_upstream import Asked, Reply, upstream
+from tests.support.processes import whole_take
 
-from .http_caller import HungUpError, calling
 from .http_processes import FORWARDING, forwarding, recording
-from .http_upstream import Asked, Reply, upstream
-from .processes import whole_take
 
 pytestmark = pytest.mark.e2e
 

@@ -15,8 +15,7 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.protocol.messages import C2S, S2C
-
-from .processes import (
+from tests.support.processes import (
     CHILDREN,
     GONE,
     crossed,
@@ -34,6 +33,7 @@ from .processes import (
     takes,
     unlocked,
 )
+
 from .raw_client import Close, Lines, talk
 
 pytestmark = pytest.mark.e2e

@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.protocol.messages import S2C
-
-from .processes import (
+from tests.support.processes import (
     CHILDREN,
     END,
     crossed,
@@ -38,6 +37,7 @@ from .processes import (
     whole_take,
     write_all,
 )
+
 from .raw_client import Close, Lines, Send, Signal, Spoken, Step, talk
 
 pytestmark = pytest.mark.e2e

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import takes
+
 from .http_processes import Served, real_server, recording, replaying, serving
 from .parts import HTTP, SSE
-from .processes import takes
 from .protocol_streams import COUNTDOWN, come_back, leave, rest
 from .protocol_suite import Talk, Transcript, all_tests, run
 from .test_sdk import needs

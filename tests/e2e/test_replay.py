@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from .processes import SCRIPTED, record, replay, scripted
+from tests.support.processes import SCRIPTED, record, replay, scripted
+
 from .raw_client import Answer, Close, Lines, Send, Signal, Spoken, Step, line, talk
 
 pytestmark = pytest.mark.e2e

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import record, replay, takes
+
 from . import parts
-from .processes import record, replay, takes
 from .raw_client import Answer, Close, Spoken, Step, line, talk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]

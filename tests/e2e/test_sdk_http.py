@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import record, replay, takes
+
 from . import parts
 from .http_processes import real_server, recording, replaying
 from .parts import HTTP, SSE
-from .processes import record, replay, takes
 from .test_sdk import MISSED, needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]

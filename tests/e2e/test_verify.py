@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import MCPMOCK
+
 from . import parts
 from .http_processes import real_server, recording
 from .parts import HTTP, SSE
-from .processes import MCPMOCK
 from .test_sdk import Stage, needs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]

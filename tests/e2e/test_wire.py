@@ -12,8 +12,7 @@ import pytest
 
 from mcpmock.cassette.model import Oversize, Take
 from mcpmock.protocol.messages import C2S, S2C
-
-from .processes import (
+from tests.support.processes import (
     crossed,
     feeding,
     peak_memory,
@@ -29,6 +28,7 @@ from .processes import (
     whole_take,
     write_all,
 )
+
 from .raw_client import Close, Lines, Send, Step, talk
 
 pytestmark = pytest.mark.e2e

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mcpmock
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 from tests.test_pytest_plugin_records import SERVER, asked
 
 from .parts import PARTS

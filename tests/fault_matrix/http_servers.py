@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from tests.e2e.http_upstream import Asked, Reply, Upstream
+from tests.support.http_upstream import Asked, Reply, Upstream
 
 from .conversation import decoded, said
 from .hearing import Run, Way

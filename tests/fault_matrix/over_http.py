@@ -27,9 +27,9 @@ from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_router import TransportKind
-from tests.e2e.raw_http import request_bytes
 from tests.laws.test_round_trip import RECORDED
-from tests.sessions.test_http import Door
+from tests.support.memory_listener import Door
+from tests.support.raw_http import request_bytes
 
 from .conversation import INITIALIZE, LEAVES, MOVES, named, reply
 from .hearing import Answer, Run, Way

@@ -10,7 +10,7 @@ from mcpmock.faults.kinds.content import Truncate
 from mcpmock.faults.kinds.http import MalformedChunk
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame
-from tests.faults.faulty import faulty
+from tests.support.faulty import faulty
 
 from .conversation import ANSWER, EVEN_PROGRESS, LISTED, PROGRESS
 from .hearing import Way

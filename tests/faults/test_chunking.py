@@ -7,8 +7,8 @@ from mcpmock.faults.fault import Seen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import Fragment, Frame
-from tests.faults.faulty import ANSWER
 from tests.support import answers, replies, response, s2c, says, shown
+from tests.support.faulty import ANSWER
 
 
 def seen(*unit: Frame) -> Seen:

@@ -18,7 +18,6 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
 from mcpmock.protocol.messages import Frame, HttpResponse
-from tests.faults.faulty import faults_of, faulty, receipts
 from tests.support import (
     answers,
     batch,
@@ -39,6 +38,7 @@ from tests.support import (
     script,
     shown,
 )
+from tests.support.faulty import faults_of, faulty, receipts
 
 
 @attrs.frozen(kw_only=True)

@@ -9,12 +9,12 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import C2S, S2C
-from tests.faults.faulty import faults_of, faulty, receipts
 from tests.support import call, response, s2c
+from tests.support.faulty import faults_of, faulty, receipts
 
 
 def test_a_receipt() -> None:
-    """Which fault, the how manyth time, on what, with what it drew."""
+    """Which fault, how many times so far, on what, with what it drew."""
     wire = faulty(Latency(name="slow", latency=0.5, match=Match(tool="x")))
     told = receipts(wire)
     wire.at(0, client=call("a", "x"), to_server=call("a", "x")).at(0, server=response("a"))

@@ -13,7 +13,6 @@ from mcpmock import faults
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.match import Match
 from mcpmock.faults.registry import KINDS, THEMES
-from tests.faults.faulty import faulty
 from tests.support import (
     answers,
     c2s,
@@ -27,6 +26,7 @@ from tests.support import (
     response,
     s2c,
 )
+from tests.support.faulty import faulty
 
 
 def test_a_kind_has_a_name_and_says_what_it_does() -> None:

@@ -33,7 +33,7 @@ from mcpmock.transports.http_sse import SseClient, SseServer
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.laws.http_episodes import EPISODES as HAND_MADE
+from tests.support.http_episodes import EPISODES as HAND_MADE
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 HEADER = b'{"mcpmock":1}\n'

@@ -11,7 +11,6 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.playback.player import ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpResponse
-from tests.laws.http_episodes import CONCURRENT, OLDER, OPENING, POLLED, ROUND, SAMPLE
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -38,6 +37,7 @@ from tests.support import (
     response,
     says,
 )
+from tests.support.http_episodes import CONCURRENT, OLDER, OPENING, POLLED, ROUND, SAMPLE
 
 JSON = "200 application/json"
 Steps = Sequence[Frame | list[Frame]]

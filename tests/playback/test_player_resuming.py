@@ -11,7 +11,6 @@ import pytest
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.transports.streamable_http.resumption import Resumption
-from tests.laws.http_episodes import OPENING
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -27,6 +26,7 @@ from tests.support import (
     response,
     says,
 )
+from tests.support.http_episodes import OPENING
 
 Steps = tuple[Frame | list[Frame], ...]
 

@@ -11,7 +11,6 @@ from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import Frame
-from tests.laws.http_episodes import STATELESS
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -36,6 +35,7 @@ from tests.support import (
     response,
     s,
 )
+from tests.support.http_episodes import STATELESS
 
 JSON = "200 application/json"
 

@@ -29,9 +29,6 @@ from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_router import TransportKind
-from tests.e2e.http_caller import Answer, Caller
-from tests.e2e.http_upstream import Upstream as Served
-from tests.e2e.http_upstream import answers_all
 from tests.support import (
     HEADER,
     INITIALIZE,
@@ -51,34 +48,14 @@ from tests.support import (
     says,
 )
 from tests.support import ends as ends_exchange
+from tests.support.http_caller import Answer
+from tests.support.http_upstream import Upstream as Served
+from tests.support.http_upstream import answers_all
+from tests.support.memory_listener import PORT, Door
 
-PORT = 4711
 URL = "http://upstream.example:99/mcp"
 PING = request(1, "ping")
 SSE_HEADER = HEADER.replace(b"stdio", b"sse")
-
-
-class Door(trio.abc.Listener[trio.abc.Stream]):
-    """A listening socket in memory."""
-
-    def __init__(self) -> None:
-        self._come, self._next = trio.open_memory_channel[trio.abc.Stream](100)
-        self.socket = self
-
-    def getsockname(self) -> tuple[str, int]:
-        return "127.0.0.1", PORT
-
-    async def accept(self) -> trio.abc.Stream:
-        return await self._next.receive()
-
-    async def aclose(self) -> None:
-        await trio.lowlevel.checkpoint()
-
-    def client(self, target: str = "/mcp") -> Caller:
-        """Somebody who has connected."""
-        ours, theirs = memory_stream_pair()
-        self._come.send_nowait(theirs)
-        return Caller(ours, f"127.0.0.1:{PORT}", target)
 
 
 @attrs.define

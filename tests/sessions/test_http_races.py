@@ -15,7 +15,6 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
-from tests.e2e.http_caller import Caller, HungUpError
 from tests.sessions.test_http import Web, running, web
 from tests.support import (
     INITIALIZE,
@@ -29,6 +28,7 @@ from tests.support import (
     response,
     s,
 )
+from tests.support.http_caller import Caller, HungUpError
 
 __all__ = ["web"]  # a fixture
 

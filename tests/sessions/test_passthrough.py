@@ -26,8 +26,6 @@ from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
-from tests.e2e.http_upstream import Asked, Reply
-from tests.e2e.http_upstream import Upstream as Served
 from tests.sessions.test_http import URL, Web, running, web
 from tests.sessions.test_proxy import COMMAND, client, servers
 from tests.support import (
@@ -50,6 +48,8 @@ from tests.support import (
     response,
     s,
 )
+from tests.support.http_upstream import Asked, Reply
+from tests.support.http_upstream import Upstream as Served
 
 __all__ = ["client", "servers", "web"]
 

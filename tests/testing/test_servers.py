@@ -11,7 +11,7 @@ from mcpmock.playback.miss import Miss
 from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.servers import CassetteFile, Client, require_cassette, using
 from mcpmock.testing.settings import Settings
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from mcpmock.faults.kinds.cancel import Cancel, Target
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.invariants import broken
-from tests.faults.faulty import ANSWER, CALL, faulty, receipts, taped
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -24,6 +23,7 @@ from tests.support import (
     response,
     s2c,
 )
+from tests.support.faulty import ANSWER, CALL, faulty, receipts, taped
 
 QUESTION = request(1, "sampling/createMessage", {"messages": []})
 SAID = response(1, {"role": "assistant"})

@@ -16,8 +16,8 @@ from mcpmock.protocol.messages import (
     HttpResponse,
     StreamEnd,
 )
-from tests.faults.faulty import ANSWER, CALL, body, faulty, on_http, receipts
 from tests.support import answers, ends, hangs_up, opens, post, s2c, says
+from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, receipts
 
 
 def test_limit_data_after_so_many_bytes() -> None:

@@ -20,8 +20,8 @@ from mcpmock.faults.kinds.content import (
     UnsolicitedResponse,
     WrongId,
 )
-from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_stdio, receipts
 from tests.support import call, error, response, s2c
+from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_stdio, receipts
 
 
 @pytest.mark.parametrize("count", [1, 5])

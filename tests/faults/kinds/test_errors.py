@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcpmock.faults.kinds.errors import Error, InitializeError, ToolError
-from tests.faults.faulty import ANSWER, CALL, answered, faulty, on_http, on_stdio
 from tests.support import INITIALIZE, error, request, response
+from tests.support.faulty import ANSWER, CALL, answered, faulty, on_http, on_stdio
 
 
 def test_error_the_request_never_arrives() -> None:

@@ -14,8 +14,8 @@ from mcpmock.faults.kinds.http import (
 )
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import HttpResponse
-from tests.faults.faulty import ANSWER, CALL, body, faulty, on_http, on_stdio
 from tests.support import INITIALIZE, call, ends, get, opens, post, progress, says, shown
+from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, on_stdio
 
 
 def test_http_status_refuses() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mcpmock.faults.kinds.loss import BlackHole, Drop, NeverRespond, SseGap
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import C2S, S2C
-from tests.faults.faulty import ANSWER, CALL, answered, body, faults_of, faulty, on_stdio
 from tests.support import (
     INITIALIZED,
     answers,
@@ -17,6 +16,7 @@ from tests.support import (
     response,
     says,
 )
+from tests.support.faulty import ANSWER, CALL, answered, body, faults_of, faulty, on_stdio
 
 
 def test_drop_never_arrives() -> None:

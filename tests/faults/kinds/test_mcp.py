@@ -15,7 +15,6 @@ from mcpmock.faults.kinds.mcp import (
     RequestWithoutCapability,
     ToolVanishes,
 )
-from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_stdio
 from tests.support import (
     INITIALIZE,
     WELCOME,
@@ -29,6 +28,7 @@ from tests.support import (
     response,
     s2c,
 )
+from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_stdio
 
 
 def test_capability_lie_claims_more() -> None:

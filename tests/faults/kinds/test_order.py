@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mcpmock.faults.kinds.order import Duplicate, Reorder, RespondTwice, SwapResponses
 from mcpmock.faults.match import Match
-from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, on_http
 from tests.support import answers, error, progress, response
+from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_http
 
 
 def test_duplicate_comes_again() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcpmock.faults.kinds.process import Down, Exit
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit
-from tests.faults.faulty import ANSWER, CALL, faulty
 from tests.support import exits, hangs_up, logs
+from tests.support.faulty import ANSWER, CALL, faulty
 
 
 def test_exit_dies_reading() -> None:

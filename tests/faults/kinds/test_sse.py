@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mcpmock.channels.http.http1 import ResponseWriter
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseDuplicateId
-from tests.faults.faulty import ANSWER, CALL, body, faulty
 from tests.support import ends, opens, progress, says
+from tests.support.faulty import ANSWER, CALL, body, faulty
 
 
 def test_sse_comment_storm_a_storm() -> None:

@@ -21,7 +21,6 @@ from mcpmock.faults.match import Match
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
-from tests.faults.faulty import ANSWER, CALL, answered, body, faulty, receipts
 from tests.support import (
     answers,
     call,
@@ -35,6 +34,7 @@ from tests.support import (
     s2c,
     says,
 )
+from tests.support.faulty import ANSWER, CALL, answered, body, faulty, receipts
 
 SLOW = Latency(latency=0.25, match=Match(tool="get_*"))
 

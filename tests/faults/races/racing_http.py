@@ -23,7 +23,6 @@ from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.transports.http_sse import SseServer
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.faults.faulty import Tape
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -41,6 +40,7 @@ from tests.support import (
     s,
     script,
 )
+from tests.support.faulty import Tape
 
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN}

@@ -22,7 +22,6 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, S2C, Frame
-from tests.faults.faulty import Tape, faulty, how_it_breaks, receipts, tape_of
 from tests.support import (
     OPENING,
     Script,
@@ -44,6 +43,7 @@ from tests.support import (
     script,
     shown,
 )
+from tests.support.faulty import Tape, faulty, how_it_breaks, receipts, tape_of
 
 CALL = request(1, "tools/call", {"name": "slow"}, token="t")
 ANSWER = response(1, {"content": []})

@@ -9,7 +9,6 @@ import pytest
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import REACTIONS, Cell, Reaction, cells
 from mcpmock.faults.races.invariants import broken
-from tests.faults.faulty import how_it_breaks, receipts, tape_of
 from tests.faults.races.racing_http import (
     ANSWER,
     CALL,
@@ -33,6 +32,7 @@ from tests.faults.races.racing_http import (
     told,
 )
 from tests.support import cancelled, notification, post
+from tests.support.faulty import how_it_breaks, receipts, tape_of
 
 GRID = [cell for k in range(6) for cell in cells(k)]
 EVERY_REACTION = pytest.mark.parametrize("reaction", REACTIONS)

@@ -9,7 +9,6 @@ import pytest
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.protocol.messages import C2S, Frame
-from tests.laws.http_episodes import OLDER, ROUND
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -35,6 +34,7 @@ from tests.support import (
     s,
     says,
 )
+from tests.support.http_episodes import OLDER, ROUND
 
 PROBE = request("p", "server/discover")
 MODERN = request(1, "a", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})

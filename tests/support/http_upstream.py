@@ -29,8 +29,7 @@ import h11
 import trio
 
 from tests.support import progress, response
-
-from .raw_http import Headers
+from tests.support.raw_http import Headers
 
 RESET = struct.pack("ii", 1, 0)
 _READ = 1 << 16

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import h11
 import trio
 
-from .http_upstream import RESET, STREAM
-from .raw_http import Headers, request_bytes
+from tests.support.http_upstream import RESET, STREAM
+from tests.support.raw_http import Headers, request_bytes
 
 PATIENCE = 20.0
 """Seconds without a byte after which a server is taken for dead."""
