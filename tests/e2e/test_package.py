@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.api.conftest import write_weather
+from tests.support.weather import write_weather
 
 from .conftest import Pythons
 
