@@ -1,4 +1,4 @@
-"""`Violation`: that a rule was broken, as it is told to whoever asked for a check."""
+"""`Violation`: a broken rule, as it is reported to the user."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .rule import Rule
 
 @attrs.frozen
 class Violation:
-    """That a rule was broken: by which frame, in which revision, and how."""
+    """A broken rule: by which frame, in which revision, and how."""
 
     number: int
-    """Of the frame, as the caller counts: of a cassette's event its `n`."""
+    """The number of the frame, as the caller counts; in a cassette, the `n` of the event."""
     rule: Rule
     revision: str
     text: str
     known: Deviation | None = None
-    """What explains it."""
+    """The known deviation of an SDK that explains it."""
 
     @property
     def level(self) -> Level:
@@ -28,5 +28,5 @@ class Violation:
 
     @property
     def cited(self) -> str:
-        """Where the sentence stands: `2025-11-25 basic/lifecycle`."""
+        """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
         return self.rule.cite(self.revision)
