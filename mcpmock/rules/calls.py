@@ -95,7 +95,7 @@ class CallTracker:
     """Checks ids, responses and cancellations, and remembers which calls were cancelled."""
 
     _cancelled: OrderedDict[int, bool] = attrs.field(factory=OrderedDict)
-    """By call index, the calls cancelled before their response: True once it arrived all the same."""
+    """By call index, the calls cancelled before their response: True once it arrived."""
     _progress_seen: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
     _used: OrderedDict[tuple[Direction, bytes], None] = attrs.field(factory=OrderedDict)
     _forgotten: bool = False

@@ -18,7 +18,7 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
 from .conversation import ConversationChecker
-from .violation import Violation
+from .rule import Violation
 
 
 @attrs.define

@@ -8,7 +8,7 @@ server share one `ServerState`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -37,7 +37,7 @@ from .exchange import MAX_REMEMBERED, CheckedExchange, OpenExchanges
 from .memory import IncompleteMessages, slim_request
 from .messages import Judge, MessageChecker
 from .revisions import revision_named, revision_of
-from .violation import Violation
+from .rule import Breach, Violation
 
 _OVER_HTTP = ("streamable-http", "sse")
 
@@ -89,17 +89,15 @@ class ConversationChecker:
                 yield from self._check_head(frame, exchange)
             case SseMeta():
                 if self._streamable:
-                    yield from self._judge.violations(
-                        http_streams.check_event_id(exchange), exchange
-                    )
+                    yield from self._violations(http_streams.check_event_id(exchange), exchange)
             case HttpBody() if frame.direction is not C2S and self._is_mcp(exchange):
                 if self._streamable:
-                    yield from self._judge.violations(
+                    yield from self._violations(
                         http_heads.check_response_body(exchange, frame.raw), exchange
                     )
             case ExchangeEnd(how) if frame.direction is not C2S:
                 if self._streamable:
-                    yield from self._judge.violations(
+                    yield from self._violations(
                         http_streams.check_stream_end(exchange, how), exchange
                     )
                 self._end_exchange(exchange)
@@ -112,6 +110,11 @@ class ConversationChecker:
                 self._exchanges.end_data(exchange)
             case _:
                 pass
+
+    def _violations(
+        self, breaches: Iterable[Breach], exchange: CheckedExchange, revision: str | None = None
+    ) -> Iterator[Violation]:
+        return self._judge.violations(breaches, exchange, revision)
 
     @property
     def _streamable(self) -> bool:
@@ -137,20 +140,14 @@ class ConversationChecker:
         if not self._is_mcp(exchange):
             return
         if self._streamable:
-            yield from self._judge.violations(
-                self._heads.check_request(exchange, self.state), exchange
-            )
-            yield from self._judge.violations(
-                http_modern.check_mirrored_headers(exchange), exchange
-            )
+            yield from self._violations(self._heads.check_request(exchange, self.state), exchange)
+            yield from self._violations(http_modern.check_mirrored_headers(exchange), exchange)
         elif exchange.method == "POST":
-            yield from self._judge.violations(self._sse.check_post(exchange), exchange, FIRST)
+            yield from self._violations(self._sse.check_post(exchange), exchange, FIRST)
 
     def _check_response_head(self, exchange: CheckedExchange) -> Iterator[Violation]:
         if self._streamable and self._is_mcp(exchange):
-            yield from self._judge.violations(
-                self._heads.check_response(exchange, self.state), exchange
-            )
+            yield from self._violations(self._heads.check_response(exchange, self.state), exchange)
 
     def _check_request_body(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check the messages in the body of a POST, and its heads."""
@@ -172,11 +169,11 @@ class ConversationChecker:
     ) -> Iterator[Violation]:
         """Check a message in the body of a response."""
         if not self._streamable:
-            yield from self._judge.violations(
+            yield from self._violations(
                 self._sse.check_event_data(exchange, frame), exchange, FIRST
             )
         elif self._is_mcp(exchange):
-            yield from self._judge.violations(
+            yield from self._violations(
                 http_heads.check_response_body(exchange, frame.raw), exchange
             )
         event = None if exchange.event is None else exchange.event.event

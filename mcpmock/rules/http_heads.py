@@ -225,9 +225,7 @@ def _check_version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
     if exchange.version is None:
         yield Breach("version-missing", f"{exchange.method} without MCP-Protocol-Version")
     elif state.revision is not None and exchange.version != state.revision:
-        text = (
-            f"MCP-Protocol-Version {short(exchange.version)}, but {state.revision} was negotiated"
-        )
+        text = f"MCP-Protocol-Version {short(exchange.version)}, negotiated: {state.revision}"
         yield Breach("version-differs", text)
 
 

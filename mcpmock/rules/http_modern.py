@@ -70,7 +70,7 @@ RULES = (
 
 
 def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
-    """What is wrong with what the head of a POST repeats of its request."""
+    """Yield the breaches in the headers of a POST that mirror its body."""
     if exchange.revision != LATEST or len(exchange.requests) != 1:
         return
     [request] = exchange.requests

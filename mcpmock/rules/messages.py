@@ -25,9 +25,8 @@ from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .registry import in_force
 from .revisions import revision_of, revision_of_call
-from .rule import Breach
+from .rule import Breach, Violation
 from .subscriptions import Subscriptions
-from .violation import Violation
 
 _NEED_WHOLE_SESSION = {
     "handshake-first", "handshake-twice", "request-before-answer", "request-before-initialized",

@@ -129,8 +129,8 @@ def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
 
 
 def update_server(checked: CheckedMessage, state: State) -> None:
-    """Note whether the server answers as a modern one. These rules do not bind a legacy server, even
-    if a client sends it modern requests.
+    """Note whether the server answers as a modern one. A legacy server is not bound by these
+    rules, even if a client sends it modern requests.
     """
     if checked.from_client or not checked.modern or state.phase is not Phase.NEW:
         return

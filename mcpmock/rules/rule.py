@@ -1,4 +1,5 @@
-"""`Rule`: one sentence of the specification that traffic can break; `Breach`: one case of that.
+"""`Rule`: one sentence of the specification that traffic can break; `Breach`: one case of that;
+`Violation`: a breach as it is reported to the user.
 
 A rule whose wording or page changed between revisions has several rows, like a method in
 `protocol.methods`. Each module defines the rows that it checks; `registry` collects them.
@@ -12,6 +13,8 @@ import attrs
 
 from mcpmock.errors import Level
 from mcpmock.protocol.methods import FIRST, LATEST
+
+from .known_deviations import Deviation
 
 _MOVED = {(FIRST, "basic/index"): "basic/messages"}
 """Pages that have another path in a revision, with the same sentences."""
@@ -40,6 +43,28 @@ class Breach(NamedTuple):
 
     rule: str
     text: str
+
+
+@attrs.frozen
+class Violation:
+    """A broken rule: by which frame, in which revision, and how."""
+
+    number: int
+    """The number of the frame, as the caller counts; in a cassette, the `n` of the event."""
+    rule: Rule
+    revision: str
+    text: str
+    known: Deviation | None = None
+    """The known deviation of an SDK that explains it."""
+
+    @property
+    def level(self) -> Level:
+        return self.rule.level if self.known is None else Level.NOTICE
+
+    @property
+    def cited(self) -> str:
+        """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
+        return self.rule.cite(self.revision)
 
 
 def must(
