@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
+from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.url_server import Url
 
@@ -35,4 +35,4 @@ def command_words(server: object) -> list[str]:
 
 def say(line: str) -> None:
     """Shows the user one line."""
-    sys.stderr.write(f"mcpmock: {line}\n")
+    write_log_line(f"mcpmock: {line}")
