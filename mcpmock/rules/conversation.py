@@ -72,7 +72,7 @@ class ConversationChecker:
         self.state.incomplete = True
 
     def check(self, frame: Frame, number: int) -> list[Violation]:
-        """The violations in this frame, which they call `number`."""
+        """The violations in this frame; each carries its `number`."""
         self._judge.number = number
         if isinstance(frame.fact, Fragment):
             whole = self._incomplete.add_piece(frame)
@@ -93,7 +93,7 @@ class ConversationChecker:
             case HttpBody() if frame.direction is not C2S and self._is_mcp(exchange):
                 if self._streamable:
                     yield from self._violations(
-                        http_heads.check_response_body(exchange, frame.raw), exchange
+                        http_heads.check_body(exchange, frame.raw), exchange
                     )
             case ExchangeEnd(how) if frame.direction is not C2S:
                 if self._streamable:
@@ -173,9 +173,7 @@ class ConversationChecker:
                 self._sse.check_event_data(exchange, frame), exchange, FIRST
             )
         elif self._is_mcp(exchange):
-            yield from self._violations(
-                http_heads.check_response_body(exchange, frame.raw), exchange
-            )
+            yield from self._violations(http_heads.check_body(exchange, frame.raw), exchange)
         event = None if exchange.event is None else exchange.event.event
         if event not in (None, "", "message") or exchange.repeated or not frame.raw.strip():
             return

@@ -246,7 +246,7 @@ def _check_answer_type(exchange: CheckedExchange) -> Iterator[Breach]:
         yield Breach("accepted-status", f"a message answered with {response.status}")
 
 
-def check_response_body(exchange: CheckedExchange, raw: bytes) -> Iterator[Breach]:
+def check_body(exchange: CheckedExchange, raw: bytes) -> Iterator[Breach]:
     """Yield the breaches in the body of a response."""
     if exchange.status == _ACCEPTED and raw.strip():
         yield Breach("accepted-body", f"a 202 with a body: {short(raw)}")
