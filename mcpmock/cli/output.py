@@ -18,19 +18,19 @@ import click
 
 from mcpmock.view.printable import printable
 
-_NARROWEST = 80
+_MIN_COLUMNS = 80
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
 
 
 def columns() -> int:
     """The width of a line: that of the terminal, at least 80."""
-    return max(shutil.get_terminal_size().columns, _NARROWEST)
+    return max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
 
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
-    _tell(f"mcpmock: {printable(text)}")
+    _write_stderr(f"mcpmock: {printable(text)}")
 
 
 class Announcer:
@@ -47,7 +47,7 @@ class Announcer:
             more = {} if token is None else {"token": token}
             emit({"type": "listening", "url": url, **more}, err=True)
         else:
-            _tell(f"listening on {url}")
+            _write_stderr(f"listening on {url}")
             if token is not None:
                 say(f"clients must send the header Authorization: Bearer {token}")
         held, self._held = self._held or [], None
@@ -63,7 +63,14 @@ class Announcer:
             say(text)
 
 
-def _tell(line: str) -> None:
+def one_line(text: str) -> str:
+    """Recorded text as one safe line."""
+    from mcpmock.view.summary import brief
+
+    return printable(brief(text))
+
+
+def _write_stderr(line: str) -> None:
     """Write a line to stderr without ever blocking: a client that does not read our stderr must not
     freeze its own session.
     """
@@ -95,7 +102,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
         text = json.dumps(value)
     if err:
-        _tell(printable(text))
+        _write_stderr(printable(text))
     else:
         click.echo(printable(text))
 
