@@ -1,10 +1,10 @@
 """The rules of Streamable HTTP, as the server: revisions 2025-03-26 to 2025-11-25 with sessions,
 2026-07-28 without.
 
-A stage in front of something that speaks bare messages (a server on stdio, a player of its
-recording): a client's exchanges become messages, and each message of the server finds the exchange
-that it belongs to. `open_responses` does the second half, `common` has the words; `channels/`
-turns the exchanges into bytes. The other side is `client`.
+A stage in front of a source of bare messages (a server on stdio, a player of its recording): the
+client's exchanges become messages, and each message of the server is sent in the exchange that it
+belongs to. `open_responses` chooses that exchange, `common` reads the headers, `channels/` turns
+exchanges into bytes. The other side is `client`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from mcpmock.pipeline.stage import Action, Send, Stage
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.error_codes import HEADER_MISMATCH, INVALID_REQUEST, SERVER_ERROR
-from mcpmock.protocol.http_reply import (
-    EVENT_STREAM,
-    flatten,
-)
+from mcpmock.protocol.http_reply import EVENT_STREAM, flatten
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
@@ -90,7 +87,8 @@ class StreamableHttpServer(Stage):
                     to_client += [*self._responses.take(), frame]
         to_client += self._responses.take()
         to_server, self._to_server = self._to_server, []
-        # To the client first: a player answers at once, and an answer must follow its stream's head.
+        # To the client first: a player answers at once, and its answer must follow the stream's
+        # head.
         return Send(to_client), Send(to_server)
 
     def _take_from_server(self, frame: Frame) -> None:
@@ -214,7 +212,7 @@ class StreamableHttpServer(Stage):
 
     def _disconnect(self, x: int) -> None:
         # 2025-11-25, "Sending Messages to the Server": "Disconnection SHOULD NOT be interpreted as
-        # the client cancelling its request"; in 2026-07-28 closing the response is the cancellation.
+        # the client cancelling its request"; in 2026-07-28 it is the cancellation.
         self._arriving.pop(x, None)
         self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
