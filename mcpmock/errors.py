@@ -95,3 +95,15 @@ class RecordingIncomplete(McpMockError):
     """
 
     exit_code = 5
+
+
+class OutputLost(McpMockError):
+    """Standard output cannot be written. Where its reader left (`mcpmock show FILE | head`) this is
+    no news: the exit status is 141, as of a program that SIGPIPE ended, and nothing is printed.
+    """
+
+    def __init__(self, reason: str, *, reader_left: bool) -> None:
+        self.reader_left = reader_left
+        if reader_left:
+            self.exit_code = 128 + 13
+        super().__init__(f"cannot write to standard output: {reason}")

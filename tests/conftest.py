@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -15,6 +16,13 @@ from tests.support import Script
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, database=None)
 settings.load_profile("ci")
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector everything that stays until the end. A pytest that a test runs in
+    this process collects five times when it ends; among 10,000 tests that took 0.7 s.
+    """
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -27,12 +27,13 @@ class Step:
     slow: bool = False
 
 
+TESTS = ("-m", "pytest", "-q", "-n", "auto", "-m")
 STEPS = (
     Step("format", ("-m", "ruff", "format", "--check", ".")),
     Step("lint", ("-m", "ruff", "check", ".")),
     Step("types", ("-m", "mypy")),
-    Step("unit tests", ("-m", "pytest", "-q", "-m", "not e2e and not parts")),
-    Step("e2e tests", ("-m", "pytest", "-q", "-m", "e2e or parts"), slow=True),
+    Step("unit tests", (*TESTS, "not e2e and not parts")),
+    Step("e2e tests", (*TESTS, "e2e or parts"), slow=True),
 )
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [suites] [suites_py1] [npm] [peers] [conformance]
+#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance]
 #                                                                     (none named: all of them)
-# py2, py1 and peers are virtual environments, because their versions conflict; so are suites and
-# suites_py1, where users' test suites run (pytest, its plugins, an SDK, what we need); npm is a folder
+# py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we
+# need), suites and suites_py1, where users' test suites run (pytest, its plugins, an SDK); npm is a folder
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
@@ -108,6 +108,7 @@ provide() {
     case $1 in
         py2) ready py2 "${PY2[@]}" || install_venv py2 python3 "${PY2[@]}" ;;
         py1) ready py1 "${PY1[@]}" || install_venv py1 python3 "${PY1[@]}" ;;
+        bare) ready bare "${OURS[@]}" || install_venv bare python3 "${OURS[@]}" ;;
         suites) ready suites "${SUITES[@]}" || install_venv suites python3 "${SUITES[@]}" ;;
         suites_py1)
             ready suites_py1 "${SUITES_PY1[@]}" ||
@@ -147,7 +148,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 suites suites_py1 npm peers conformance
+(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

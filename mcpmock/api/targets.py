@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
+from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.url_server import Url
 
@@ -33,4 +33,4 @@ def command_words(server: object) -> list[str]:
 
 def say(line: str) -> None:
     """One line for the user."""
-    sys.stderr.write(f"mcpmock: {line}\n")
+    write_log_line(f"mcpmock: {line}")

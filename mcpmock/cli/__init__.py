@@ -9,13 +9,13 @@ mistake of a user shows a traceback.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from importlib import import_module
 
 import click
 
-from mcpmock.errors import McpMockError
+from mcpmock.channels.standard_streams import guard_standard_streams
+from mcpmock.errors import McpMockError, OutputLost
 from mcpmock.version import VERSION
 from mcpmock.view.printable import printable, printable_lines
 
@@ -71,18 +71,14 @@ def cli() -> None:
 
 def main() -> None:
     """Runs the command line and exits."""
-    _fill_standard_descriptors()
-    try:
-        status = _run()
-    except BrokenPipeError:
-        status = 141
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has nowhere to go
-    sys.exit(status)
+    guard_standard_streams()
+    sys.exit(_run())
 
 
 def _run() -> int:
     try:
         status = cli(prog_name="mcpmock", standalone_mode=False)
+        sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
@@ -92,8 +88,6 @@ def _run() -> int:
         return _complain(_only(group))
     except McpMockError as error:
         return _complain(error)
-    if sys.stdout is not None:  # None if the parent process closed it
-        sys.stdout.flush()
     return status if isinstance(status, int) else 0
 
 
@@ -106,20 +100,7 @@ def _show(error: click.ClickException) -> None:
     message = error.format_message()
     helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
     safe = printable_lines(message) if helps else printable(message)
-    try:
-        click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
-    except OSError:
-        pass  # a closed or full stderr must not change the exit status
-
-
-def _fill_standard_descriptors() -> None:
-    """Open /dev/null for each of stdin, stdout and stderr that is closed; else the next file opened
-    would get that number and the output meant for it.
-    """
-    fd = os.open(os.devnull, os.O_RDWR)
-    while fd <= 2:
-        fd = os.dup(fd)
-    os.close(fd)
+    click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
 
 
 def _complain(error: BaseException) -> int:
@@ -130,7 +111,8 @@ def _complain(error: BaseException) -> int:
         return 130
     if not isinstance(error, McpMockError):
         raise error
-    say(str(error))
+    if not (isinstance(error, OutputLost) and error.reader_left):
+        say(str(error))
     return error.exit_code
 
 

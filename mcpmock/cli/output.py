@@ -7,15 +7,14 @@ printed goes through `printable` first.
 from __future__ import annotations
 
 import os
-import select
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.view.printable import printable
 
 _NARROWEST = 80
@@ -30,7 +29,7 @@ def columns() -> int:
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
-    _tell(f"mcpmock: {printable(text)}")
+    write_log_line(f"mcpmock: {printable(text)}")
 
 
 class Announcer:
@@ -47,7 +46,7 @@ class Announcer:
             more = {} if token is None else {"token": token}
             emit({"type": "listening", "url": url, **more}, err=True)
         else:
-            _tell(f"listening on {url}")
+            write_log_line(f"listening on {url}")
             if token is not None:
                 say(f"clients must send the header Authorization: Bearer {token}")
         held, self._held = self._held or [], None
@@ -63,25 +62,6 @@ class Announcer:
             say(text)
 
 
-def _tell(line: str) -> None:
-    """Write a line to stderr without ever blocking: a client that does not read our stderr must not
-    freeze its own session.
-    """
-    # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX, pipe(7)).
-    # A full one is not being read, so the line is dropped.
-    try:
-        ready = select.poll()
-        ready.register(sys.stderr.fileno(), select.POLLOUT)
-        if not ready.poll(0):
-            return
-    except (OSError, ValueError, AttributeError):
-        pass  # no descriptor behind it: stderr is closed, or replaced by a test
-    try:
-        click.echo(line[: select.PIPE_BUF // 4], err=True)
-    except OSError:
-        pass
-
-
 def emit(value: dict[str, Any], *, err: bool = False) -> None:
     """Print one JSON object on a line, for `--json`: to stdout, or with `err` to stderr, where
     stdout carries the protocol.
@@ -95,7 +75,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
         text = json.dumps(value)
     if err:
-        _tell(printable(text))
+        write_log_line(printable(text))
     else:
         click.echo(printable(text))
 

@@ -3,7 +3,7 @@
 It starts COMMAND as its server, makes the same tour each time, and prints everything that it
 receives as JSON lines, in the order of arrival: answers, notifications and questions (which it
 answers). Two tours can be compared line by line. With `--city NAME` it only asks for the weather
-there. It uses nothing of mcpmock and knows nothing of recordings.
+there. It uses nothing of mcpmock but safe standard streams, and knows nothing of recordings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+
+from mcpmock.channels.standard_streams import guard_standard_streams, write_log_line
+from mcpmock.errors import OutputLost
 
 PROTOCOL_VERSION = "2025-11-25"
 COUNTER = "demo://counter"
@@ -163,6 +167,7 @@ def tour(client: DemoClient) -> None:
 
 def main() -> None:
     """Run the tour, and exit with the status of the server."""
+    guard_standard_streams()
     arguments = sys.argv[1:]
     city = None
     if arguments[:1] == ["--city"]:
@@ -176,15 +181,19 @@ def main() -> None:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
     try:
-        client.call("initialize", _CLIENT)
-        client.notify("notifications/initialized")
-        if city is None:
-            tour(client)
-        else:
-            client.call_tool("weather", city=city)
-    except ServerGone:
-        pass  # what came until then is the result
-    sys.exit(client.end())
+        with suppress(ServerGone):  # what came until then is the result
+            client.call("initialize", _CLIENT)
+            client.notify("notifications/initialized")
+            if city is None:
+                tour(client)
+            else:
+                client.call_tool("weather", city=city)
+        status = client.end()
+        sys.stdout.flush()
+    except OutputLost as error:
+        write_log_line(str(error))
+        status = error.exit_code
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 
 import trio
 
+from mcpmock.channels.standard_streams import guard_standard_streams
 from mcpmock.channels.stdio import take_stdio
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
@@ -303,6 +304,7 @@ MODERN_METHODS: dict[str, Callable[[DemoCall], Any]] = {
 def main() -> None:
     """Serve the client on stdin and stdout, and exit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
+    guard_standard_streams()
     sys.stderr.write("mcpmock demo server ready\n")
     sys.exit(trio.run(_serve_stdio))
 

@@ -1,9 +1,8 @@
 """What of an HTTP request head makes two requests the same, as one flat table of texts.
 
-Ports, lengths, user agents, ids and what credentials say do not count. What does is given up in
-steps when nothing is the same (`at`): first the protocol version, then what client libraries differ
-in. `keys` puts it beside the message that the request carries, `match` holds tables against each
-other.
+Ports, lengths, user agents, ids and credentials do not count. What counts is given up in steps when
+nothing is the same (`at`): first the protocol version, then the fields in which client libraries
+differ. `request_key` puts the table beside the message of the request; `matcher` compares tables.
 """
 
 from __future__ import annotations
@@ -87,7 +86,9 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
 
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
-    """Whether no level gives this up: what protects a server from foreign web pages."""
+    """Whether every level compares this field."""
+    # Host and Origin protect a server from DNS rebinding, and a POST's content type from plain web
+    # forms: a request that differs there is a different request at every level.
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 

@@ -1,8 +1,8 @@
-"""What a recording shows of how its server takes the heads of requests.
+"""Learned header verdicts: which header values a recorded server refused.
 
 A head may differ from the recorded one where another client library sends it; a header field that
-was made wrong on purpose must not. What tells them apart is whether the recorded server refused a
-request that has it. Used by `match` where nothing is the same head for head.
+is wrong on purpose must not. The recording tells them apart: the server refused the requests with
+the wrong ones. Used by `matcher` where no recorded request has the same head.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
 from .request_key import MatchSubject
 
 REFUSED = 400
-"""The first status that says no."""
+"""The first status that refuses a request."""
 Trait = tuple[str, str | None]
-"""A field and its value; None where it is not there."""
+"""A field and its value; None where the field is absent."""
 
 
 @attrs.frozen
@@ -32,19 +32,19 @@ class HeaderVerdicts:
     @classmethod
     def of(cls, exchanges: Iterable[tuple[MatchSubject, int | None]]) -> HeaderVerdicts:
         """From what was asked and the status of the response."""
-        told = [
+        exchanged = [
             (asked.method, asked.http, status)
             for asked, status in exchanges
             if asked.http is not None and status is not None
         ]
         names: dict[str, set[str]] = {}
-        for method, http, _ in told:
+        for method, http, _ in exchanged:
             names.setdefault(method, set()).update(n for n in http if not is_fixed(n, http))
         bad: dict[str, set[Trait]] = {method: set() for method in names}
-        for method, http, status in told:
+        for method, http, status in exchanged:
             if status >= REFUSED:
                 bad[method].update(_traits(http, names[method]))
-        for method, http, status in told:
+        for method, http, status in exchanged:
             if status < REFUSED:
                 bad[method].difference_update(_traits(http, names[method]))
         return cls(bad, names)

@@ -32,7 +32,7 @@ from .request_assembly import ClientMessage
 from .variables import Bindings
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
-"""Fields of a recorded head that are about its connection and its time."""
+"""Fields of a recorded head that describe its connection and its time."""
 _QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
 
 
@@ -48,8 +48,8 @@ class LiveCall:
 
 @attrs.define
 class IdMapping:
-    """Who is who in one candidate. `session` gives the id of the live session: a recorded one is
-    never served again.
+    """The live identities in one candidate. `session` gives the id of the live session: a recorded
+    one is never served again.
     """
 
     session: Callable[[], str]
@@ -85,8 +85,8 @@ class IdMapping:
         return next((self._numbers[live] for live in self._numbers if same_id(live, id_)), None)
 
     def render(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
-        """The recorded frames with live ids, tokens and values; none for progress that nobody asked
-        for, and for what has no live exchange to go out on.
+        """The recorded frames with live ids, tokens and values; none for progress that the live
+        client did not ask for, and for what has no live exchange to be sent on.
         """
         if planned.exchange is None:
             return self._render_message(planned, bindings)
@@ -166,7 +166,7 @@ class IdMapping:
         return _QUERY_VALUE.sub(value, text).encode("utf-8", "surrogateescape")
 
     def _render_batch(self, raw: bytes, live_values: tuple[LiveValue, ...]) -> bytes | None:
-        """Each member by itself; one that nobody asked for is left out."""
+        """Each member by itself; progress that the live client did not ask for is left out."""
         spans = elements(raw) or []
         rendered = [
             (

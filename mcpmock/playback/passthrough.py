@@ -1,13 +1,13 @@
-"""`Live`: a player, and behind it a real server for what the recording does not have.
+"""`Live`: a player with a real server behind it, for what the recording does not answer.
 
-The player answers what it can. The first request it cannot answer brings the real server up, with
-the handshake that the client made: what the server says to that is swallowed, for the client has
-heard an answer already. From then on what the recording still matches is played, and the rest goes
-through, with all that belongs to it: progress, cancels, the server's questions and their answers.
+The player answers what it can. The first request it cannot answer starts the real server, with the
+handshake that the client made; the server's answer to that is swallowed, because the client has an
+answer already. From then on what the recording still matches is played, and the rest passes
+through with all that belongs to it: progress, cancels, the server's requests and their answers.
 
-It stands at the end of the row, where messages are bare; a transport's rules and the server's end
-are behind it, and that end is only opened by the first frame that gets there. `late` notes such a
-session from its beginning. `sessions.standby` puts it together.
+It is the last stage of a pipeline, where messages are bare; a transport's rules and the server's
+end are behind it, and that end is opened only by the first frame that gets there. The deferred
+recorder records such a session from its beginning. `sessions.passthrough` puts it together.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .player import Player
 INITIALIZE, INITIALIZED = "initialize", "notifications/initialized"
 _ENDS = (StreamEnd, ProcessExit)
 _PREFIX = "mcpmock:"
-"""Begins the ids of the real server's questions: the recorded server counts from the same number,
+"""Begins the ids of the real server's requests: the recorded server counts from the same number,
 and the client may have questions of both to answer.
 """
 
@@ -58,11 +58,11 @@ class Live(Stage):
     opened: bool = False
     """Whether the real server was needed."""
     _greeting: list[Frame] = attrs.field(factory=list)
-    """What the client said to begin the session: the request, and that it is done."""
+    """The client's handshake: `initialize` and `notifications/initialized`."""
     _awaited: bytes | None = None
     """The id of the handshake that the real server has not answered yet."""
     _waiting: list[Frame] = attrs.field(factory=list)
-    """What goes out behind the handshake."""
+    """What is sent after the handshake."""
     _session: Correlation = attrs.field(factory=Correlation)
     """The calls between the client and the real server."""
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
@@ -123,7 +123,7 @@ class Live(Stage):
         return [Send(handshake[:1])]
 
     def _pass_on(self, frames: list[Frame]) -> Iterable[Action]:
-        """To the real server, behind the handshake."""
+        """To the real server, after the handshake."""
         if self._awaited is None:
             return [Send(frames)]
         self._waiting += frames
@@ -170,7 +170,7 @@ class Live(Stage):
         return frame
 
     def _with_our_id(self, frame: Frame, message: Message) -> Frame:
-        """A question of the real server's, or the cancel of one, with an id that no question of the
+        """A request of the real server, or the cancel of one, with an id that no request of the
         recorded one has.
         """
         path: tuple[str, ...] = ("id",)
@@ -188,7 +188,7 @@ class Live(Stage):
 
 
 def _with_own_id(frame: Frame) -> Frame:
-    """The client's answer to a question of the real server's, with the id that it has there."""
+    """The client's answer to a request of the real server, with the id that it has there."""
     span = locate(frame.raw, ("id",)) if isinstance(frame.content, Response) else None
     if span is None:
         return frame

@@ -109,7 +109,7 @@ class Player(Stage):
         if self.stateless:
             self._candidates.all = [self.selection.stateless(self._session_id)]
             self._candidates.all[0].speak()
-            return ()  # nobody is connected yet
+            return ()  # no client is connected yet
         self._candidates.all = self.selection.candidates(self._session_id)
         if not self._stubs:
             self._candidates.begin(now)

@@ -45,14 +45,14 @@ _IDENTITY = {
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/logLevel",
 }
-"""What clients of one era put into `_meta` on their own account; the log level too, which some
-always send.
+"""What clients of 2026-07-28 put into `_meta` of every request; some always send the log level
+too.
 """
 
 
 @attrs.frozen
 class MatchSubject:
-    """A message as matching sees it: `kind` and `params` say what it asks, whatever its ids are.
+    """A message as matching sees it: `method` and `params` say what it asks, whatever its ids are.
 
     `params` is the decoded value with the volatile parts left out; where no decoder takes the
     bytes, the bytes. `http` is what counts of the head it came with, None where it has none. A

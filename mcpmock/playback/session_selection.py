@@ -1,10 +1,9 @@
-"""`SessionSelection`: which recorded sessions a live one may be, for all sessions played from one
-cassette.
+"""`SessionSelection`: which recorded sessions a live one may be, for all sessions that are played
+from one cassette.
 
-`ReplayOptions` is how the user wants it. A `Player` asks for its candidates, and says which of
-them it
-took answers from; the others of its kind are dealt first then. Exchanges that belong to no session
-are played from one plan of all such exchanges.
+`ReplayOptions` are the user's. A `Player` takes its candidates from here and reports which of them
+it answered from; later sessions get the others of the same kind first. Exchanges that belong to no
+session are played from one plan of all such exchanges.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class SessionSelection:
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
-    """In which turn a session last led with an episode."""
+    """The turn in which a session last answered from an episode first."""
     _turns: count[int] = attrs.field(factory=lambda: count(1))
 
     def __attrs_post_init__(self) -> None:
@@ -86,8 +85,8 @@ class SessionSelection:
         return twin
 
     def candidates(self, session: SessionId) -> list[Candidate]:
-        """A candidate of every episode that may be played, those not played yet first, in
-        recorded order; of these, those first that no session leads with.
+        """A candidate for every episode that may be played: those not played yet first, in recorded
+        order, and of these first the ones that no session answers from.
         """
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))

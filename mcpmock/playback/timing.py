@@ -1,12 +1,12 @@
 """How the pauses of a recording are played (`Timing`): `none`, `recorded`, `scale:X`, `fixed:MS`,
-`cap:MS`; and what else decides when a message goes (`Pace`).
+`cap:MS`; and what else decides when a message is sent (`Pace`).
 
-A pause is the time between a cause and what follows it, or between two messages of one call; never
+A pause is the time between a cause and its consequence, or between two messages of one call; never
 between messages that have nothing to do with each other. So one slow answer holds up no other.
 
-Pauses are made on the clock that the session runs on. In memory that is the clock of the caller's
-event loop: a mock clock of trio makes them free. asyncio has no such clock, so there `recorded` is
-`cap:100` (`on_a_real_clock`), and who wants to wait says `scale:1`.
+Pauses run on the clock of the session. In memory that is the clock of the caller's event loop: a
+mock clock of trio makes them free. asyncio has no such clock, so there `recorded` means `cap:100`
+(`on_a_real_clock`); `scale:1` asks for the full pauses.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _KINDS: dict[str, Callable[[float, float], float]] = {
     "fixed": lambda _pause, amount: amount / 1000,
     "cap": lambda pause, amount: min(pause, amount / 1000),
 }
-LONGEST = 0.1
-"""The longest pause in seconds, where pauses are real and nobody said how long they may be."""
+MAX_REAL_PAUSE_S = 0.1
+"""The longest pause where pauses take real time and the user gave no bound."""
 _WITH_AMOUNT = ("scale", "fixed", "cap")
 
 
@@ -40,16 +40,14 @@ class Timing:
         return _KINDS[self.kind](recorded, self.amount)
 
     def on_a_real_clock(self) -> Timing:
-        """This timing where nobody can turn the clock on, and somebody waits: pauses as recorded
-        are cut at `LONGEST`, what was asked for in numbers is what was asked for.
+        """This timing where a pause takes real time and a test waits for it: recorded pauses are
+        cut at `MAX_REAL_PAUSE_S`; a timing given in numbers stays.
         """
-        return Timing("cap", LONGEST * 1000) if self.kind == "recorded" else self
+        return Timing("cap", MAX_REAL_PAUSE_S * 1000) if self.kind == "recorded" else self
 
     @classmethod
     def parse(cls, text: str) -> Timing:
-        """From the words of the command line. Raises McpMockError with all that would have been
-        right.
-        """
+        """Parses an option of the command line. Raises McpMockError with all valid forms."""
         kind, colon, amount = str(text).partition(":")
         try:
             if kind in _WITH_AMOUNT and 0 <= float(amount) < float("inf"):
@@ -63,7 +61,7 @@ class Timing:
 
 @attrs.frozen
 class Pace:
-    """When messages are played. All in seconds.
+    """When planned messages are sent. All in seconds.
 
     `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
     overlapped it in the recording, and `overlap_limit` how long it waits at most. `after_progress`:
@@ -72,6 +70,8 @@ class Pace:
     """
 
     timing: Timing = attrs.field(factory=Timing)
+    # A sequential client never sends the request that overlapped in the recording: it must not be
+    # stuck. A client that is never quiet is bounded by the limit.
     overlap_grace: float = 0.020
     overlap_limit: float = 0.100
     after_progress: float = 0.002

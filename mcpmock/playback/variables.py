@@ -1,8 +1,8 @@
-"""Recorded values with placeholders held against live ones: under which bindings they are the same,
-and where they differ.
+"""Compares recorded values with live ones: under which bindings of placeholders they are equal, and
+where they differ.
 
-A placeholder stands where a secret was taken out (`redact`); on replay it is a variable. Values are
-decoded JSON, and texts of header fields. Used by `match`.
+A placeholder stands where redaction removed a secret; on replay it is a variable. Values are
+decoded JSON, and texts of header fields. Used by `matcher`.
 """
 
 from __future__ import annotations

@@ -169,9 +169,9 @@ class _Drive:
     async def _play(self, script: ClientScript) -> int:
         if self.stopped_by:
             return 0
-        for n in script.cut:
+        for n in script.oversized:
             self.run.setup.say(f"event {n} is not played: it was too long to be recorded whole")
-        driver = Driver(script, self.timing, tell=self.run.setup.say)
+        driver = Driver(script, self.timing, report=self.run.setup.say)
         conversation = Conversation(
             number=self._session(script), head=[driver], recorder_at_server=True
         )

@@ -1,5 +1,5 @@
-"""What a stub's server says of its own accord, and to whom: in the eras with sessions to everybody,
-once the session is open; from 2026-07-28 on to who listens for it. `stage` asks.
+"""What a stub's server sends unasked: up to 2025-11-25 to every client once its session is open;
+from 2026-07-28 on to the clients that listen. Used by `stage`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a stub's server says of itself: its lists, its capabilities and its handshake, alone or put
 into what a recorded server says.
 
-Of a recorded answer only what changes is spliced; every other byte stays. `stage` asks; `script`
-says what there is, the table of `protocol.methods` what capability which method needs.
+Of a recorded answer only what changes is spliced; every other byte stays. `script` says what there
+is, `protocol.methods` which method needs which capability. Used by `stage`.
 """
 
 from __future__ import annotations
@@ -90,19 +90,19 @@ def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arg
     not speak the era.
     """
     only = script.revision
-    told: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
+    extra: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
     if method == "server/discover":
         if only is not None and not is_modern(only):
             return None
-        told |= {"supportedVersions": [only or LATEST], "capabilities": {}}
-        result: Arguments = dressed(method, told, Speaker(LATEST, script.info))
+        extra |= {"supportedVersions": [only or LATEST], "capabilities": {}}
+        result: Arguments = dressed(method, extra, Speaker(LATEST, script.info))
         return result
     if is_modern(only):
         return None
     asked = params.get("protocolVersion")
     spoken = asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
     hello = {"protocolVersion": only or spoken, "capabilities": {}, "serverInfo": script.info}
-    return {**hello, **told}
+    return {**hello, **extra}
 
 
 def empty_list(method: str, speaker: Speaker) -> Arguments:

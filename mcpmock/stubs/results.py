@@ -1,8 +1,7 @@
-"""What somebody wrote as an answer, as the result that the protocol has for it: content blocks and
-structured content for a tool, contents for a resource, messages for a prompt; in the words of a
-revision.
+"""A hand-written answer as the result that the protocol has for it: content blocks and structured
+content for a tool, contents for a resource, messages for a prompt; as the revision wants it.
 
-What looks like a whole result already is left as it is. `stage` asks.
+What looks like a whole result already is left as it is. Used by `stage`.
 """
 
 from __future__ import annotations
@@ -116,8 +115,8 @@ def _message(value: Any) -> Any:
 
 def _contents(value: Any, uri: str, mime_type: str | None) -> Arguments:
     if isinstance(value, bytes):
-        told = {"mimeType": mime_type} if mime_type else {}
-        return {"uri": uri, **told, "blob": b64encode(value).decode()}
+        described = {"mimeType": mime_type} if mime_type else {}
+        return {"uri": uri, **described, "blob": b64encode(value).decode()}
     usual = "text/plain" if isinstance(value, str) else "application/json"
     return {"uri": uri, "mimeType": mime_type or usual, "text": _text(value)["text"]}
 

@@ -1,11 +1,10 @@
-"""`StubStage`: a stage that answers what was written by hand, and lets all else pass to the
-player of
-the recording behind it.
+"""`StubStage`: a stage that gives hand-written answers, and lets everything else pass to the player
+behind it.
 
-What it answers never reaches the player. What the player answers to lists and handshakes it puts
-its own offers into; and where the player would make a miss of one, it says what any server says of
-itself (`Fallback`). Frames are bare messages: over HTTP the transport's rules stand in front. The
-values are `script`'s, their words `results`' and `catalog`'s.
+What it answers never reaches the player. It adds its own offers to the player's answers to lists
+and handshakes, and answers those that the player would miss (`playback.fallback`). Frames are bare
+messages: over HTTP the transport's rules stand in front. `script` holds what was written, `results`
+and `catalog` its form in the protocol.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ from .script import (
     StubStep,
 )
 
-MOST = 10_000
-"""How many calls are remembered in a session; beyond, the oldest is forgotten."""
+MAX_REMEMBERED_CALLS = 10_000
+"""How many calls of a session are remembered; beyond that the oldest is forgotten."""
 
 
 @attrs.frozen
@@ -94,7 +93,7 @@ class StubStage(Stage):
     _ours: OrderedDict[bytes, None] = attrs.field(factory=OrderedDict)
     """The ids of the calls that were answered here."""
     _due: list[tuple[float, int, bytes | None, bytes]] = attrs.field(factory=list)
-    """What is to be said: when, in which order, for which call."""
+    """What is to be sent: when, in which order, for which call."""
     _order: count[int] = attrs.field(factory=count)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
@@ -104,15 +103,15 @@ class StubStage(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is S2C:
-            return [Send([self._heard(frame) for frame in seen])] if self._passing else PASS
-        return self._hear(seen, now)
+            return [Send([self._with_offers(frame) for frame in seen])] if self._passing else PASS
+        return self._receive(seen, now)
 
     def wake(self, now: float) -> Iterable[Action]:
         return self._play(now)
 
     def answer(self, frame: Frame) -> list[Frame] | None:
-        """What any server says: its lists, and where there is no recording, its handshake. Its
-        offers are put in on the way.
+        """What any server answers: its lists, and where there is no recording, its handshake. Its
+        offers are added on the way out.
         """
         request = frame.content
         if not isinstance(request, Request):
@@ -149,11 +148,11 @@ class StubStage(Stage):
             for name in dict.fromkeys(names)
         ]
 
-    def _hear(self, seen: Sequence[Frame], now: float) -> Iterator[Action]:
-        """From the client: in order, each answered before the next is looked at."""
+    def _receive(self, seen: Sequence[Frame], now: float) -> Iterator[Action]:
+        """Takes the client's frames in order; each is answered before the next is read."""
         on: list[Frame] = []
         for frame in seen:
-            passed = self._take(frame, now)
+            passed = self._receive_frame(frame, now)
             on += passed
             if passed != [frame]:
                 yield Send(on)
@@ -162,8 +161,8 @@ class StubStage(Stage):
         yield Send(on)
         yield from self._play(now)
 
-    def _take(self, frame: Frame, now: float) -> list[Frame]:
-        """What passes of a frame."""
+    def _receive_frame(self, frame: Frame, now: float) -> list[Frame]:
+        """The part of a frame that passes to the player."""
         if isinstance(frame.fact, Fragment):
             whole = self._reassembly.add(frame)
             if whole is None:
@@ -181,21 +180,21 @@ class StubStage(Stage):
                 self._say_all(to_everybody(list(self.script.announcements)), None, now)
                 return [frame]
             case Batch():
-                return self._take_batch(frame, now)
+                return self._receive_batch(frame, now)
             case _:
                 return [frame]
 
-    def _take_batch(self, frame: Frame, now: float) -> list[Frame]:
-        """Of a batch that has something for us, the rest goes on one by one."""
+    def _receive_batch(self, frame: Frame, now: float) -> list[Frame]:
+        """A batch with a stubbed call is taken apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
         calls = [call for item in items if isinstance(call := parse(item), Request)]
         if not self.alone and not any(self._turn(call)[0] for call in calls):
             return [frame]
         frames = [Frame(C2S, item, frame.eol) for item in items]
-        return [passed for item in frames for passed in self._take(item, now)]
+        return [passed for item in frames for passed in self._receive_frame(item, now)]
 
     def _ask(self, request: Request, now: float) -> bool:
-        """Whether it is answered here. What is not may still get our offers put in."""
+        """Whether it is answered here. The player's answer may still get this stub's offers."""
         entry, step = self._turn(request)
         if entry is not None:
             self._turns[entry] += 1
@@ -206,7 +205,7 @@ class StubStage(Stage):
         return True
 
     def _pass(self, request: Request, now: float) -> bool:
-        """What nothing was written for, but which concerns us all the same."""
+        """Takes note of a message that is not answered here but concerns the stub."""
         self._ours.pop(request.id, None)  # some clients use an id again
         if request.method in LISTS or request.method in HANDSHAKES:
             page = member(request.params, "cursor")
@@ -219,7 +218,7 @@ class StubStage(Stage):
         return False
 
     def _turn(self, request: Request) -> tuple[StubEntry | None, StubStep | None]:
-        """The first entry that has something for this call, and what."""
+        """The first entry with an answer for this call, and that answer."""
         for entry, arguments in self.script.entries_for(request.method, _params(request)):
             if not entry.differences(arguments):
                 step = entry.step(self._turns[entry])
@@ -228,7 +227,7 @@ class StubStage(Stage):
         return None, None
 
     def _schedule(self, request: Request, entry: StubEntry, step: StubStep, now: float) -> None:
-        """Each thing so long behind the one before it; progress for those who asked for it."""
+        """Each message after its pause; progress only where the client gave a token."""
         token = member(request.params, *TOKEN_PATH)
         at, last_progress = now, float("-inf")
         for saying in step.sayings:
@@ -263,15 +262,15 @@ class StubStage(Stage):
             self.report(PlayerNote(request.method, text))
             if entry.kind is not RouteKind.TOOL:
                 return edit.error(request.id, INTERNAL_ERROR, text)
-            told = result_of(entry, listed, failed(text), uri, speaker)
-            return edit.response(request.id, told)
+            result = result_of(entry, listed, failed(text), uri, speaker)
+            return edit.response(request.id, result)
 
     def _speaker(self, request: Request) -> Speaker:
         revision = version_of(request) or self._revision
         return Speaker(revision, self.script.info if self.alone else None)
 
     def _cancel(self, id_: bytes | None) -> bool:
-        """Whether the call was ours: from here on nothing is said about it."""
+        """Whether the call was answered here: it gets nothing more."""
         if id_ is None or id_ not in self._ours:
             return False
         self._due = [due for due in self._due if due[2] != id_]
@@ -286,7 +285,7 @@ class StubStage(Stage):
         heapq.heappush(self._due, (at, next(self._order), call, raw))
 
     def _play(self, now: float) -> Iterator[Action]:
-        """Says what is due, and when to come again."""
+        """Sends what is due, and says when to wake."""
         frames = []
         while self._due and self._due[0][0] <= now:
             frames.append(Frame(S2C, heapq.heappop(self._due)[3]))
@@ -294,8 +293,8 @@ class StubStage(Stage):
         if self._due:
             yield Wake(self._due[0][0])
 
-    def _heard(self, frame: Frame) -> Frame:
-        """From the player: an answer that our offers belong into gets them."""
+    def _with_offers(self, frame: Frame) -> Frame:
+        """A frame of the player; an answer to a list or a handshake gets the stub's offers."""
         message = frame.content
         if not isinstance(message, Response) or message.id is None:
             return frame
@@ -321,13 +320,13 @@ def _params(request: Request) -> dict[str, Any]:
 
 
 def _progress(token: bytes, more: Any) -> bytes:
-    """The token as it was spelled."""
+    """The progress token, spelled as the client did."""
     raw = edit.notification(PROGRESS, {"progressToken": None, **more})
     return edit.with_member(raw, ["params", "progressToken"], token)
 
 
 def _where(error: Exception) -> str:
-    """In which line of the user's."""
+    """The line of the user's code in which it failed."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f" ({place.filename.rpartition('/')[2]}:{place.lineno})"
 
@@ -340,5 +339,5 @@ def _why(entry: StubEntry) -> str:
 
 def _remember(known: OrderedDict[bytes, Any], id_: bytes, what: Any) -> None:
     known[id_] = what
-    if len(known) > MOST:
+    if len(known) > MAX_REMEMBERED_CALLS:
         known.popitem(last=False)

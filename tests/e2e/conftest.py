@@ -1,36 +1,23 @@
-"""Every end-to-end test ends in time and leaves no process behind."""
+"""Every end-to-end test leaves no process behind; what is built once for all workers of a run."""
 
 from __future__ import annotations
 
-import faulthandler
+import fcntl
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.processes import GONE, TAG, gone, started_with
 
-LIMIT = 60
-LIMIT_PARTS = 120
-"""Seconds for a test; real clients and servers take longer to start."""
+from .parts import not_installed
+from .suite_runs import build, environment
 
-
-@pytest.fixture(autouse=True)
-def in_time(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test that hangs fails, with the stacks of all threads."""
-    limit = LIMIT_PARTS if request.node.get_closest_marker("parts") else LIMIT
-
-    def too_late(_signum: int, _frame: object) -> None:
-        faulthandler.dump_traceback(file=2)
-        raise TimeoutError(f"not over after {limit} s")
-
-    before = signal.signal(signal.SIGALRM, too_late)
-    signal.alarm(limit)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+Pythons = Callable[[str], Path]
+_MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +32,48 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         pytest.fail(f"left behind: {left}")
+
+
+@pytest.fixture(scope="session")
+def make_once(tmp_path_factory: pytest.TempPathFactory) -> _MakeOnce:
+    """Gives a folder by its name, which the first worker that asks for it makes."""
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent  # what is above is the worker's own
+
+    def make(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = run / name, run / f"{name}.done"
+        with (run / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def distributions(make_once: _MakeOnce) -> tuple[Path, Path]:
+    """The wheel and the sdist of this tree."""
+    if reason := not_installed("suites", "hatchling"):
+        pytest.skip(reason)
+    folder = make_once("distributions", build)
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="session")
+def pythons(distributions: tuple[Path, Path], make_once: _MakeOnce) -> Pythons:
+    """The Python of an environment with the wheel, on top of a part."""
+
+    def python(part: str) -> Path:
+        if reason := not_installed(part, part):
+            pytest.skip(reason)
+        wheel, _ = distributions
+        return (
+            make_once(f"venv-{part}", lambda folder: environment(wheel, part, folder))
+            / "bin/python"
+        )
+
+    return python

@@ -13,6 +13,7 @@ Each is started, waited for until it says where it listens, and ended for sure:
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import socket
@@ -126,9 +127,15 @@ def real_server(name: str, transport: str, workdir: Path) -> Iterator[Served]:
 
 
 def _free_port() -> int:
-    """A port that nobody has right now: server-everything cannot choose one."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
+    """A port that is free right now, for server-everything, which does not take port 0."""
+    while True:
+        # Below those that Linux gives to clients and to port 0 (ip_local_port_range, from 32768):
+        # in the second that Node takes to start, another test could be given the same one.
+        port = random.randrange(20_000, 32_768)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
         return port
 
 

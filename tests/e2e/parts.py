@@ -40,9 +40,6 @@ HTTP_SERVERS = {
 }
 """Server name -> the transports with a URL that it serves; each is a process with a port."""
 
-SUITES = ("suites", "suites_py1")
-"""The parts where test suites of users run (suite_runs.py): pytest, its plugins, and an SDK."""
-
 CLIENTS = {
     "py2-auto": ("py2", "py2.py", "--mode", "auto"),
     "py2-legacy": ("py2", "py2.py", "--mode", "legacy"),

@@ -1,7 +1,7 @@
 """Test suites as users write them, run as users run them: pytest in a virtual environment of its
 own, where mcpmock was installed from a wheel.
 
-    python = environment(wheel(folder), "suites", folder)
+    python = pythons("suites")  # a fixture of conftest.py
     run = run_suite(python, folder, {"test_a.py": text}, "-p", "asyncio")
     assert ({"passed": 4}, "") == (run.outcomes, run.left)
 
@@ -43,25 +43,22 @@ interactions:
 """
 
 
-def wheel(folder: Path) -> Path:
-    """The wheel of this tree."""
+def build(folder: Path) -> None:
+    """The wheel and the sdist of this tree."""
     python = str(PARTS / "suites" / "bin" / "python")
-    pip = [python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "-w", str(folder), str(ROOT)], check=True, timeout=_LIMIT)
-    (built,) = folder.glob("mcpmock-*.whl")
-    return built
+    command = [python, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=_LIMIT)
 
 
-def environment(wheel: Path, part: str, folder: Path) -> Path:
-    """The Python of a new environment that has what the part has, and the wheel."""
+def environment(wheel: Path, part: str, folder: Path) -> None:
+    """A new environment that has what the part has, and the wheel, whose requirements that is."""
     below = str(PARTS / part / "bin" / "python")
     subprocess.run([below, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=_LIMIT)
     python = folder / "bin" / "python"
     places = [_packages(below), _packages(str(python))]
     (Path(places[1]) / "part.pth").write_text(f"{places[0]}\n", "utf-8")
-    pip = [below, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index"]
+    pip = [below, "-m", "pip", "--python", str(python), "install", "-q", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=_LIMIT)
-    return python
 
 
 def _packages(python: str) -> str:

@@ -14,38 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from .parts import SUITES, not_installed
-from .suite_runs import ALL, Run, environment, prepare, run_suite, source, wheel
+from .conftest import Pythons
+from .suite_runs import ALL, Run, prepare, run_suite, source
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 Suite = Callable[..., Run]
-Pythons = Callable[[str], Path]
 
 EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
 AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, once for a run."""
-    for part in SUITES:
-        if reason := not_installed(part, part):
-            pytest.skip(reason)
-    return wheel(tmp_path_factory.mktemp("wheel"))
-
-
-@pytest.fixture(scope="session")
-def pythons(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pythons:
-    """The Python of an environment on top of a part."""
-    made: dict[str, Path] = {}
-
-    def python(part: str) -> Path:
-        if part not in made:
-            made[part] = environment(built, part, tmp_path_factory.mktemp(part) / "venv")
-        return made[part]
-
-    return python
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
-from tests.sessions.test_http import PORT, Web, web
+from tests.sessions.test_http import Web, web
 from tests.support import request
+from tests.support.memory_listener import PORT
 
 __all__ = ["web"]
 

@@ -331,7 +331,7 @@ def test_what_the_player_says_besides() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many calls the oldest are forgotten: a cancel of one is none of ours."""
-    monkeypatch.setattr(stage, "MOST", 1)
+    monkeypatch.setattr(stage, "MAX_REMEMBERED_CALLS", 1)
     live = opened(Stub().tool("a").reply("late", after=1))
     live.at(1, client=[asks(1, "a"), asks(2, "a")])
     live.at(1.5, client=[cancelled(1), cancelled(2)])

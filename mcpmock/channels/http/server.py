@@ -13,7 +13,6 @@ belongs to no session begins another conversation instead.
 from __future__ import annotations
 
 import errno
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -21,6 +20,7 @@ import trio
 
 from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.channels.fd import DescriptorQueue
+from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame, Stderr
 from mcpmock.protocol.transport_facts import NO_SESSION
@@ -42,7 +42,7 @@ def _tell(error: BaseException) -> None:
     text = str(error)
     if not isinstance(error, McpMockError):
         text = f"a connection was dropped: internal error (please report): {error!r}"
-    sys.stderr.write(f"mcpmock: {text}\n")
+    write_log_line(f"mcpmock: {text}")
 
 
 class HttpServerChannel(ConversationEnd):

@@ -56,7 +56,7 @@ class _CancelMemory:
         return [key for key in self.watched if key[0] is direction.back]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
     """The requester cancels the request, behind the `i`-th message that comes back for it.
 

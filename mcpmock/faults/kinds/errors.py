@@ -14,7 +14,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Error(Fault, acts_on=On.REQUEST):
     """The request never arrives and is answered with this JSON-RPC error, `after` a time.
 
@@ -32,7 +32,7 @@ class Error(Fault, acts_on=On.REQUEST):
         yield Send(seen.answer(raw), self.after)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class InitializeError(Error, about="initialize"):
     """`initialize` never arrives and is answered with this JSON-RPC error, `after` a time.
 
@@ -43,7 +43,7 @@ class InitializeError(Error, about="initialize"):
     message: str = "Unsupported protocol version"
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolError(Fault, acts_on=On.REQUEST, about="tools/call"):
     """The call never arrives and is answered with an `isError` result with this `text`.
 

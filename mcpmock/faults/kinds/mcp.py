@@ -22,7 +22,7 @@ def _with_member(seen: Seen, path: Sequence[str], value: object) -> Send:
     return Send(seen.with_raw(edit.with_member(seen.frame.raw, path, encode(value))))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
     """The response to `initialize` names the protocol revision `version`.
 
@@ -35,7 +35,7 @@ class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
         yield _with_member(seen, ["result", "protocolVersion"], self.version)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/discover")):
     """The server declares the capabilities in `claims` besides its own, but not those in `hides`.
 
@@ -60,7 +60,7 @@ class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/dis
         yield Send(seen.with_raw(raw))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
     """In front of the response come `count` notifications that the list of `what` has changed.
 
@@ -75,7 +75,7 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
         yield Send(seen.preceded_by(*[changed] * self.count))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
     """Tools whose names match the glob `gone` are unknown to the server.
 
@@ -106,7 +106,7 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
         yield _with_member(seen, ["result", "tools"], left)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
     """Every page of a list names the same next page: the list never ends.
 
@@ -119,7 +119,7 @@ class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
         yield _with_member(seen, ["result", "nextCursor"], self.cursor)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
     """Progress is reported `after` the response to a call that has a progress token.
 
@@ -143,7 +143,7 @@ class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
         yield Send([seen.message(seen.direction, raw)], self.after)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
     """Progress goes down: each report says `most` minus the real progress.
 
@@ -159,7 +159,7 @@ class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about="notifications/pr
         yield _with_member(seen, path, less)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
     """Progress is reported with the unknown progress token `token`.
 
@@ -185,7 +185,7 @@ _PARAMS: dict[str, dict[str, Any]] = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RequestWithoutCapability(Fault, acts_on=On.RESPONSE, usually="client"):
     """The server sends the request `asks` in front of the response, without regard to capabilities.
 

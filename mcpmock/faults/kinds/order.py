@@ -19,7 +19,7 @@ from mcpmock.protocol.messages import Response
 _ONE_STREAM = ("stdio", "sse")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Duplicate(Fault, usually="client"):
     """The message arrives `copies` more times, all at once or each `after` the one before.
 
@@ -39,7 +39,7 @@ class Duplicate(Fault, usually="client"):
             yield Send([seen.message(seen.direction, raw)], self.after * (number + 1))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Reorder(Fault, usually="client", transports=_ONE_STREAM):
     """The message arrives behind the next `behind` messages of its direction.
 
@@ -65,7 +65,7 @@ class _WaitingResponse:
     until: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SwapResponses(Fault, acts_on=On.RESPONSE, transports=_ONE_STREAM):
     """Two responses exchange their ids.
 
@@ -91,7 +91,7 @@ class SwapResponses(Fault, acts_on=On.RESPONSE, transports=_ONE_STREAM):
         yield Send(seen.with_raw(edit.with_id(waiting.raw, id_)))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RespondTwice(Fault, acts_on=On.RESPONSE):
     """The request gets a second response, `after` the first: the `same`, or an `error`.
 

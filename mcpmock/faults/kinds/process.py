@@ -14,7 +14,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, Stderr
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Exit(Fault, usually="server"):
     """The server ends in place of reading the message, with exit status `code` or by a `signal`.
 
@@ -32,7 +32,7 @@ class Exit(Fault, usually="server"):
         yield from end_server(self.code, self.signal, self.stderr, transport=seen.transport)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Down(Fault, acts_on=On.BEGIN):
     """The server does not start: it ends before its first message, with exit status `code`.
 
@@ -48,7 +48,7 @@ class Down(Fault, acts_on=On.BEGIN):
         yield from end_server(self.code, None, self.stderr, transport=seen.transport)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class StdoutNoise(Fault, usually="client", transports=("stdio",)):
     """The server prints `text` on standard output, as a line in front of the message.
 
@@ -62,7 +62,7 @@ class StdoutNoise(Fault, usually="client", transports=("stdio",)):
         yield seen.passed()
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class StderrFlood(Fault, usually="client", transports=("stdio",)):
     """The server writes `size` bytes on standard error, in front of the message.
 

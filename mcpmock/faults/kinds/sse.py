@@ -13,7 +13,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, SseMeta
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SseCommentStorm(Fault, only="client", transports=HTTP):
     """In front of the message come `count` SSE comments with the text `comment`.
 
@@ -27,7 +27,7 @@ class SseCommentStorm(Fault, only="client", transports=HTTP):
         yield Send(with_events(seen, [SseMeta(comment=self.comment)] * self.count))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SseRetry(Fault, only="client", transports=HTTP):
     """In front of the message comes an SSE `retry` field, in milliseconds.
 
@@ -42,7 +42,7 @@ class SseRetry(Fault, only="client", transports=HTTP):
         yield Send(with_events(seen, [SseMeta(retry=self.retry)]))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SseDuplicateId(Fault, only="client", transports=HTTP):
     """The SSE event of the message has this `id`, so that several events have the same one.
 

@@ -18,7 +18,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import C2S, Frame
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Latency(Fault, usually="client"):
     """Each message arrives `latency` later.
 
@@ -63,7 +63,7 @@ class Latency(Fault, usually="client"):
         yield Send(seen.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Delay(Fault, usually="client"):
     """Each message arrives later by the fixed time `delay`.
 
@@ -78,7 +78,7 @@ class Delay(Fault, usually="client"):
         yield Send(seen.unit, self.delay)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Hold(Fault, usually="client", blocks=True):
     """The message and everything behind it in its direction are held for `time`.
 
@@ -91,7 +91,7 @@ class Hold(Fault, usually="client", blocks=True):
         yield Send(seen.unit, self.time)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Pause(Fault, usually="server", blocks=True):
     """Nothing passes in either direction for `time`, from the message on.
 
@@ -108,7 +108,7 @@ class Pause(Fault, usually="server", blocks=True):
         yield Send(seen.unit, self.time)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Bandwidth(Fault, usually="client", blocks=True):
     """The message arrives at `rate`, in a piece every tenth of a second.
 
@@ -128,7 +128,7 @@ class Bandwidth(Fault, usually="client", blocks=True):
             yield Send(frames, cut / self.rate)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Slicer(Fault, usually="client", blocks=True):
     """The message arrives in pieces of `size` bytes, `delay` apart.
 
@@ -155,7 +155,7 @@ class Slicer(Fault, usually="client", blocks=True):
         return max(1, self.size + vary)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Dribble(Fault, usually="client", blocks=True):
     """The message arrives in `parts` pieces of equal length, spread over `time`.
 
@@ -175,7 +175,7 @@ class Dribble(Fault, usually="client", blocks=True):
             yield Send(frames, self.time * number / len(sliced))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Coalesce(Fault, usually="client", blocks=True):
     """Messages are collected for `time` and arrive together, in one read.
 
@@ -194,7 +194,7 @@ class Coalesce(Fault, usually="client", blocks=True):
         yield Send(seen.unit, self.time)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Backpressure(Fault, usually="server", transports=("stdio",)):
     """The receiver stops reading for `time`, behind the message.
 
@@ -211,7 +211,7 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
         yield Effect(lambda session, now: session.stop_reading(way, now + self.time))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
     """The end of the server's output, or of an HTTP exchange, comes `delay` later.
 

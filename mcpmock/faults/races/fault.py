@@ -76,7 +76,7 @@ class _RaceMemory:
         self.early = [*self.early, key][-_MAX_CALLS:]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory):
     """A cancellation meets the response in the `cell` of the race that is named.
 

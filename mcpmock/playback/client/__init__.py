@@ -1,1 +1,1 @@
-"""The other half: the recorded client played to a live server."""
+"""The client half of a replay: the recorded client, played to a live server."""

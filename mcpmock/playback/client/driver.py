@@ -1,10 +1,9 @@
 """`Driver`: a stage that plays the client of a recording to a live server.
 
-It stands at the client's end of the row and only sends towards the server; what comes back ends
-here, but for standard error. Each recorded line goes out once the server has done what it had done
-before that line in the recording, or `waits` has run out of patience. `playback.client.script`
-knows the
-lines, the transports' rules make exchanges of them, `modes` compares what came.
+It stands at the client's end of a pipeline and sends only towards the server; what comes back ends
+here, except standard error. Each recorded line is sent once the server has done what it had done
+before that line in the recording, or once `client.expectations` gives up waiting. `client.script`
+holds the lines, the transports make exchanges of them, `sessions.drive` compares what came.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ from .script import (
     ScriptLine,
     ScriptReply,
     expected_event,
-    spots,
+    find_values,
 )
 from .server_requests import ServerRequests
 
-Tell = Callable[[str], None]
-_MOST_REPLIES = 1000
-"""How many replies are held back for their time; further ones go at once."""
-_MOST_TOLD = 20
+ReportLine = Callable[[str], None]
+_MAX_HELD_REPLIES = 1000
+"""How many replies wait for their time; further ones are sent at once."""
+_MAX_UNRECORDED_NAMED = 20
 """How many methods that were never recorded are named."""
 
 
@@ -73,14 +72,14 @@ class _Held:
 
 @attrs.define
 class Driver(Stage):
-    """Plays one client's part. `tell` hears, in a line each, what the live server did not do."""
+    """Plays one client. `report` gets a line for each thing that the live server did not do."""
 
-    part: ClientScript
+    script: ClientScript
     timing: Timing = attrs.field(factory=Timing)
     patience: Patience = attrs.field(factory=Patience)
-    tell: Tell = lambda _line: None
+    report: ReportLine = lambda _line: None
     failed: int = 0
-    """How often the server did not do what the client waited for, or was gone."""
+    """How often the server did not do what the client waited for, or had ended."""
     _next: int = 0
     _session: Correlation = attrs.field(factory=Correlation)
     _asked_in: list[int] = attrs.field(factory=list)
@@ -89,37 +88,37 @@ class Driver(Stage):
     _learned: dict[tuple[int, Path], bytes] = attrs.field(factory=dict)
     """What servers mint, as they spelled it, by the calls and the places it came from."""
     _tokens: dict[int, bytes] = attrs.field(factory=dict)
-    """The live progress tokens, by the recorded questions that gave them."""
+    """The live progress tokens, by the recorded server requests that gave them."""
     _bindings: Bindings = attrs.field(factory=dict)
     _replies: list[_Held] = attrs.field(factory=list)
     _unrecorded: set[str] = attrs.field(factory=set)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
     _alarm: float | None = None
-    """When we are to be woken: one time is enough."""
+    """The next time at which the pipeline wakes this stage: one is enough."""
     _over: bool = False
 
     def __attrs_post_init__(self) -> None:
-        replies = [one.reply for one in self.part.questions if one.reply is not None]
-        spoken: list[ScriptLine | ScriptReply] = [*self.part.lines, *replies]
-        for one in spoken:
+        replies = [one.reply for one in self.script.server_requests if one.reply is not None]
+        note_activity: list[ScriptLine | ScriptReply] = [*self.script.lines, *replies]
+        for one in note_activity:
             for learned in one.learned:
                 self._learning.setdefault(learned.call, set()).add(learned.found)
-        self._questions = ServerRequests(self.part.questions)
-        self._waits = Expectations(self.part, self.patience)
+        self._server_requests = ServerRequests(self.script.server_requests)
+        self._expectations = Expectations(self.script, self.patience)
 
     def begin(self, now: float) -> Iterable[Action]:
-        """Nothing is said yet: the stages behind have not begun."""
-        self._waits.spoken(now)
-        self._turn(now)
+        """Sends nothing yet: the stages behind have not begun."""
+        self._expectations.note_activity(now)
+        self._start_line(now)
         self._alarm = now
         return (Wake(now),)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is C2S:
-            self._over = True  # we were told to stop
+            self._over = True  # a stage in front ends the session
             return (Send(seen),)
-        self._waits.spoken(now)
+        self._expectations.note_activity(now)
         for frame in seen:
             if isinstance(frame.fact, ProcessExit):
                 self._lose()
@@ -127,7 +126,7 @@ class Driver(Stage):
                 return (Hangup("the server ended"),)
             if isinstance(frame.fact, StreamEnd):
                 self._lose()
-            self._hear_frame(frame, now)
+            self._receive_frame(frame, now)
         logged = [frame for frame in seen if isinstance(frame.fact, Stderr)]
         return (Send(logged), *self._go_on(now))
 
@@ -138,12 +137,12 @@ class Driver(Stage):
 
     @property
     def left(self) -> int:
-        """How many of the client's lines were not sent, but for the end of its input."""
-        return sum(line.frame.fact is None for line in self.part.lines[self._next :])
+        """How many of the client's lines were not sent, not counting the end of its input."""
+        return sum(line.frame.fact is None for line in self.script.lines[self._next :])
 
     # What the server says.
 
-    def _hear_frame(self, frame: Frame, now: float) -> None:
+    def _receive_frame(self, frame: Frame, now: float) -> None:
         raw: bytes | None = frame.raw if frame.fact is None else None
         if isinstance(frame.fact, Fragment):
             whole = self._reassembly.add(frame)
@@ -151,27 +150,27 @@ class Driver(Stage):
         if raw is not None:
             self._silences = 0
             for message in parse_items(raw):
-                self._hear(message, now)
+                self._receive(message, now)
 
-    def _hear(self, message: Message, now: float) -> None:
+    def _receive(self, message: Message, now: float) -> None:
         note = self._session.note(S2C, message, 0)
         if isinstance(message, Request):
             self._reply(message, now)
         if isinstance(message, Response) and note.call is not None:
             self._learn(note.call.index, message)
-            self._waits.answered(note.call.index, now)
-        sign = expected_event(message, note)
-        if sign is not None:
-            self._waits.hear(sign, now)
+            self._expectations.answered(note.call.index, now)
+        event = expected_event(message, note)
+        if event is not None:
+            self._expectations.note_event(event, now)
 
     def _learn(self, call: int, response: Response) -> None:
         result = response.result or b""
         wanted = self._learning.pop(call, set())
-        for path, span in spots(result, TOKENS) if wanted else ():
+        for path, span in find_values(result, TOKENS) if wanted else ():
             live = result[slice(*span)]
             if path in wanted and live != b"null":
                 self._learned[call, path] = live
-        recorded = self.part.hidden.get(call)
+        recorded = self.script.redacted_results.get(call)
         if recorded is not None:
             self._bind(decode(recorded), decode(result))
 
@@ -190,43 +189,46 @@ class Driver(Stage):
                 self._bindings = unify(one, other, self._bindings) or self._bindings
 
     def _reply(self, request: Request, now: float) -> None:
-        """To a question of the server's, what the recorded client said to the like of it."""
-        number = self._questions.find(request)
+        """The recorded answer to an equivalent server request."""
+        number = self._server_requests.find(request)
         if number is None:
             self._refuse(request, now)
             return
         token = member(request.params, *TOKEN_PATH)
         if token is not None:
             self._tokens[number] = token
-        reply = self.part.questions[number].reply
+        reply = self.script.server_requests[number].reply
         if reply is None:
             return
         frame = self._live(reply.frame, reply.learned)
         span = locate(frame.raw, ("id",))
         raw = frame.raw if span is None else splice(frame.raw, [(span, request.id)])
         frame = Frame(C2S, raw, frame.eol)
-        latest = now + max(self.patience.sign, self.patience.times * reply.delay)
+        latest = now + max(self.patience.event, self.patience.times * reply.delay)
         due = now + self.timing.pause(reply.gap)
-        full = len(self._replies) >= _MOST_REPLIES
+        full = len(self._replies) >= _MAX_HELD_REPLIES
         after = 0 if full else reply.after
         self._replies.append(_Held(frame, now if full else due, after, max(due, latest)))
 
     def _refuse(self, request: Request, now: float) -> None:
-        """What was never recorded; a ping is answered by any client."""
+        """The server asks for something that was never recorded. Any client answers a ping."""
         if request.method == "ping":
             answer = empty_result(request.id)
         else:
             answer = method_not_found(request.id, request.method)
             self.failed += 1
-            if request.method not in self._unrecorded and len(self._unrecorded) < _MOST_TOLD:
+            if (
+                request.method not in self._unrecorded
+                and len(self._unrecorded) < _MAX_UNRECORDED_NAMED
+            ):
                 self._unrecorded.add(request.method)
-                self.tell(f"the server asked for {request.method}, which was never recorded")
+                self.report(f"the server asked for {request.method}, which was never recorded")
         self._replies.append(_Held(Frame(C2S, answer.raw), now, 0, now))
 
     # What the client says.
 
     def _go_on(self, now: float) -> Iterable[Action]:
-        """Sends what can be sent, and says when to come again."""
+        """Sends what can be sent, and says when to wake."""
         out: list[Frame] = []
         while not self._over:
             frame = self._next_reply(now) or self._next_line(now)
@@ -241,54 +243,54 @@ class Driver(Stage):
         return actions
 
     def _due(self, now: float) -> float | None:
-        """When something goes out at the latest, as things are."""
+        """When the next thing is sent at the latest, if the server sends nothing more."""
         times = [held.due if held.after <= self._next else held.latest for held in self._replies]
-        if self._next < len(self.part.lines):
+        if self._next < len(self.script.lines):
             times.append(self._line_due())
         return max(min(times), now) if times else None
 
     def _line_due(self) -> float:
-        ready = self._waits.ready_at
+        ready = self._expectations.ready_at
         if ready is None:
-            return self._waits.until()
-        return ready + self.timing.pause(self.part.lines[self._next].gap)
+            return self._expectations.until()
+        return ready + self.timing.pause(self.script.lines[self._next].gap)
 
     def _next_reply(self, now: float) -> Frame | None:
         for place, held in enumerate(self._replies):
             if held.due <= now and (held.after <= self._next or held.latest <= now):
                 del self._replies[place]
-                self._say(held.frame, now)
+                self._send(held.frame, now)
                 return held.frame
         return None
 
     def _next_line(self, now: float) -> Frame | None:
-        if self._next == len(self.part.lines) or now < self._line_due():
+        if self._next == len(self.script.lines) or now < self._line_due():
             return None
-        if self._waits.ready_at is None:
+        if self._expectations.ready_at is None:
             self._give_up()
-        line = self.part.lines[self._next]
+        line = self.script.lines[self._next]
         frame = self._live(line.frame, line.learned, line.about)
         self._next += 1
         self._asked_in += [line.n] * len(line.calls)
         self._over = isinstance(frame.fact, StreamEnd)
-        self._say(frame, now, line.calls)
-        self._turn(now)
+        self._send(frame, now, line.calls)
+        self._start_line(now)
         return frame
 
-    def _turn(self, now: float) -> None:
-        if self._next < len(self.part.lines):
-            self._waits.turn(self.part.lines[self._next], now)
+    def _start_line(self, now: float) -> None:
+        if self._next < len(self.script.lines):
+            self._expectations.start_line(self.script.lines[self._next], now)
 
-    def _say(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
-        """Takes note of what goes out; `calls` are the requests in it."""
-        self._waits.spoken(now, calls)
+    def _send(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
+        """Takes note of a frame that is sent; `calls` are the requests in it."""
+        self._expectations.note_activity(now, calls)
         numbers = iter(calls)
         for message in parse_items(frame.raw) if frame.fact is None else ():
             number = next(numbers, 0) if isinstance(message, Request) else 0
             note = self._session.note(C2S, message, number)
             cancels = isinstance(message, Notification) and message.method == CANCELLED
             if cancels and note.call is not None and note.call.direction is C2S:
-                self._waits.cancelled(note.call.index)
+                self._expectations.cancelled(note.call.index)
 
     def _live(
         self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
@@ -297,7 +299,7 @@ class Driver(Stage):
         found = {one.path: self._learned.get((one.call, one.found)) for one in learned}
         raw = frame.raw
         if found:
-            places = ((span, found.get(path)) for path, span in spots(raw, TOKENS.values()))
+            places = ((span, found.get(path)) for path, span in find_values(raw, TOKENS.values()))
             raw = splice(raw, [(span, live) for span, live in places if live is not None])
         token = None if about is None else self._tokens.get(about)
         span = None if token is None else locate(raw, ("params", "progressToken"))
@@ -310,35 +312,37 @@ class Driver(Stage):
     # What does not come.
 
     def _give_up(self) -> None:
-        """What the next line waits for is not waited for again."""
-        waits = self._waits
+        """Stops waiting for what the next line still misses."""
+        waits = self._expectations
         if waits.awaited:
             self._fail(f"no answer to {self._events(waits.awaited)}", len(waits.awaited))
             self._silences += 1
         if waits.missing:
-            signs = [self._words(*sign) for sign in waits.missing]
-            self.tell("not said by the server: " + _listed(signs))
+            events = [self._words(*event) for event in waits.missing]
+            self.report("not said by the server: " + _listed(events))
         waits.give_up()
         if self._silences >= self.patience.silences and self.left:
             self._fail(f"the server says nothing any more; {self._rest()}")
             self._leave()
 
     def _lose(self) -> None:
-        """The server is gone. What was left to say cannot be said; what may be is the end."""
-        if self._over or self._next == len(self.part.lines):
+        """The server ended: no line can be sent any more, except the end of the input."""
+        if self._over or self._next == len(self.script.lines):
             return
         if self.left:
             self._fail(f"the server ended; {self._rest()}")
-        elif self._waits.awaited:
-            self._fail(f"the server ended without an answer to {self._events(self._waits.awaited)}")
+        elif self._expectations.awaited:
+            self._fail(
+                f"the server ended without an answer to {self._events(self._expectations.awaited)}"
+            )
         self._leave()
 
     def _leave(self) -> None:
-        """Nothing is left but the end of the input, and that waits for nothing."""
+        """Skips to the end of the input, which waits for nothing."""
         self._replies.clear()
-        self._next = len(self.part.lines) - 1
-        self._waits.give_up()
-        self._waits.ready_at = -inf
+        self._next = len(self.script.lines) - 1
+        self._expectations.give_up()
+        self._expectations.ready_at = -inf
 
     def _rest(self) -> str:
         return f"recorded messages left to send: {self.left}"
@@ -352,7 +356,7 @@ class Driver(Stage):
 
     def _fail(self, line: str, times: int = 1) -> None:
         self.failed += times
-        self.tell(line)
+        self.report(line)
 
 
 def _listed(words: Sequence[str], most: int = 5) -> str:

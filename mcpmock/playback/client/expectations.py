@@ -1,8 +1,9 @@
-"""`Expectations`: what a client waits for before its next line, and for how long.
+"""`Expectations`: what the client waits for before its next line, and for how long.
 
 Answers are waited for as long as they may reasonably take, anything else for a moment only: a
-server that no longer says it must not stop the drive, and one that never stops talking must not
-either. All costs are independent of how much was said before. Pure; `driver` asks it.
+notification that a server no longer sends must not stop the run, nor must a server that never stops
+sending. The cost of each call is independent of how much was sent before. Pure; used by
+`client.driver`.
 """
 
 from __future__ import annotations
@@ -19,64 +20,64 @@ from .script import ClientScript, ExpectedEvent, ScriptLine
 @attrs.frozen
 class Patience:
     """How long the driver waits, in seconds: for an answer at least `answer` and `times` what it
-    took in the recording; for anything else `sign`, from the last that was heard, or, while a call
+    took in the recording; for anything else `event`, from the last that was heard, or, while a call
     is open, `times` what it took.
     """
 
     answer: float = 10.0
     times: float = 5.0
-    sign: float = 0.5
+    event: float = 0.5
     silences: int = 3
-    """After so many answers in a row that did not come, and nothing else either, nothing will."""
+    """After so many missing answers in a row, with nothing else received, the run gives up."""
 
 
 @attrs.define
 class Expectations:
-    """The state of one drive. `turn` names the line that is next; what it was not given is asked
-    with `awaited` and `missing`.
+    """What one run waits for. `start_line` names the next line; `awaited` and `missing` say what it
+    still waits for.
     """
 
-    part: ClientScript
+    script: ClientScript
     patience: Patience
     ready_at: float | None = None
     """When all that the next line waits for had come."""
     awaited: set[int] = attrs.field(factory=set)
     """The calls whose answers the next line waits for."""
     missing: Counter[ExpectedEvent] = attrs.field(factory=Counter)
-    """The signs that the next line waits for."""
+    """The events that the next line waits for."""
     _open: dict[int, float] = attrs.field(factory=dict)
     """The calls without an answer, and since when."""
     _surplus: Counter[ExpectedEvent] = attrs.field(factory=Counter)
-    """Signs that came and that nobody has waited for yet."""
+    """Events that came and that no line has waited for yet."""
     _kinds: frozenset[ExpectedEvent] = attrs.field(init=False)
     _latest: list[tuple[float, int]] = attrs.field(factory=list)
-    """A heap: until when the answers are waited for, negative, the last first."""
+    """Max-heap of the answer deadlines (stored negated)."""
     _longest: float = 0.0
     _heard: float = 0.0
-    """When anything was said last, by either side."""
+    """When either side last sent anything."""
     _since: float = 0.0
-    """When the last answer came, or the line before went: since then only signs are missing."""
+    """When the last answer came, or the line before went: since then only events are missing."""
 
     def __attrs_post_init__(self) -> None:
-        signs = (sign for line in self.part.lines for sign in line.signs)
-        self._kinds = frozenset(signs)
+        events = (event for line in self.script.lines for event in line.events)
+        self._kinds = frozenset(events)
 
-    def turn(self, line: ScriptLine, now: float) -> None:
+    def start_line(self, line: ScriptLine, now: float) -> None:
         """This line is next; what the one before still missed is not waited for again."""
         self.ready_at, self._since = None, now
-        self._longest = max(self.patience.sign, self.patience.times * line.wait)
+        self._longest = max(self.patience.event, self.patience.times * line.wait)
         self.awaited = {call for call in line.answers if call in self._open}
         self._latest = [(-self._deadline(call), call) for call in self.awaited]
         heapq.heapify(self._latest)
-        self.missing = Counter(line.signs)
-        for sign in line.signs:
-            if self._surplus[sign]:
-                self._take(self._surplus, sign)
-                self._take(self.missing, sign)
+        self.missing = Counter(line.events)
+        for event in line.events:
+            if self._surplus[event]:
+                self._take(self._surplus, event)
+                self._take(self.missing, event)
         self._check(now)
 
-    def spoken(self, now: float, calls: Iterable[int] = ()) -> None:
-        """Somebody said something; `calls` are those that were made."""
+    def note_activity(self, now: float, calls: Iterable[int] = ()) -> None:
+        """Either side sent something; `calls` are the calls that were made."""
         self._heard = now
         self._open.update(dict.fromkeys(calls, now))
 
@@ -91,21 +92,23 @@ class Expectations:
         """The client no longer waits for it: an answer may come and need not."""
         self._open.pop(call, None)
 
-    def hear(self, sign: ExpectedEvent, now: float) -> None:
-        """What nobody ever waits for is not counted: a server may make up any number of names."""
-        if self.missing[sign]:
-            self._take(self.missing, sign)
+    def note_event(self, event: ExpectedEvent, now: float) -> None:
+        """An expected event came. What no line waits for is not counted: a server may make up any
+        number of names.
+        """
+        if self.missing[event]:
+            self._take(self.missing, event)
             self._check(now)
-        elif sign in self._kinds:
-            self._surplus[sign] += 1
+        elif event in self._kinds:
+            self._surplus[event] += 1
 
     def until(self) -> float:
-        """When the next line is given what it waits for at the latest."""
+        """When the next line stops waiting."""
         while self._latest and self._latest[0][1] not in self.awaited:
             heapq.heappop(self._latest)
         if self._latest:
             return -self._latest[0][0]
-        patience = self._longest if self._open else self.patience.sign
+        patience = self._longest if self._open else self.patience.event
         return min(self._heard + patience, self._since + max(self.patience.answer, patience))
 
     def give_up(self) -> None:
@@ -116,7 +119,7 @@ class Expectations:
         self.missing.clear()
 
     def _deadline(self, call: int) -> float:
-        took = self.part.latencies.get(call, 0.0)
+        took = self.script.latencies.get(call, 0.0)
         return self._open[call] + max(self.patience.answer, self.patience.times * took)
 
     def _check(self, now: float) -> None:
@@ -124,7 +127,7 @@ class Expectations:
             self.ready_at = now
 
     @staticmethod
-    def _take(signs: Counter[ExpectedEvent], sign: ExpectedEvent) -> None:
-        signs[sign] -= 1
-        if not signs[sign]:
-            del signs[sign]
+    def _take(events: Counter[ExpectedEvent], event: ExpectedEvent) -> None:
+        events[event] -= 1
+        if not events[event]:
+            del events[event]

@@ -1,10 +1,10 @@
-"""The client's part of an episode: what it did, in order, and what it had heard by then.
+"""`ClientScript`: what the client of an episode did, in order, and what it had received by then.
 
-The counterpart of `plan`, which is the server's part. It is simpler, for a client acts in a row:
-each of its lines waits for what the server had sent since the line before, so recorded concurrency
-and cancels in the middle of a call come where they were; an answer to a question of the server's
-waits for the question, and for the lines before it. Bare messages only: what HTTP adds is the
-transports' to make (`bare` takes it off). Pure; `playback.client.driver` plays it.
+The counterpart of `playback.plan`, which is the server's part. It is simpler, for a client acts in
+a row: each of its lines waits for what the server had sent since the line before, so recorded
+concurrency and cancels in the middle of a call come where they were. The answer to a server request
+waits for that request, and for the lines before it. Bare messages only: what HTTP adds is the
+transports' part (`plan.flatten_http` removes it). Pure; `client.driver` plays it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from mcpmock.protocol.raw_json import Span, elements, walk
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
-"""What servers mint and clients send back: the name it has in an answer, and that in a request."""
+"""Values that servers mint and clients send back: their names in an answer and in a request."""
 _SENT_BACK = frozenset(TOKENS.values())
 
 Path = tuple[str | int, ...]
 ExpectedEvent = tuple[str, int | None]
-"""Something that a server says and that is no answer somebody waits for, by its kind: a request or
-a notification of a method, progress of a call, an answer that is late or that nobody asked for.
-What it says in it does not count.
+"""Something that a server sends and that is not the answer to an open call: a request or a
+notification of a method, progress of a call, an answer that is late or that no call asked for. Its
+content does not count.
 """
 
 
@@ -58,28 +58,28 @@ class ScriptLine:
     """Something the client did. `frame` is a message, or the end of its input.
 
     Since the line before it the server had answered the calls `answers` (by number), and given the
-    `signs`. `calls` are the requests in it. Times are in seconds.
+    `events`. `calls` are the requests in it. Times are in seconds.
     """
 
     frame: Frame
     calls: tuple[int, ...] = ()
     answers: tuple[int, ...] = ()
-    signs: tuple[ExpectedEvent, ...] = ()
+    events: tuple[ExpectedEvent, ...] = ()
     learned: tuple[LearnedValue, ...] = ()
     gap: float = 0.0
     """Between the last of what came before and itself."""
     wait: float = 0.0
     """Between the line before it and the last of what came since."""
     about: int | None = None
-    """The question that it reports progress on."""
+    """The server request that it reports progress on."""
     n: int = 0
     """The number of its event in the take."""
 
 
 @attrs.frozen
 class ScriptReply:
-    """What the client answered to a question: after so many lines, `delay` seconds after it was
-    asked and `gap` seconds after the last of what came before.
+    """What the client answered to a server request: after so many lines, `delay` seconds after the
+    request and `gap` seconds after the last of what came before.
     """
 
     frame: Frame
@@ -101,19 +101,19 @@ class ScriptServerRequest:
 @attrs.frozen
 class ClientScript:
     """All that the client did in one episode: its lines, and its answers to the server's
-    questions in the order they were asked.
+    requests in the order they came.
 
-    `latencies` says how long the answer to each call took, in seconds; `hidden` has the recorded
-    results that secrets were taken out of.
+    `latencies` says how long the answer to each call took, in seconds; `redacted_results` holds the
+    recorded results from which redaction removed secrets.
     """
 
     lines: tuple[ScriptLine, ...]
-    questions: tuple[ScriptServerRequest, ...]
+    server_requests: tuple[ScriptServerRequest, ...]
     latencies: dict[int, float]
-    hidden: dict[int, bytes]
+    redacted_results: dict[int, bytes]
     opens: bool = False
     """It opens a session, with `initialize`."""
-    cut: tuple[int, ...] = ()
+    oversized: tuple[int, ...] = ()
     """The events of lines that cannot be played: they were too long to be recorded whole."""
 
 
@@ -130,22 +130,22 @@ def script_of(episode: Episode) -> ClientScript:
         elif event.oversize is None:
             reader.client(bare, event.t, event.n)
         else:
-            reader.cut.append(event.n)
-    return reader.part()
+            reader.oversized.append(event.n)
+    return reader.script()
 
 
 @attrs.define
 class _Reader:
     session: Correlation = attrs.field(factory=Correlation)
     lines: list[ScriptLine] = attrs.field(factory=list)
-    questions: list[ScriptServerRequest] = attrs.field(factory=list)
-    hidden: dict[int, bytes] = attrs.field(factory=dict)
+    server_requests: list[ScriptServerRequest] = attrs.field(factory=list)
+    redacted_results: dict[int, bytes] = attrs.field(factory=dict)
     latencies: dict[int, float] = attrs.field(factory=dict)
-    cut: list[int] = attrs.field(factory=list)
+    oversized: list[int] = attrs.field(factory=list)
     _asked_at: list[int] = attrs.field(factory=list)
-    _questioned_at: list[int] = attrs.field(factory=list)
+    _requested_at: list[int] = attrs.field(factory=list)
     _new_answers: list[int] = attrs.field(factory=list)
-    _new_signs: list[ExpectedEvent] = attrs.field(factory=list)
+    _new_events: list[ExpectedEvent] = attrs.field(factory=list)
     _minted: dict[tuple[str, str | int], tuple[int, Path]] = attrs.field(factory=dict)
     """The calls and the places of live values, by name in a request and value."""
     _t: int | None = None
@@ -181,74 +181,74 @@ class _Reader:
 
     def _add(self, frame: Frame, calls: tuple[int, ...], about: int | None, t: int, n: int) -> None:
         answers, self._new_answers = tuple(self._new_answers), []
-        signs, self._new_signs = tuple(self._new_signs), []
+        events, self._new_events = tuple(self._new_events), []
         wait = 0.0 if self._t is None else _seconds(self._line_t, self._t)
         learned = tuple(self._learned(frame.raw))
         gap = self._gap(t)
-        self.lines.append(ScriptLine(frame, calls, answers, signs, learned, gap, wait, about, n))
+        self.lines.append(ScriptLine(frame, calls, answers, events, learned, gap, wait, about, n))
         self._t = self._line_t = t
 
     def _gap(self, t: int) -> float:
-        """What is first has none: in a take of many sessions it is not since that began."""
+        """The pause before a line. The first line has none: the take may have begun earlier."""
         return 0.0 if self._t is None else _seconds(self._t, t)
 
     def server(self, frame: Frame, t: int) -> None:
         self._line_t = t if self._t is None else self._line_t
         self._t = t
         for message in parse_items(frame.raw) if frame.fact is None else ():
-            note = self.session.note(S2C, message, len(self.questions))
+            note = self.session.note(S2C, message, len(self.server_requests))
             if isinstance(message, Request):
-                self.questions.append(ScriptServerRequest(message.method, message.params))
-                self._questioned_at.append(t)
+                self.server_requests.append(ScriptServerRequest(message.method, message.params))
+                self._requested_at.append(t)
             if isinstance(message, Response) and note.call is not None:
                 self._answer(note, message, t)
-            elif (sign := expected_event(message, note)) is not None:
-                self._new_signs.append(sign)
+            elif (event := expected_event(message, note)) is not None:
+                self._new_events.append(event)
 
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
-        """Of two the first. One that crossed a cancel need not come again."""
+        """Only the first of two answers counts. One that crossed a cancel need not come again."""
         assert note.call is not None
         call = note.call.index
         if call in self.latencies:
             return
         self.latencies[call] = _seconds(self._asked_at[call], t)
-        sign = expected_event(message, note) if note.late else None
-        if sign is None:
+        event = expected_event(message, note) if note.late else None
+        if event is None:
             self._new_answers.append(call)
         else:
-            self._new_signs.append(sign)
+            self._new_events.append(event)
         result = message.result or b""
         if PLACEHOLDER in result:
-            self.hidden[call] = result
-        for path, span in spots(result, TOKENS):
+            self.redacted_results[call] = result
+        for path, span in find_values(result, TOKENS):
             value = decode(result[slice(*span)])
             if type(value) in (str, int):
                 self._minted[TOKENS[str(path[-1])], value] = call, path
 
     def _reply(self, number: int, frame: Frame, t: int) -> None:
-        question = self.questions[number]
-        if question.reply is None:
-            delay = _seconds(self._questioned_at[number], t)
+        server_request = self.server_requests[number]
+        if server_request.reply is None:
+            delay = _seconds(self._requested_at[number], t)
             learned = tuple(self._learned(frame.raw))
             reply = ScriptReply(frame, learned, len(self.lines), delay, self._gap(t))
-            self.questions[number] = attrs.evolve(question, reply=reply)
+            self.server_requests[number] = attrs.evolve(server_request, reply=reply)
 
     def _learned(self, raw: bytes) -> Iterator[LearnedValue]:
-        for path, span in spots(raw, _SENT_BACK) if self._minted else ():
+        for path, span in find_values(raw, _SENT_BACK) if self._minted else ():
             value = decode(raw[slice(*span)])
             if type(value) in (str, int) and (path[-1], value) in self._minted:
                 yield LearnedValue(path, *self._minted[str(path[-1]), value])
 
-    def part(self) -> ClientScript:
+    def script(self) -> ClientScript:
         if not self._left:
             self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, self._t or 0, 0)
         return ClientScript(
             tuple(self.lines),
-            tuple(self.questions),
+            tuple(self.server_requests),
             self.latencies,
-            self.hidden,
+            self.redacted_results,
             opens=self._opens,
-            cut=tuple(self.cut),
+            oversized=tuple(self.oversized),
         )
 
 
@@ -268,7 +268,7 @@ def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
             return None
 
 
-def spots(raw: bytes, names: Collection[str]) -> Iterator[tuple[Path, Span]]:
+def find_values(raw: bytes, names: Collection[str]) -> Iterator[tuple[Path, Span]]:
     """Where the scalars under these names stand in a message."""
     if not any(name.encode() in raw for name in names):
         return  # far quicker, and nearly always so
@@ -285,5 +285,5 @@ def _items(raw: bytes) -> list[tuple[Message, bytes]]:
 
 
 def _seconds(earlier: int, later: int) -> float:
-    """Between two times of events; none where somebody turned them round."""
+    """The seconds between two events; none where a recording has them in the wrong order."""
     return max(later - earlier, 0) / 1_000_000

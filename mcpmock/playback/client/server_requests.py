@@ -14,22 +14,22 @@ from .script import ScriptServerRequest
 
 
 class ServerRequests:
-    """The recorded questions, and which of them were asked already."""
+    """The recorded server requests, and which of them were made already."""
 
-    def __init__(self, questions: Sequence[ScriptServerRequest]) -> None:
+    def __init__(self, server_requests: Sequence[ScriptServerRequest]) -> None:
         self._asked: set[int] = set()
         self._alike: dict[str, deque[int]] = {}
         self._same: dict[tuple[str, bytes], deque[int]] = {}
         self._last: dict[str, int] = {}
-        for number, one in enumerate(questions):
+        for number, one in enumerate(server_requests):
             self._alike.setdefault(one.method, deque()).append(number)
             key = one.method, canonical(significant(one.params))
             self._same.setdefault(key, deque()).append(number)
             self._last[one.method] = number
 
     def find(self, request: Request) -> int | None:
-        """The recorded question that this one is: the next of those that ask the same, else of the
-        same method; when there are no more, the last of these once more.
+        """The recorded request that a live one is: the next of those that ask the same, else the
+        next of the same method; when there are no more, the last of these once more.
         """
         key = request.method, canonical(significant(request.params))
         found = self._first(self._same.get(key))

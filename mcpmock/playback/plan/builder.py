@@ -1,9 +1,9 @@
-"""Makes the plan of an episode: decides, once and without a clock, who waits for whom.
+"""Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
-A server message waits for the request it belongs to, by the protocol's own ids; what names none
-belongs to the request on whose HTTP stream it came, else to the one that was open, else to the
-latest thing the client said. Over HTTP everything also waits for the request of the exchange that
-carries it. `steps` says what stands together, `plan` holds what comes out, `pipeline` plays it.
+A server message waits for the request it belongs to (`protocol.correlation` says which that is); a
+message of no request waits for the latest message of the client. Over HTTP everything also waits
+for the request of the exchange that carries it. `plan.steps` says what is one step, `plan.plan`
+holds the result, `playback.schedule` plays it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mcpmock.protocol.correlation import (
     Attribution,
     Correlation,
     PendingCall,
+    id_space,
 )
 from mcpmock.protocol.messages import (
     C2S,
@@ -58,7 +59,7 @@ _OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
 
 
 def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """The plan of an episode. `strict` makes every planned wait for all that the client did
+    """The plan of an episode. `strict` makes every message wait for all that the client did
     before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
@@ -82,7 +83,37 @@ class _Belongings:
 
 
 @attrs.define
+class _Times:
+    """When things happened in the recording, in microseconds."""
+
+    of_event: dict[int, int] = attrs.field(factory=dict)
+    of_chain: dict[int | None, int] = attrs.field(factory=dict)
+    """When the latest message of each chain was sent."""
+
+    def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
+        """The seconds between the last thing that a message sent at `t` waited for and itself."""
+        before = max((self.of_event.get(cause, 0) for cause in causes), default=0)
+        before = max(before, self.of_chain.get(chain, 0))
+        self.of_chain[chain] = max(t, before)
+        return max(t - before, 0) / 1_000_000
+
+
+@attrs.define
+class _SessionState:
+    """What one session has come to."""
+
+    latest_message: int | None = None
+    """The latest message of the client."""
+    latest_event: int | None = None
+    """The latest client event of any kind."""
+    unowned: dict[str, int] = attrs.field(factory=dict)
+    """What the last notification of each method waited for that belonged to no call."""
+
+
+@attrs.define
 class _PlanBuilder:
+    """Takes the steps of an episode in order and makes its plan."""
+
     strict: bool
     headed: bool
     """Whether heads were recorded, so that exchanges can be played as such."""
@@ -91,28 +122,21 @@ class _PlanBuilder:
     calls: list[RecordedCall] = attrs.field(factory=list)
     replies: dict[bytes, list[int]] = attrs.field(factory=dict)
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
-    _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
+    session_ids: set[str] = attrs.field(factory=set)
+    streams: dict[str, int] = attrs.field(factory=dict)
+    _correlations: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
+    _sessions: dict[int, _SessionState] = attrs.field(factory=dict)
+    """There is more than one if sessions are merged."""
     _exchanges: dict[int, RecordedExchange] = attrs.field(factory=dict)
     _requests: list[int] = attrs.field(factory=list)
-    _latest: dict[int, int] = attrs.field(factory=dict)
-    """The latest message of the client, by session: there is more than one if they are merged."""
-    _last_deed: dict[int, int] = attrs.field(factory=dict)
-    """The latest client event of any kind."""
     _also: dict[int, set[int]] = attrs.field(factory=dict)
-    """For a call: its cancel and the client's answers within it, which all that follows waits for
+    """For a call: its cancel and the client's answers within it. All that follows waits for them
     too.
     """
-    _within: dict[int, int] = attrs.field(factory=dict)
-    """For a server request (by its event): the client's call it was made within."""
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, PlannedMessage, RecordedExchange]] = attrs.field(factory=list)
-    """Ends of streams with a call open: how they are played if it was never answered."""
-    _unowned: dict[tuple[int, str], int] = attrs.field(factory=dict)
-    """What a session's last notification of each method waited for that belonged to no call."""
-    _streams: dict[str, int] = attrs.field(factory=dict)
-    _session_ids: set[str] = attrs.field(factory=set)
-    _times: dict[int, int] = attrs.field(factory=dict)
-    _chain_times: dict[int | None, int] = attrs.field(factory=dict)
+    """Ends of streams with a call open: how they are planned if it was never answered."""
+    _times: _Times = attrs.field(factory=_Times)
     _closed: bool = False
 
     def client_step(self, step: EpisodeStep) -> None:
@@ -140,10 +164,11 @@ class _PlanBuilder:
             self._exchanges[frame.exchange] = RecordedExchange(
                 frame.exchange, index, tuple(numbers)
             )
+        session = self._session(step)
         if not isinstance(frame.fact, HttpRequest):
-            self._latest[step.event.s] = index
-        self._last_deed[step.event.s] = index
-        self._times[index] = step.event.t
+            session.latest_message = index
+        session.latest_event = index
+        self._times.of_event[index] = step.event.t
 
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
@@ -155,8 +180,9 @@ class _PlanBuilder:
         found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
         causes = found.causes
         wants_latest = self.strict or not (causes or of_exchange or is_body or _is_alone(step))
-        if wants_latest and step.event.s in self._latest:
-            causes = {self._latest[step.event.s]}
+        latest = self._session(step).latest_message
+        if wants_latest and latest is not None:
+            causes = {latest}
         before = self._in_line(step, causes, owned=bool(found.calls))
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
@@ -174,7 +200,7 @@ class _PlanBuilder:
             found.answers,
             overlaps,
             tuple(found.live_values),
-            self._gap(causes, chain, step.event.t),
+            self._times.gap(causes, chain, step.event.t),
             chain,
             step.meta,
             None if exchange is None or not self.headed else exchange.number,
@@ -189,7 +215,7 @@ class _PlanBuilder:
             if not self._answered.issuperset(exchange.calls):
                 self.messages[place] = late
         for exchange in self._exchanges.values():
-            self.messages += exchange.missing_end(self._answered, self._chain_times)
+            self.messages += exchange.missing_end(self._answered, self._times.of_chain)
         self.messages.sort(key=lambda planned: planned.index)
         status = {
             exchange.event: exchange.head.status
@@ -207,23 +233,23 @@ class _PlanBuilder:
             tuple(self.calls),
             {id_: tuple(events) for id_, events in self.replies.items()},
             {call: tuple(events) for call, events in self.cancels.items()},
-            self._streams,
-            frozenset(self._session_ids),
+            self.streams,
+            frozenset(self.session_ids),
         )
 
     def _in_line(self, step: EpisodeStep, causes: set[int], *, owned: bool) -> tuple[int, ...]:
-        """What a notification of a call has to give time to: one before it, of the same method,
-        that waits for something else. Log lines of one long call look so, when others begin and end
-        meanwhile.
+        """The cause of an earlier notification of the same method that belongs to no call: a
+        notification of a call gives it time.
         """
+        # Log lines of one long call look so while other calls begin and end: they name no call.
         content = step.frame.content
         if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
             return ()
-        key = step.event.s, content.method
+        unowned = self._session(step).unowned
         if not owned:
-            self._unowned[key] = max(causes, default=NEVER)
+            unowned[content.method] = max(causes, default=NEVER)
             return ()
-        event = self._unowned.get(key, NEVER)
+        event = unowned.get(content.method, NEVER)
         return () if event <= min(causes, default=event) else (event,)
 
     def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
@@ -251,15 +277,13 @@ class _PlanBuilder:
         batch = isinstance(step.frame.content, Batch)
         for item, message in enumerate(_messages(step.frame)):
             note = self._note(S2C, message, step)
-            call = self._owner(note, message, step, exchange)
+            call = self._owner(note, message, step)
             found.answers |= isinstance(message, Response) and call is not None
             if call is None:
                 continue
             found.causes |= {self.calls[call].event, *self._also.get(call, ())}
             if not isinstance(message, Opaque) or (exchange and call in exchange.calls):
                 found.calls[call] = None
-            if isinstance(message, Request):
-                self._within[step.place] = call
             asked = self.calls[call].call.request
             found.live_values += _live_values(message, note, call, asked, item if batch else None)
         return found
@@ -267,13 +291,13 @@ class _PlanBuilder:
     def _note_planned(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """Keeps what later messages of the exchange follow from."""
+        """Keeps what decides on later messages of the exchange."""
         place = len(self.messages) - 1
         fact = planned.frame.fact
         if isinstance(fact, HttpResponse):
             exchange.head, exchange.head_place, exchange.causes = fact, place, planned.causes
             session = fact.header(SESSION)
-            self._session_ids.update([session] if session else [])
+            self.session_ids.update([session] if session else [])
         elif planned.answers and exchange.head is not None and not exchange.streams:
             head = self.messages[exchange.head_place]  # it was sent together with the answer
             self.messages[exchange.head_place] = attrs.evolve(head, overlaps=planned.overlaps)
@@ -287,7 +311,7 @@ class _PlanBuilder:
             and isinstance(planned.meta.fact, SseMeta)
             and planned.meta.fact.id
         ):
-            self._streams[planned.meta.fact.id] = exchange.number
+            self.streams[planned.meta.fact.id] = exchange.number
         exchange.last = planned
 
     def _note_end(
@@ -297,73 +321,51 @@ class _PlanBuilder:
         did last: servers keep the stream of a cancelled call, and that of a GET, until the session
         is over. One with a call open may be such, or be resumed: what comes later tells.
         """
-        deed = self._last_deed.get(step.event.s)
-        if deed is None:
+        cause = self._session(step).latest_event
+        if cause is None:
             return
-        late = delayed(planned, deed, step.event.t - self._times[deed])
+        late = delayed(planned, cause, step.event.t - self._times.of_event[cause])
         if exchange.calls:
             self._late_ends.append((len(self.messages) - 1, late, exchange))
         else:
             self.messages[-1] = late
 
-    def _session(self, step: EpisodeStep) -> Correlation:
-        """Ids mean something within a session; without one, within an exchange."""
-        key = (step.event.s, step.event.x if step.event.s == NO_SESSION else None)
-        known = self._sessions.get(key)
+    def _session(self, step: EpisodeStep) -> _SessionState:
+        known = self._sessions.get(step.event.s)
         if known is None:
-            known = self._sessions[key] = Correlation()
+            known = self._sessions[step.event.s] = _SessionState()
+        return known
+
+    def _correlation(self, step: EpisodeStep) -> Correlation:
+        space = id_space(step.event.s, step.event.x)
+        known = self._correlations.get(space)
+        if known is None:
+            known = self._correlations[space] = Correlation()
         return known
 
     def _note(self, direction: Direction, message: Content, step: EpisodeStep) -> Attribution:
         if isinstance(message, Message):
             number = len(self.calls) if direction is C2S else step.place
-            return self._session(step).note(direction, message, number)
+            return self._correlation(step).note(direction, message, number, step.frame.exchange)
         return Attribution()
 
-    def _owner(
-        self,
-        note: Attribution,
-        message: Content,
-        step: EpisodeStep,
-        exchange: RecordedExchange | None,
-    ) -> int | None:
-        """The client's call that a server message belongs to: its own, else that on whose stream it
-        came, else the only one that is open.
-        """
-        posted = () if exchange is None else exchange.calls
-        if isinstance(message, Response) and message.id is not None:
-            for call in posted:
-                if same_id(self.calls[call].call.request.id, message.id):
-                    return call
-        if note.call is not None and note.call.direction is C2S:
-            return note.call.index
-        if note.call is not None and note.method == CANCELLED:
-            return self._within.get(note.call.index)
-        if posted:
-            return posted[0]
-        named = isinstance(message, Response) or note.method in (PROGRESS, CANCELLED)
-        if named or not isinstance(message, Request | Notification | Opaque | Stderr):
-            return None
-        open_calls = [call.index for call in self._session(step).open_calls(C2S)]
-        return open_calls[0] if len(open_calls) == 1 else None
+    def _owner(self, note: Attribution, message: Content, step: EpisodeStep) -> int | None:
+        """The number of the client's call that a server message was sent for."""
+        guess = isinstance(message, Request | Notification | Opaque | Stderr)
+        exchange = step.frame.exchange
+        call = self._correlation(step).related(message, note, exchange, guess=guess)
+        return None if call is None else call.index
 
     def _reply(self, call: PendingCall, index: int) -> None:
         """The client answered a request of the server."""
         self.replies.setdefault(call.request.id, []).append(index)
-        outer = self._within.get(call.index)
-        if outer is not None:
-            self._also.setdefault(outer, set()).add(index)
+        if call.within is not None:
+            self._also.setdefault(call.within.index, set()).add(index)
 
     def _overlaps(self, calls: tuple[int, ...]) -> tuple[int, ...]:
         first = min(self.calls[call].event for call in calls)
         start = bisect_right(self._requests, first)
         return tuple(self._requests[start:])
-
-    def _gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
-        before = max((self._times.get(cause, 0) for cause in causes), default=0)
-        before = max(before, self._chain_times.get(chain, 0))
-        self._chain_times[chain] = max(t, before)
-        return max(t - before, 0) / 1_000_000
 
 
 def _is_alone(step: EpisodeStep) -> bool:
@@ -390,7 +392,7 @@ def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | N
 
 
 def _messages(frame: Frame) -> list[Content]:
-    """What stands in a frame: the members of a batch, else itself alone."""
+    """The messages in a frame: the members of a batch, else the frame itself."""
     content = frame.content
     return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
 

@@ -1,9 +1,8 @@
-"""A cassette recorded over HTTP as the bare messages it amounts to, for players on another
-transport.
+"""A cassette recorded over HTTP as bare messages, for players on another transport.
 
-Heads, ends of exchanges and whatever else HTTP adds are gone; who answers what, when and in which
-order is kept. `Event.x` stays on messages, as a hint which request a server message belongs to
-(`compose`). What an exchange says in messages is `protocol.http_reply`' to know; `modes` calls
+Heads, ends of exchanges and whatever else HTTP adds are removed; which message answers which, when
+and in which order is kept. `Event.x` stays on messages as a hint to which request a server message
+belongs (`plan.builder`). `protocol.http_reply` reads the messages of an exchange; `sessions` calls
 this.
 """
 

@@ -1,11 +1,10 @@
-"""Event streams whose client lost its connection and came back, as the one stream that they are.
+"""Joins an event stream whose client lost its connection and resumed it into one stream.
 
-Where the client lost a response and asked for the rest of it with `Last-Event-ID`, when it did so
-is nothing that a replay could wait for: the live client loses its connection elsewhere or not at
-all, and then `transports.streamable_http.resumption` is there for it. So what came on the later
-exchange moves to
-the first. Where the *server* ended the response and wants to be asked again, that is its behaviour
-and stays as it is. `selection` and `bare` read recordings through this; recording is not changed.
+When the recorded client lost a response and asked for the rest with `Last-Event-ID` was chance: the
+live client loses its connection elsewhere or not at all, and then
+`transports.streamable_http.resumption` serves it. So what came on the later exchange moves to the
+first. Where the *server* ended the response to be asked again, that is its behaviour and stays.
+`session_selection` and `flatten_http` read recordings through this; recording is not changed.
 """
 
 from __future__ import annotations

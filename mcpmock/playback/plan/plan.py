@@ -18,7 +18,7 @@ from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import Frame, HttpRequest, Request
 
 NEVER = -1
-"""The client event that does not happen: what waits for it cannot be played."""
+"""The index of a client event that never happens: what waits for it is never sent."""
 
 
 @attrs.frozen
@@ -84,11 +84,11 @@ class PlannedMessage:
     live_values: tuple[LiveValue, ...] = ()
     gap: float = 0.0
     chain: int | None = None
-    """Cues of one chain are paced one after the other: those of one call, those of one exchange
+    """Messages of one chain are paced one after the other: those of one call, those of one exchange
     without calls (below 0), those of none, or (strict) all.
     """
     meta: Frame | None = None
-    """What goes out directly before the frame: the rest of the server-sent event whose data
+    """What is sent directly before the frame: the other fields of the server-sent event whose data
     it is.
     """
     exchange: int | None = None

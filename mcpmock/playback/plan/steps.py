@@ -33,7 +33,7 @@ class EpisodeStep(NamedTuple):
 
 def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     """The steps in the order they happened. A request whose body was noted behind the answer stands
-    ahead of it: whoever answers has heard enough.
+    ahead of it: a server that answers has read enough of it.
     """
     if all(event.x is None for event in events):
         yield from (
@@ -99,7 +99,7 @@ class _Joints:
     bodies: dict[int, int] = attrs.field(factory=dict)
     metas: dict[int, int] = attrs.field(factory=dict)
     taken: set[int] = attrs.field(factory=set)
-    """The events that are told with another one."""
+    """The events that are part of the step of another one."""
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> _Joints:

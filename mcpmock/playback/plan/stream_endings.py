@@ -1,7 +1,8 @@
-"""`RecordedExchange`: what a builder knows of a recorded exchange, and how its response ends.
+"""`RecordedExchange`: what the plan builder knows of a recorded exchange, and how its response
+ends.
 
 Ends have causes of their own: many streams end because the client did something else, and some ends
-were never recorded, because the client left first. `compose` uses this.
+were never recorded, because the client left first. Used by `plan.builder`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .plan import NEVER, PlannedMessage
 
 @attrs.define
 class RecordedExchange:
-    """An exchange as far as it was composed."""
+    """An exchange as far as it was planned."""
 
     number: int
     event: int = NEVER
@@ -65,7 +66,7 @@ class RecordedExchange:
         return [end]
 
 
-def delayed(end: PlannedMessage, deed: int, t: int) -> PlannedMessage:
-    """The end of a stream that comes, by `t` microseconds, behind something else the client did."""
+def delayed(end: PlannedMessage, cause: int, t: int) -> PlannedMessage:
+    """The end of a stream that follows another client event (`cause`) after `t` microseconds."""
     gap = min(end.gap, max(t, 0) / 1_000_000)
-    return attrs.evolve(end, causes=end.causes | {deed}, gap=gap)
+    return attrs.evolve(end, causes=end.causes | {cause}, gap=gap)

@@ -42,7 +42,7 @@ class Server:
 
     def __init__(self, *events: Line, **how: Any) -> None:
         self.told: list[str] = []
-        self.driver = Driver(script_of(episode(*events)), tell=self.told.append, **how)
+        self.driver = Driver(script_of(episode(*events)), report=self.told.append, **how)
         self.pipeline = Pipeline([self.driver])
         self.pipeline.begin(0.0)
 

@@ -19,8 +19,8 @@ def test_answers() -> None:
     """The longest of those that are missing counts; ready is when the last one came."""
     line = ScriptLine(FRAME, answers=(0, 1, 2))
     state = waits(line, c0=1.0, c1=3.0)
-    state.spoken(5.0, (0, 1))
-    state.turn(line, 5.0)
+    state.note_activity(5.0, (0, 1))
+    state.start_line(line, 5.0)
 
     assert (None, 20.0) == (state.ready_at, state.until())
     state.answered(1, 6.0)
@@ -31,33 +31,33 @@ def test_answers() -> None:
 
 def test_signs() -> None:
     """They count whenever they come; what nobody waits for is not kept."""
-    first, second = ScriptLine(FRAME, signs=(LOG,)), ScriptLine(FRAME, signs=(LOG, LOG))
+    first, second = ScriptLine(FRAME, events=(LOG,)), ScriptLine(FRAME, events=(LOG, LOG))
     state = waits(first, second)
-    state.hear(LOG, 1.0)
-    state.hear(LOG, 1.0)
-    state.hear(("other", None), 1.0)
-    state.turn(first, 2.0)
+    state.note_event(LOG, 1.0)
+    state.note_event(LOG, 1.0)
+    state.note_event(("other", None), 1.0)
+    state.start_line(first, 2.0)
     ready = [state.ready_at]
 
-    state.turn(second, 3.0)
+    state.start_line(second, 3.0)
     assert [LOG] == list(state.missing)
     assert [2.0, None] == [*ready, state.ready_at]
-    state.hear(LOG, 4.0)
+    state.note_event(LOG, 4.0)
     assert (4.0, []) == (state.ready_at, list(state._surplus))
 
 
 def test_how_long_signs_are_waited_for() -> None:
     """From the last that was heard, but not for ever; longer while a call is open."""
-    line = ScriptLine(FRAME, signs=(LOG,), wait=3.0)
+    line = ScriptLine(FRAME, events=(LOG,), wait=3.0)
     state = waits(line)
-    state.turn(line, 1.0)
-    state.spoken(2.0)
+    state.start_line(line, 1.0)
+    state.note_activity(2.0)
     assert 2.5 == state.until()
-    state.spoken(100.0)
+    state.note_activity(100.0)
     assert 11.0 == state.until()
 
-    state.spoken(101.0, (0,))
-    state.turn(line, 101.0)
+    state.note_activity(101.0, (0,))
+    state.start_line(line, 101.0)
     assert 116.0 == state.until()
     state.cancelled(0)
     assert 101.5 == state.until()
@@ -65,11 +65,11 @@ def test_how_long_signs_are_waited_for() -> None:
 
 def test_giving_up() -> None:
     """It is not waited for by the next line either."""
-    line = ScriptLine(FRAME, answers=(0,), signs=(LOG,))
+    line = ScriptLine(FRAME, answers=(0,), events=(LOG,))
     state = waits(line)
-    state.spoken(1.0, (0,))
-    state.turn(line, 1.0)
+    state.note_activity(1.0, (0,))
+    state.start_line(line, 1.0)
     state.give_up()
-    state.turn(ScriptLine(FRAME, answers=(0,)), 2.0)
+    state.start_line(ScriptLine(FRAME, answers=(0,)), 2.0)
 
     assert 2.0 == state.ready_at

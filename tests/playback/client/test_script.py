@@ -61,7 +61,7 @@ def test_what_a_line_waited_for() -> None:
         (progressed, ("notifications/message", None), progressed),
         (("notifications/tools/list_changed", None),),
         (),
-    ] == [line.signs for line in found.lines]
+    ] == [line.events for line in found.lines]
 
 
 def test_answers_to_questions_are_no_lines() -> None:
@@ -73,10 +73,10 @@ def test_answers_to_questions_are_no_lines() -> None:
 
     assert [call(1, "a"), b""] == sent(found)
     assert [("sampling/createMessage", response(0, {"text": "hi"})), ("roots/list", None)] == [
-        (one.method, one.reply and one.reply.frame.raw) for one in found.questions
+        (one.method, one.reply and one.reply.frame.raw) for one in found.server_requests
     ]
     assert (("request sampling/createMessage", None), ("request roots/list", None)) == (
-        found.lines[1].signs
+        found.lines[1].events
     )
 
 
@@ -86,7 +86,7 @@ def test_an_answer_to_a_question_has_its_place() -> None:
         c(call(1, "a")), s(SAMPLE), c(cancelled(1)), c(call(2, "b")), c(response(0)),
         c(response(0, "again")),
     )  # fmt: skip
-    [question] = found.questions
+    [question] = found.server_requests
     assert question.reply is not None
 
     assert (3, 3.0, 1.0) == (question.reply.after, question.reply.delay, question.reply.gap)
@@ -122,7 +122,7 @@ def test_a_line_that_was_too_long_to_be_recorded() -> None:
     recorded.events[1].oversize = Oversize(1 << 30, "")
     found = script_of(recorded)
 
-    assert ([call(1, "a"), b""], (2,)) == (sent(found), found.cut)
+    assert ([call(1, "a"), b""], (2,)) == (sent(found), found.oversized)
 
 
 def test_late_answers() -> None:
@@ -133,7 +133,7 @@ def test_late_answers() -> None:
         c(call(1, "a")), c(cancelled(1)), s(response(1)), s(error(b"null")), c(call(2, "b"))
     )
 
-    assert (("answer", 0), ("answer", None)) == found.lines[2].signs
+    assert (("answer", 0), ("answer", None)) == found.lines[2].events
     assert () == found.lines[2].answers
 
 
@@ -165,7 +165,7 @@ def test_tokens_in_batches() -> None:
         c(call(1, "a")), s(batch(minted, SAMPLE)),
         c(batch(request(2, "tasks/get", {"taskId": "T"}), response(0, {"taskId": "T"}))),
     )  # fmt: skip
-    [question] = found.questions
+    [question] = found.server_requests
     assert question.reply is not None
 
     assert (LearnedValue((0, "params", "taskId"), 0, ("task", "taskId")),) == found.lines[1].learned
@@ -198,9 +198,9 @@ def test_latencies_and_secrets() -> None:
     )
 
     assert {0: 2.5} == found.latencies
-    assert {} == found.hidden
+    assert {} == found.redacted_results
     hidden = part(c(call(1, "a")), s(response(1, ["mcpmock:secret:token:1"])))
-    assert {0: b'["mcpmock:secret:token:1"]'} == hidden.hidden
+    assert {0: b'["mcpmock:secret:token:1"]'} == hidden.redacted_results
 
 
 def test_gaps_are_from_whatever_came_last() -> None:
@@ -224,5 +224,5 @@ def test_batches() -> None:
     assert [(0, 1), (), ()] == [line.calls for line in found.lines]
     assert (0, 1) == found.lines[2].answers
     assert batch(LOG) == found.lines[1].frame.raw
-    replies = [one.reply.frame.raw for one in found.questions if one.reply is not None]
+    replies = [one.reply.frame.raw for one in found.server_requests if one.reply is not None]
     assert [response(0), response(1), response(2)] == replies

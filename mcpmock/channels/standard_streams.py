@@ -1,0 +1,115 @@
+"""stdin, stdout and stderr of this process, where they carry text for a person or a result.
+
+`guard_standard_streams` is the first call of every program of ours (`mcpmock`, the demo's server
+and client); `write_log_line` is also for code that runs inside a program of the user. The protocol
+does not pass here: `stdio` reads and writes the descriptors themselves.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import select
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from mcpmock.errors import OutputLost
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_MAX_LOG_LINE_CHARS = select.PIPE_BUF // 4 - 1
+"""UTF-8 makes at most four bytes of each; one is left for the line feed."""
+
+
+class _StandardError(io.FileIO):
+    """Descriptor 2. A write that fails is dropped: a broken stderr changes nothing."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            written: int | None = super().write(data)
+        except OSError:
+            written = None
+        # None is also what a full pipe gives that the client made non-blocking.
+        return memoryview(data).nbytes if written is None else written
+
+
+class _StandardOutput(io.FileIO):
+    """Descriptor 1. A write that fails raises OutputLost, once."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            # The data stays in the buffer above this file and is flushed again at exit.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            # No OSError: click and rich turn one that is an EPIPE into exit status 1.
+            raise OutputLost(str(error.strerror), reader_left=error.errno == errno.EPIPE) from error
+
+
+def guard_standard_streams() -> None:
+    """Open the standard descriptors that are closed, and replace sys.stdout and sys.stderr.
+
+    The interpreter flushes both at exit and ends with status 120 if that fails. A failed write
+    leaves its data in the buffer, so this flush fails too, whatever the program did about the
+    first error. PYTHONUNBUFFERED hides that: there is no buffer then.
+    """
+    _open_closed_descriptors()
+    if sys.stdout is sys.__stdout__:  # otherwise it is the caller's own, as in a test
+        sys.stdout = _as_text(_StandardOutput(1, "w", closefd=False), sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _as_text(_StandardError(2, "w", closefd=False), sys.stderr)
+
+
+def write_log_line(line: str) -> None:
+    """Write a line to standard error, if that is possible at once.
+
+    A client that does not read our standard error must not freeze its session.
+    """
+    # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX, pipe(7)).
+    # A full one is not being read, so the line is dropped.
+    text = f"{line[:_MAX_LOG_LINE_CHARS]}\n"
+    stream = sys.stderr
+    is_the_interpreters = stream is sys.__stderr__
+    try:
+        if not _is_writable(stream):
+            return
+        if is_the_interpreters:
+            # Past its buffer, for the reason given at `guard_standard_streams`: this is a program
+            # of the user, whose streams are not replaced.
+            os.write(stream.fileno(), text.encode(stream.encoding, "backslashreplace"))
+        else:
+            stream.write(text)
+            stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # sys.stderr is None, broken, or closed
+
+
+def _is_writable(stream: TextIO) -> bool:
+    try:
+        ready = select.poll()
+        ready.register(stream.fileno(), select.POLLOUT)
+        return bool(ready.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return True  # it has no descriptor: a stream in memory
+
+
+def _open_closed_descriptors() -> None:
+    """The next file or socket opened would take the number of a closed one, and its traffic."""
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= 2:
+        fd = os.dup(fd)
+    os.close(fd)
+
+
+def _as_text(raw: io.FileIO, before: TextIO | None) -> io.TextIOWrapper:
+    """A text stream over `raw` with the settings of the one that it replaces."""
+    buffer = io.BufferedWriter(raw)
+    if before is None:  # its descriptor was closed when the interpreter started
+        return io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
+    assert isinstance(before, io.TextIOWrapper)
+    at_once = before.line_buffering or before.write_through
+    return io.TextIOWrapper(buffer, before.encoding, before.errors, line_buffering=at_once)

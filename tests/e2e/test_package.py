@@ -1,0 +1,86 @@
+"""What is published: the wheel and the sdist have what they need and no more, and the wheel works
+where there is nothing of this tree.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.support.weather import write_weather
+
+from .conftest import Pythons
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+ROOT = Path(__file__).parents[2]
+TEST = """
+import pytest
+
+@pytest.mark.mcpmock("weather.jsonl")
+def test_it(mcpmock_server):
+    assert mcpmock_server.url.startswith("http://127.0.0.1:")
+"""
+
+
+def test_the_wheel_is_the_package(distributions: tuple[Path, Path]) -> None:
+    """Every file of mcpmock/, the license, and what a wheel says of itself."""
+    wheel, _ = distributions
+    with ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        said = archive.read(metadata).decode().partition("\n\n")[0].splitlines()
+    info = metadata.removesuffix("/METADATA")
+    about = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
+    package = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "mcpmock").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+
+    assert {*package, *(f"{info}/{name}" for name in about)} == names
+    assert "mcpmock/py.typed" in names
+    assert {"License-Expression: MIT", "License-File: LICENSE"} <= set(said)
+
+
+def test_the_sdist_is_the_tree(distributions: tuple[Path, Path]) -> None:
+    """What it takes to build and test, and nothing that lies about."""
+    _, sdist = distributions
+    with tarfile.open(sdist) as archive:
+        files = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
+    ours = {"mcpmock", "tests", "tools", "cassettes", "README.md", "LICENSE", "pyproject.toml"}
+    hidden = [path for path in files if any(part[0] in "._" for part in path.parts[:-1])]
+
+    assert {path.parts[0] for path in files} == ours | {"PKG-INFO", ".gitignore"}
+    assert [] == hidden
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("demo",), ("help",), ("help", "faults")], ids=" ".join
+)
+def test_the_wheel_runs_alone(pythons: Pythons, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """With nothing beside it but what it requires, in an empty folder."""
+    done = ran(tmp_path, str(pythons("bare").parent / "mcpmock"), *arguments)
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert done.stdout
+
+
+def test_the_wheel_brings_the_pytest_plugin(pythons: Pythons, tmp_path: Path) -> None:
+    """pytest finds it by itself."""
+    write_weather(tmp_path / "weather.jsonl")
+    (tmp_path / "test_a.py").write_text(TEST, "utf-8")
+    done = ran(tmp_path, str(pythons("suites")), "-m", "pytest", "-q")
+
+    assert b"1 passed" in done.stdout, done.stdout
+
+
+def ran(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+    kept = {name: os.environ[name] for name in ("HOME", "PATH", "TMPDIR") if name in os.environ}
+    return subprocess.run(
+        command, cwd=folder, env=kept, capture_output=True, timeout=60, check=False
+    )
