@@ -121,9 +121,9 @@ class Frame(msgspec.Struct, gc=False):
     `raw` holds the bytes without their framing. `eol` is the framing: the bytes that ended the
     line, `b""` if none did; on HTTP only a CR LF has a meaning: the lines of a server-sent event
     end with it. `fact` is set where the frame is an event of the transport and no message.
-    `exchange` is the number of the HTTP exchange, None on stdio. `wire` holds the bytes with their framing where
-    that is more than `raw` and `eol`: a whole server-sent event. To change a message, make a new
-    frame without `wire`.
+    `exchange` is the number of the HTTP exchange, None on stdio. `wire` holds the bytes with their
+    framing where that is more than `raw` and `eol`: a whole server-sent event. To change a message,
+    make a new frame without `wire`.
     """
 
     direction: Direction
