@@ -100,7 +100,7 @@ class _Reader:
         self._close_take()
 
     def _other(self, number: int, line: bytes) -> None:
-        """Notes a damaged line, unless `cat` of torn files glued the next header to it."""
+        """A damaged line, perhaps with the next header glued to it (`cat` of torn files)."""
         self._settle()
         self._suspect = Damage(number, _explain_damage(line))
         glued = header_within(line)

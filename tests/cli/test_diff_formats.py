@@ -11,20 +11,20 @@ import pytest
 from mcpmock.cli import diff_formats
 from mcpmock.cli.diff_formats import fails, junit, markdown, object_of, text
 from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
-from mcpmock.semantic_diff.severity import RULES, Where
+from mcpmock.semantic_diff.severity import RULES, EventLocation
 
 CALL = ("tools/call", "add")
 ERROR = Difference(
     rule=RULES["error-for-result"], method="tools/call", call="tools/call add",
-    path="$.result.isError", old='"3"', new='"no"', old_event=Where(1, 7), new_event=Where(2, 9),
+    path="$.result.isError", old='"3"', new='"no"', old_event=EventLocation(1, 7), new_event=EventLocation(2, 9),
 )  # fmt: skip
 STEPS = Difference(
     rule=RULES["notification-missing"], method="notifications/progress", call="tools/call add",
-    path="$", old='{"progress":1}', new=None, old_event=Where(1, 8), new_event=None, times=3,
+    path="$", old='{"progress":1}', new=None, old_event=EventLocation(1, 8), new_event=None, times=3,
 )  # fmt: skip
 NOISE = Difference(
     rule=RULES["noise-added"], method="", call=None,
-    path="$", old=None, new='"x"', old_event=None, new_event=Where(1, 1),
+    path="$", old=None, new='"x"', old_event=None, new_event=EventLocation(1, 1),
 )  # fmt: skip
 
 
