@@ -14,7 +14,7 @@ from mcpmock.protocol.methods import LATEST
 from mcpmock.rules.checker import Checker, Found, check
 from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.registry import RULES
-from mcpmock.rules.violation import Violation
+from mcpmock.rules.rule import Violation
 from tests.rules import (
     test_calls,
     test_capabilities,
@@ -116,7 +116,7 @@ def test_a_violation_is_told_with_its_event() -> None:
     assert [(2, 4, "id-null")] == places(check(recorded))
 
 
-def test_what_was_not_recorded_is_held_against_nobody() -> None:
+def test_a_gap_in_the_recording_breaks_no_rule() -> None:
     """After a gap, where only the head of a frame was kept, and in a damaged file."""
     data = cassette_bytes(*((frame.direction.value, frame) for frame in opening()))
     answer = b'{"n":9,"t":9,"d":"s2c","m":%b}\n' % response(5)
