@@ -132,7 +132,7 @@ class Live(Stage):
     # The two servers.
 
     def _player_actions(self, actions: Iterable[Action]) -> Iterable[Action]:
-        """The actions of the player. Once the real server is open, the session ends when it ends."""
+        """The actions of the player. The session ends with the real server, once opened."""
         for action in actions:
             if not self.opened:
                 yield action

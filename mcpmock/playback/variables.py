@@ -113,7 +113,7 @@ def _unify_one(
 
 
 def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
-    """Where a known text stands: at the beginning, at the end, or at the first place from `at` on."""
+    """The place of a known text: the beginning, the end, or the first place from `at` on."""
     if first:
         return at if live.startswith(literal, at) else None
     end = len(live) - len(literal) if last else live.find(literal, at)
