@@ -40,7 +40,7 @@ def fault_options(command: _Command) -> _Command:
     return command
 
 
-def faults_of(options: dict[str, Any]) -> FaultRun | None:
+def pop_fault_run(options: dict[str, Any]) -> FaultRun | None:
     """The faults of the options above, which are removed; None if there are none. Prints every
     mistake in a plan on a line of its own and exits with status 3.
     """
@@ -60,7 +60,7 @@ def faults_of(options: dict[str, Any]) -> FaultRun | None:
         raise click.exceptions.Exit(error.exit_code) from error
 
 
-def told_of(run: FaultRun | None, options: dict[str, Any]) -> int:
+def print_fault_summary(run: FaultRun | None, options: dict[str, Any]) -> int:
     """Print how often each fault fired. The exit status: 1 if a fault with `must_fire` never fired
     or a fault failed, else 0.
     """

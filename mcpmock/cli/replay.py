@@ -11,7 +11,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, pop_fault_run, print_fault_summary
 from .options_listen import listening_of, listening_options
 from .options_server import server_of, server_options
 from .output import CASSETTE, Announcer, common, emit, say
@@ -100,7 +100,7 @@ def replay(
     playing = _playing(how, mute=quiet)
     server = _behind(how, record)
     recording = None if record is None else Recording.to(record)
-    faults = faults_of(how)
+    faults = pop_fault_run(how)
     options = {**how, "quiet": quiet, "verbose": verbose, "json": json}
     return play(file, playing, options, recording=recording, faults=faults, server=server)
 
@@ -147,7 +147,7 @@ def play(
     status = trio.run(run_sessions, setup)
     if listening is None:
         told.leftovers()
-    owing = told_of(faults, {"quiet": quiet, "json": json})
+    owing = print_fault_summary(faults, {"quiet": quiet, "json": json})
     return status or int(told.missed > 0) or owing
 
 
