@@ -317,7 +317,7 @@ def test_fine(mcpmock_server): pass
 
     result.assert_outcomes(passed=1, errors=3)
     result.stdout.fnmatch_lines(
-        ["mcpmock: *::test_word: no option 'ordr': say one of order, *",
+        ["mcpmock: *::test_word: no option 'ordr': choose one of order, *",
          "mcpmock: *junk.jsonl: is not a cassette*",
          "mcpmock: *::test_stub: stub= takes a mcpmock.Stub"]
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The Python API, as `mcpmock.NAME`: thin compositions over `modes` and the pure rooms.
+"""The Python API, as `mcpmock.NAME`: thin compositions over `sessions` and the pure rooms.
 
-Everything public is named in `mcpmock.__all__` and imported when it is first asked for.
+Every public name is in `mcpmock.__all__` and is imported on first use.
 """

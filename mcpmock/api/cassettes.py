@@ -1,7 +1,7 @@
-"""What the API does with cassettes that are not played: `load`, `diff`, `check`, `redact`.
+"""`load`, `diff`, `check` and `redact`: cassettes that are not played.
 
-Comparing and checking are imported when they are asked for: they are a third of what the first test
-of a suite would wait for, and most suites do neither.
+`diff` and `check` import their rooms when they are called: these imports are a third of the time
+that the first test of a suite would wait for, and most suites use neither.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def load(path: Path | str) -> Cassette:
     """Reads a cassette: `takes`, each with a `header` and `events`. `.gz` is unpacked.
 
-    Raises CassetteError (a McpMockError) if it cannot be read, is none, or is damaged.
+    Raises CassetteError (a McpMockError) if the file cannot be read, is not a cassette, or is
+    damaged.
 
     >>> cassette = mcpmock.load("weather.jsonl")
     >>> [(take.transport, len(take.events)) for take in cassette.takes]
@@ -34,10 +35,11 @@ def load(path: Path | str) -> Cassette:
 
 
 def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
-    """What differs from the old recording to the new one, as `mcpmock diff` says it.
+    """The differences between an old and a new recording, as `mcpmock diff` reports them.
 
-    `ignore` are rules in its words: `tools/call now $.result`. `worst` of the result is None where
-    nothing differs, else a verdict; `differences` are the worst first. Raises CassetteError.
+    `ignore` is a list of rules as in `mcpmock diff --ignore`: `tools/call now $.result`. `worst` of
+    the result is a verdict, or None if nothing differs; `differences` begins with the worst. Raises
+    CassetteError.
 
     >>> found = mcpmock.diff("weather.jsonl", "snow.jsonl")
     >>> found.worst.word, [(one.call, one.path, one.new) for one in found.differences]
@@ -49,13 +51,13 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
     from mcpmock.semantic_diff.ignore_rules import Rules
 
     if isinstance(ignore, str):
-        raise TypeError(f"ignore={ignore!r}: say a list of rules")
+        raise TypeError(f"ignore={ignore!r}: give a list of rules")
     return compare(load_source(old), load_source(new), Rules.parse(ignore=list(ignore)))
 
 
 def check(cassette: Source) -> list[Found]:
-    """Where the protocol's rules were broken, in the order of the events; empty if nowhere. Each
-    has its `take` (from 1), its `event` and the `violation`, which names and cites the rule.
+    """The violations of the protocol's rules, in the order of the events. Each has its `take` (from
+    1), its `event` and the `violation`, which names and cites the rule.
 
     Raises CassetteError.
 
@@ -68,8 +70,8 @@ def check(cassette: Source) -> list[Found]:
 
 
 def redact(message: bytes) -> bytes:
-    """A JSON message as a cassette would keep it: its secrets replaced by placeholders. What holds
-    none comes back as it is.
+    """A JSON message as a cassette keeps it: secrets are replaced by placeholders. A message
+    without secrets is returned unchanged.
 
     >>> mcpmock.redact(b'{"password":"hunter2"}')
     b'{"password":"mcpmock:secret:password:1"}'

@@ -1,4 +1,4 @@
-"""`drive`: the client's half of a cassette, played to a real server, and the outcome."""
+"""`drive`: plays the recorded clients of a cassette to a real server."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Driven:
     """
 
     cassette: Cassette
-    """Whose client was played."""
+    """The cassette whose clients were played."""
     live: Cassette
-    """What was recorded meanwhile."""
+    """The recording of the run."""
     status: int
-    """0; 1 where the server did not do what the client waited for; 4 where it was not reached."""
+    """0; 1 if the server did not send what a client waited for; 4 if it was not reached."""
     faults: FaultControl
-    """What went wrong on purpose: how often it `fired`, its `receipts`."""
+    """The injected faults: how often each `fired`, and the `receipts`."""
 
     def diff(self, *, ignore: Iterable[str] = ()) -> Comparison:
-        """What differs from what was recorded: see `mcpmock.diff`."""
+        """The differences between the cassette and the live recording: see `mcpmock.diff`."""
         return diff(self.cassette, self.live, ignore=ignore)
 
 
@@ -78,7 +78,7 @@ async def drive(
     faults: Faults | None = None,
     seed: int | None = None,
 ) -> AsyncIterator[Driven]:
-    """A fake client under trio: plays the recorded clients to a real server, and gives what came.
+    """A fake client under trio: plays the recorded clients to a real server, and gives the outcome.
 
     >>> async def main():
     ...     server = ["mcpmock", "replay", "weather.jsonl"]

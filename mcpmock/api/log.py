@@ -1,8 +1,8 @@
-"""`Log`: what clients asked a fake server, what it missed, and what was said last.
+"""`Log`: the requests that clients sent to a fake server, the misses, and the last messages.
 
-One log belongs to one fake server, however many clients it has; each conversation has a `Watcher`
-that notes what passes. `server.ReplayServer` and the pytest plugin show it. Lists only grow, and
-growing one is atomic, so a test may look from another thread.
+A fake server has one log for all its clients; each conversation has a `Watcher` that fills it.
+`thread_server.ThreadServer` and the pytest plugin show it. A list only grows, and an append is
+atomic, so a test may read the log from another thread.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 
-LAST = 50
-"""How many messages are kept to be shown."""
-LONGEST_TAIL = 1 << 14
-"""How many bytes of a server's standard error are kept."""
+MAX_LAST_MESSAGES = 50
+"""How many messages are kept for reports."""
+MAX_STDERR_BYTES = 1 << 14
+"""How many bytes of a server's standard error are kept, from its end."""
 
 
 @attrs.frozen
@@ -62,38 +62,41 @@ class Call:
 
 @attrs.define
 class Log:
-    """What happened at one fake server, of all its clients."""
+    """The log of one fake server."""
 
     calls: list[Call] = attrs.field(factory=list)
-    """What clients sent, in the order it came."""
+    """The requests and notifications of clients, in the order of their arrival."""
     misses: list[Miss] = attrs.field(factory=list)
-    """What nothing recorded fitted."""
+    """The requests that match nothing recorded."""
     notes: list[PlayerNote] = attrs.field(factory=list)
-    """What was matched in spite of something, and what changed nothing."""
-    last: deque[Frame] = attrs.field(factory=lambda: deque(maxlen=LAST))
-    """The last messages, both ways."""
+    """Remarks of players, such as an imprecise match."""
+    last: deque[Frame] = attrs.field(factory=lambda: deque(maxlen=MAX_LAST_MESSAGES))
+    """The last messages in both directions."""
     stderr: bytearray = attrs.field(factory=bytearray)
-    """The end of what the server wrote to standard error."""
+    """The end of the server's standard error."""
     players: list[Player] = attrs.field(factory=list)
-    """Who played each conversation; none while recording."""
+    """The player of each conversation; empty while a server is recorded."""
     open: dict[tuple[int, bytes], str] = attrs.field(factory=dict)
-    """The methods of the requests that have no answer yet, by conversation and id."""
+    """The methods of unanswered requests, by conversation and id."""
 
     listeners: list[Callable[[int, Frame], object]] = attrs.field(factory=list)
-    """Are told of every message, with its conversation, before it goes on."""
+    """Called with each message and its conversation, before the message passes."""
 
-    def report(self, what: Miss | PlayerNote) -> None:
-        """For a player."""
-        (self.misses if isinstance(what, Miss) else self.notes).append(what)  # type: ignore[arg-type]
+    def report(self, report: Miss | PlayerNote) -> None:
+        """Adds a report of a player."""
+        if isinstance(report, Miss):
+            self.misses.append(report)
+        else:
+            self.notes.append(report)
 
     def watch(self, conversation: int, player: Player | None) -> Stage:
-        """A `sessions.run.Observer`."""
+        """The watcher of a conversation: a `sessions.run.Observer`."""
         if player is not None:
             self.players.append(player)
         return Watcher(self, conversation)
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """What clients sent, in order: all of it, or of one method, or for one tool."""
+        """The calls of clients, in order: all, those of one method, or those of one tool."""
         return [
             call
             for call in list(self.calls)
@@ -103,37 +106,32 @@ class Log:
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raises AssertionError unless it was sent at least once, or exactly `times` times."""
-        found = len(self.requests(method, tool=tool))
-        if found == times or (times is None and found):
+        """Raises AssertionError unless clients sent it at least once, or exactly `times` times."""
+        count = len(self.requests(method, tool=tool))
+        if count == times or (times is None and count):
             return
-        wanted = "at least once" if times is None else f"{times} times"
+        expected = "at least once" if times is None else f"{times} times"
         name = method if tool is None else f"{method} {tool}"
         raise AssertionError(
-            f"{name} was to be called {wanted}, and was {found} times; {self._told()}"
+            f"{name} was called {count} times, expected {expected}; {self._list_calls()}"
         )
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless these came in this order, with anything in between. A name
-        is a method, or a method and a tool: `tools/call get_weather`.
+        """Raises AssertionError unless clients sent these in this order; other calls may come in
+        between. A name is a method, or a method and a tool: `tools/call get_weather`.
         """
         calls = iter(list(self.calls))
         for name in names:
             if not any(name in (call.method, str(call)) for call in calls):
-                raise AssertionError(f"{name} did not come in its turn; {self._told()}")
+                raise AssertionError(f"{name} was not called in this order; {self._list_calls()}")
 
-    def _told(self) -> str:
-        return f"what came: {', '.join(map(str, self.calls)) or 'nothing'}"
-
-    def leftovers(self) -> list[str]:
-        """What the played sessions still had, in words."""
-        players = [player for player in self.players if player.leading and player.leading.answered]
-        return [line for player in players for line in player.leftovers()]
+    def _list_calls(self) -> str:
+        return f"calls: {', '.join(map(str, self.calls)) or 'none'}"
 
 
 @attrs.define
 class Watcher(Stage):
-    """Notes what passes in one conversation, and changes nothing."""
+    """Notes the messages of one conversation in the log, and lets all of them pass."""
 
     log: Log
     session: int
@@ -141,30 +139,29 @@ class Watcher(Stage):
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
         for frame in seen:
             if frame.fact is None:
-                self._note(frame)
+                self._note_message(frame)
             elif isinstance(frame.fact, Stderr):
                 self.log.stderr += frame.raw
-                del self.log.stderr[:-LONGEST_TAIL]
+                del self.log.stderr[:-MAX_STDERR_BYTES]
         return PASS
 
-    def _note(self, frame: Frame) -> None:
+    def _note_message(self, frame: Frame) -> None:
         if not frame.raw.strip():
             return
         self.log.last.append(frame)
-        for tell in self.log.listeners:
-            tell(self.session, frame)
+        for listener in self.log.listeners:
+            listener(self.session, frame)
         for message in parse_items(frame.raw):
             if isinstance(message, Response) and frame.direction is not C2S:
                 self.log.open.pop((self.session, message.id or b""), None)
             elif isinstance(message, Request | Notification) and frame.direction is C2S:
-                self._ask(message)
+                self._note_call(message)
 
-    def _ask(self, message: Request | Notification) -> None:
+    def _note_call(self, message: Request | Notification) -> None:
         params = None if message.params is None else decode(message.params)
         id_ = message.id if isinstance(message, Request) else None
         if id_ is not None:
             self.log.open[self.session, id_] = message.method
         known = params if isinstance(params, dict) else {}
-        self.log.calls.append(
-            Call(message.method, known, None if id_ is None else decode(id_), self.session)
-        )
+        call_id = None if id_ is None else decode(id_)
+        self.log.calls.append(Call(message.method, known, call_id, self.session))

@@ -1,11 +1,10 @@
 """The fake server in memory, for the official SDK and FastMCP: no process, no socket, no thread.
 
-A session is the pipeline that `sessions.run.compose` builds, driven here by the caller's own event
-loop (asyncio or trio, by way of anyio, which the SDK brings). `runner` needs trio, and a thread
-with a loop of its own would cost more than all the rest. Messages cross as the `SessionMessage` of
-the installed SDK, imported when needed. The clock is the caller's too: under trio a mock clock
-makes recorded pauses free, and timeouts that are under test; under asyncio, whose clock is real,
-such pauses are cut (`Timing.on_a_real_clock`).
+A session is the pipeline that `sessions.run.compose` builds. The caller's own event loop drives it
+(asyncio or trio, through anyio, which the SDK installs): `runner` needs trio, and a thread with a
+loop of its own would cost more than all the rest. Messages cross as the `SessionMessage` of the
+installed SDK. The clock is the caller's: under trio a mock clock makes recorded pauses and timeouts
+free; asyncio has only a real clock, so recorded pauses are cut there (`Timing.on_a_real_clock`).
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from .log import Log
 
 
 @attrs.frozen
-class Wording:
-    """How the installed SDK spells a message: `write` gives JSON, `read` a SessionMessage."""
+class SdkCodec:
+    """How the installed SDK encodes a message: `write` gives JSON, `read` a SessionMessage."""
 
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
 
     @classmethod
-    def of_the_sdk(cls) -> Wording:
-        """Raises ImportError where no SDK is installed."""
+    def of_the_installed_sdk(cls) -> SdkCodec:
+        """Raises ImportError if no SDK is installed."""
         from mcp.shared.message import SessionMessage
 
         try:
@@ -54,10 +53,10 @@ class Wording:
 
 
 def transport(setup: Setup, log: Log) -> AbstractAsyncContextManager[Any]:
-    """A new session, as what the SDK calls a transport: an async context manager that gives a
-    stream to read and one to write. Where FastMCP is loaded, it is one of its transports as well.
+    """A new session as a transport of the SDK: an async context manager that gives a stream to read
+    and one to write. If FastMCP is loaded, it is a `ClientTransport` of FastMCP as well.
     """
-    session = _session(setup, log)
+    session = _open_session(setup, log)
     fastmcp = sys.modules.get("fastmcp.client.transports")
     if fastmcp is None:
         return session
@@ -66,7 +65,7 @@ def transport(setup: Setup, log: Log) -> AbstractAsyncContextManager[Any]:
 
 def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
     class Transport(base):  # type: ignore[misc]
-        """Both: the SDK enters it, FastMCP asks it for a session."""
+        """The SDK enters it; FastMCP calls `connect_session`."""
 
         async def __aenter__(self) -> Any:
             return await session.__aenter__()
@@ -88,7 +87,7 @@ def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
 
 
 @asynccontextmanager
-async def _session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+async def _open_session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
     from sniffio import current_async_library
 
@@ -98,13 +97,13 @@ async def _session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
     if current_async_library() != "trio":
         pace = replay.options.pace
         selection = selection.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
-    # Unbounded: all that is produced answers what the client asked, from a cassette, which is
-    # bounded; and a client that waits for room while we do would wait for ever.
+    # Unbounded: with a bound, a client and a server that both wait for room would wait for ever.
+    # All messages to the client come from a cassette, which is bounded.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
     player = Player(selection, replay.report)
     pipeline = compose(setup, Conversation(number=len(log.players) + 1, player=player))
-    pump = _Pump(pipeline, Wording.of_the_sdk(), to_client, from_client)
+    pump = _Pump(pipeline, SdkCodec.of_the_installed_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:
         group.start_soon(pump.run)
         yield read, write
@@ -116,15 +115,17 @@ class _Pump:
     """Moves messages between the client's streams and a pipeline, in the caller's event loop."""
 
     pipeline: Pipeline
-    wording: Wording
+    codec: SdkCodec
     to_client: Any
     from_client: Any
     _left: bool = False
-    """Whether the client has said all. What is held may still come, and a fault may ignore it."""
+    """Whether the client has closed its stream. Delayed messages may still be due, and a fault may
+    ignore the close.
+    """
     _over: bool = False
 
     async def run(self) -> None:
-        """Until the client leaves or the pipeline hangs up: then its stream ends."""
+        """Runs until the pipeline ends the stream or hangs up, then closes the client's stream."""
         import anyio
 
         self._send(self.pipeline.begin(anyio.current_time()))
@@ -138,13 +139,13 @@ class _Pump:
         self.to_client.close()
 
     async def _receive(self) -> Frame:
-        """The next message, or the end, which comes once."""
+        """The next message, or, once, the end of the client's stream."""
         import anyio
 
         if self._left:
             await anyio.sleep_forever()
         try:
-            return Frame(C2S, self.wording.write(await self.from_client.receive()))
+            return Frame(C2S, self.codec.write(await self.from_client.receive()))
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._left = True
             return Frame(C2S, b"", b"", StreamEnd())
@@ -152,17 +153,17 @@ class _Pump:
     def _send(self, batches: Sequence[Sequence[Frame]]) -> None:
         for frame in (frame for frames in batches for frame in frames):
             if frame.direction is S2C and frame.fact is None and frame.raw.strip():
-                self._tell(frame.raw)
+                self._send_raw(frame.raw)
             elif frame.direction is S2C and isinstance(frame.fact, StreamEnd):
                 self._over = True
         self._over = self._over or self.pipeline.hung_up is not None
 
-    def _tell(self, raw: bytes) -> None:
-        """What the SDK cannot read it is given as the error, as its own transports do."""
+    def _send_raw(self, raw: bytes) -> None:
+        # As the SDK's own transports do: an error on the stream for a message it cannot parse.
         import anyio
 
         try:
-            item = self.wording.read(raw)
+            item = self.codec.read(raw)
         except ValueError as error:
             item = error
         try:

@@ -1,4 +1,4 @@
-"""`record`: a real server, recorded while a program under trio talks to it in memory."""
+"""`record`: records a real server while a program under trio uses it in memory."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ async def record(
     seed: int | None = None,
     **how: bool,
 ) -> AsyncIterator[MessageChannel]:
-    """Records a server under trio: gives the client's end of a session with it, a channel that
-    `send`s and `receive`s lists of frames.
+    """Records a server under trio: gives the client's end of a session, a channel that sends and
+    receives lists of frames.
 
     >>> from mcpmock.protocol.messages import C2S, Frame
     >>> async def main():
@@ -42,9 +42,9 @@ async def record(
     [b'{"jsonrpc":"2.0","id":1,"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"result":{}}']
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
-    `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and what fired is
-    an event of the recording. Raises CassetteError, PlanError and CannotStart before anything was
-    said, RecordingIncomplete at the end.
+    `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and each fault
+    that fires is an event of the recording. Raises CassetteError, PlanError and CannotStart before
+    the session begins, RecordingIncomplete at the end.
     """
     require_trio("record")
     run = run_of(faults, seed)

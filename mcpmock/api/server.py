@@ -1,13 +1,13 @@
 """`ReplayServer`: a fake server that plays a cassette to clients over stdio, over HTTP and in
-memory, all into one log; `serve` and `replay`, which make one.
+memory, with one log; `serve`, `replay` and `connect`, which make one.
 
-`serve` runs anywhere, in a thread of its own that starts with the first client that needs it;
-`replay` plays in memory under trio. The pytest plugin stands above.
+`serve` works everywhere; its thread starts with the first client that needs it. `replay` plays in
+memory under trio. The pytest plugin stands above.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from math import inf
 from pathlib import Path
@@ -37,55 +37,51 @@ if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
-"""A cassette, or the file that it is in."""
+"""A cassette, or the path of its file."""
 
 
 def load_source(source: Source) -> Cassette:
-    """Raises CassetteError for a file that is none."""
+    """Raises CassetteError for a file that is not a cassette."""
     return source if isinstance(source, Cassette) else load(Path(source))
 
 
-WORDS = {
+REPLAY_CHOICES = {
     "order": ("causal", "strict", "any"),
     "repeats": ("error", "last", "cycle"),
     "sessions": ("reuse", "once"),
     "match": ("relaxed", "exact"),
     "on_miss": ("error", "hang", "close"),
 }
-"""What the options of `mcpmock replay` may be where words are meant. Nothing is behind a server in
-a program, so no miss is `live`.
+"""The options of `mcpmock replay` that take one of several words. `on_miss` has no `live` here: a
+fake server inside a program has no real server behind it.
 """
-_OTHERS = ("timing", "overlap_grace")
+_OPTIONS = (*REPLAY_CHOICES, "timing", "overlap_grace")
 
 
 def replay_options(**how: Any) -> ReplayOptions:
     """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
-    Raises TypeError for another name, and McpMockError for what is no value of one.
+    Raises TypeError for an unknown option, and McpMockError for an invalid value.
     """
     for name, value in how.items():
-        if name not in (*WORDS, *_OTHERS):
-            raise TypeError(f"no option {name!r}: say one of {', '.join((*WORDS, *_OTHERS))}")
-        if name in WORDS and value not in WORDS[name]:
-            raise McpMockError(f"{name} {value!r}: say {_either(WORDS[name])}")
+        if name not in _OPTIONS:
+            raise TypeError(f"no option {name!r}: choose one of {', '.join(_OPTIONS)}")
+        words = REPLAY_CHOICES.get(name)
+        if words is not None and value not in words:
+            choices = f"{', '.join(words[:-1])} or {words[-1]}"
+            raise McpMockError(f"{name} {value!r}: choose {choices}")
     grace = how.pop("overlap_grace", 20)
     if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace < inf:
-        raise McpMockError(f"overlap_grace {grace!r}: say a number of milliseconds")
+        raise McpMockError(f"overlap_grace {grace!r}: give a number of milliseconds")
     pace = Pace(Timing.parse(how.pop("timing", "none")), overlap_grace=grace / 1000)
     exact = how.pop("match", "relaxed") == "exact"
     return ReplayOptions(pace=pace, exact=exact, **how)
 
 
-def _either(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 class ReplayServer(ThreadServer):
-    """A fake server that plays a cassette, a stub, or both. `misses` are the requests that nothing
-    recorded fitted.
-
-    Use `serve`, `replay` or the fixture `mcpmock_server` to get one.
+    """A fake server that plays a cassette, a stub, or both. `serve`, `replay` and the fixture
+    `mcpmock_server` make one.
 
     >>> with mcpmock.serve("weather.jsonl") as server:
     ...     isinstance(server, mcpmock.ReplayServer)
@@ -103,7 +99,7 @@ class ReplayServer(ThreadServer):
 
     @property
     def misses(self) -> list[Miss]:
-        """The requests that nothing recorded fitted, with the nearest recorded ones.
+        """The requests that match nothing recorded, each with the nearest recorded requests.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
@@ -114,8 +110,8 @@ class ReplayServer(ThreadServer):
         return self.log.misses
 
     def open(self) -> MessageChannel:
-        """Inside `replay` only: a new session, as the client's end of a channel of frames. Raises
-        RuntimeError elsewhere.
+        """A new session: the client's end of a channel of frames. Raises RuntimeError outside of
+        `replay`.
 
         >>> async def main():
         ...     async with mcpmock.replay("weather.jsonl") as server:
@@ -125,12 +121,14 @@ class ReplayServer(ThreadServer):
         False
         """
         if self._open is None:
-            raise RuntimeError("only inside `async with mcpmock.replay(...)`; use .url or .stdio")
+            raise RuntimeError(
+                "open() only works inside `async with mcpmock.replay(...)`; use .url or .stdio"
+            )
         return self._open()
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
         """A new session in memory, as the transport that the Client of the official SDK and of
-        FastMCP take, under asyncio or trio. Raises ImportError where no SDK is installed.
+        FastMCP take, under asyncio or trio. Raises ImportError if no SDK is installed.
 
         >>> from mcp import Client
         >>> async def main():
@@ -175,12 +173,12 @@ def serve(
     >>> b'"serverInfo"' in done.stdout
     True
 
-    What a `stub` knows it answers, all else the recording; a stub alone is a server as well
-    (`serve(stub)`). `faults` is what is to go wrong: a plan, a fault of `mcpmock.faults`, a TOML
-    file, a shorthand as `"latency:latency=200ms,tool=get_*"`, or several; `seed` is what their
-    chances come from. `how` are the options of `mcpmock replay` (`replay_options`). Raises
-    CassetteError for what is no cassette, PlanError, CannotListen, and at the end what went wrong
-    inside; a miss is no error, see `misses`.
+    A `stub` answers the requests that it has routes for, the recording all others; a stub alone is
+    a server as well (`serve(stub)`). `faults` are the faults to inject: a plan, a fault of
+    `mcpmock.faults`, a TOML file, a shorthand such as `"latency:latency=200ms,tool=get_*"`, or a
+    list of these; `seed` is their random seed. `how` are the options of `mcpmock replay`
+    (`replay_options`). Raises CassetteError for a bad cassette, PlanError, CannotListen, and at the
+    end of the block any error inside the server. A miss raises nothing: see `misses`.
     """
     server = _make_server(cassette, stub, faults, seed, how)
     try:
@@ -198,9 +196,9 @@ async def replay(
     seed: int | None = None,
     **how: Any,
 ) -> AsyncIterator[ReplayServer]:
-    """A fake server in memory, under trio: `server.open()` gives the client's end of a session,
-    exact on a mock clock, which makes recorded waits (`timing="recorded"`) and timeouts free.
-    Options and errors are those of `serve`.
+    """A fake server in memory, under trio: `server.open()` gives the client's end of a session. A
+    mock clock makes recorded pauses (`timing="recorded"`) and timeouts exact and free. Options and
+    errors are those of `serve`.
 
     >>> from mcpmock.protocol.messages import C2S, Frame
     >>> async def main():
@@ -240,11 +238,10 @@ def connect(
     >>> trio.run(main)
     'rain'
 
-    It runs on the clock of the caller's event loop: under trio with a mock clock a recorded wait of
-    30 s, or a timeout of 30 s that is under test, takes milliseconds. Under asyncio no clock can be
-    turned on, so with `timing="recorded"` no pause is longer than 100 ms there; `scale:1` makes
-    them all. Options are those of `serve`. Raises CassetteError, and ImportError where no SDK is
-    installed.
+    It uses the clock of the caller's event loop: with a mock clock of trio, a recorded pause of
+    30 s, or a timeout of 30 s under test, takes milliseconds. asyncio has no mock clock, so
+    `timing="recorded"` cuts pauses to 100 ms there; `scale:1` keeps them. Options are those of
+    `serve`. Raises CassetteError, and ImportError if no SDK is installed.
     """
     return _make_server(cassette, stub, faults, seed, how).transport()
 
@@ -256,12 +253,11 @@ def _make_server(
     seed: int | None,
     how: dict[str, Any],
 ) -> ReplayServer:
-    """Raises TypeError for two stubs: one takes any number of tools."""
     options, run = replay_options(**how), run_of(faults, seed)
     if not isinstance(stub, Stub | None):
-        raise TypeError(f"stub={stub!r}: say a mcpmock.Stub")
+        raise TypeError(f"stub={stub!r}: give a mcpmock.Stub")
     if isinstance(source, Stub):
         if stub is not None:
-            raise TypeError("say either serve(stub) or serve(cassette, stub=stub)")
+            raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
         return ReplayServer(Cassette(name="stub", takes=[]), options, run, source)
     return ReplayServer(load_source(source), options, run, stub)

@@ -1,8 +1,8 @@
-"""`Thread`: something of ours that runs under trio in a thread of its own, for callers with any
+"""`Thread`: an async function that runs under trio in a thread of its own, for callers with any
 event loop or none.
 
-Starting one takes less than a millisecond. What goes wrong in there is raised in the caller, where
-it waits for the start and where it stops.
+The start takes less than a millisecond. Errors in the thread are raised in the caller, by `start`
+and `stop`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ import trio
 
 from mcpmock.errors import McpMockError
 
-STOPPING = 5.0
-"""Seconds that a thread has to stop in before it is cancelled, and once more after that."""
+STOP_TIMEOUT_S = 5.0
+"""How long a thread may take to stop before it is cancelled, and again after that."""
 ThreadPlace = TypeVar("ThreadPlace")
 Main = Callable[[Callable[[ThreadPlace], None], trio.Event], Awaitable[None]]
-"""Runs until the event is set, and tells once it serves, and where."""
+"""Runs until the event is set; calls the function with its place once it serves."""
 
 
 def require_trio(name: str) -> None:
-    """Raises RuntimeError where no trio runs, for what only runs there."""
+    """Raises RuntimeError outside of trio, for a function that only works there."""
     if not trio.lowlevel.in_trio_run():
         raise RuntimeError(
-            f"mcpmock.{name} runs under trio alone; elsewhere use `serve`, `connect` or a command"
+            f"mcpmock.{name} only works under trio; elsewhere use `serve`, `connect` or a command"
         )
 
 
 class Thread(Generic[ThreadPlace]):
-    """`main` in a thread: `start` gives where it serves, `stop` ends it.
+    """`main` in a thread: `start` gives the place where it serves, `stop` ends it.
 
-    Neither needs an event loop; both block for a moment.
+    Both block for a moment and need no event loop.
     """
 
     def __init__(self, main: Main[ThreadPlace]) -> None:
@@ -54,24 +54,24 @@ class Thread(Generic[ThreadPlace]):
             self._thread.join()
             self._error = None
             if isinstance(place, McpMockError):
-                raise place.with_traceback(None)  # it says it all, and the way to it says nothing
+                raise place.with_traceback(None)  # an error of the user: the message is enough
             raise place
         return place
 
     def stop(self) -> None:
         """Raises what `main` raised."""
         if self._stop is not None:
-            self._soon(self._stop.set)
-        self._thread.join(STOPPING)
+            self._call_soon(self._stop.set)
+        self._thread.join(STOP_TIMEOUT_S)
         if self._thread.is_alive():
-            self._soon(self._scope.cancel)
-            self._thread.join(STOPPING)
+            self._call_soon(self._scope.cancel)
+            self._thread.join(STOP_TIMEOUT_S)
         error, self._error = self._error, None
         if error is not None:
             raise error
 
-    def _soon(self, act: Callable[[], object]) -> None:
-        """Not `trio.from_thread`: the caller may be in a trio of its own."""
+    def _call_soon(self, act: Callable[[], object]) -> None:
+        # Not `trio.from_thread`: the caller may run under a trio of its own.
         try:
             if self._token is not None:
                 self._token.run_sync_soon(act)
@@ -81,7 +81,7 @@ class Thread(Generic[ThreadPlace]):
     def _run(self) -> None:
         try:
             trio.run(self._serve)
-        except BaseException as error:  # noqa: BLE001 (it is raised in the caller)
+        except BaseException as error:  # noqa: BLE001 (raised again in the caller)
             self._error = error
             self._ready.put(error)
 

@@ -1,7 +1,7 @@
-"""`ThreadServer`: what all servers of ours in a thread have in common, fake ones and those that are
-recorded: where they can be reached, what they were asked, and what goes wrong there on purpose.
+"""`ThreadServer`: the base of servers that run in a thread, fake or recorded: their address, their
+log and their faults.
 
-The thread is started by the first client that needs it. `server` and the pytest plugin stand above.
+The first client that needs the thread starts it. `server` and the pytest plugin stand above.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .thread import Thread
 
 
 class ThreadServer:
-    """A server of ours in a thread: where it is, its log, and what goes wrong."""
+    """A server in a thread: its address, its log and its faults."""
 
     def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
@@ -34,16 +34,16 @@ class ThreadServer:
 
     @property
     def place(self) -> ServerPlace:
-        """Where it can be reached; starts it. Raises CannotListen, and RuntimeError where it was
+        """Where clients reach the server; starts it. Raises CannotListen, and RuntimeError if it is
         closed.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.place.url == server.url
         True
         """
-        with self._starting:  # whoever asks first, from whatever thread
+        with self._starting:  # clients in several threads may start it
             if self._closed:
-                raise RuntimeError("this server was closed: make another with mcpmock.serve")
+                raise RuntimeError("this server is closed: start another with mcpmock.serve")
             if self._place is None:
                 self._thread = Thread(self._serving)
                 self._place = self._thread.start()
@@ -51,7 +51,7 @@ class ThreadServer:
 
     @property
     def faults(self) -> FaultControl:
-        """What goes wrong here on purpose, to be changed at any time.
+        """The faults that are injected here. They can be changed at any time.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     slow = server.faults.add(mcpmock.faults.Latency(latency="200ms"))
@@ -61,7 +61,7 @@ class ThreadServer:
 
     @property
     def url(self) -> str:
-        """Where clients over HTTP reach it, from any process of this machine. Starts it, and raises
+        """The URL for clients over HTTP, in any process of this machine. Starts the server. Raises
         CannotListen.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
@@ -72,8 +72,8 @@ class ThreadServer:
 
     @property
     def command(self) -> list[str]:
-        """What clients over stdio start to reach it, program and arguments. It needs no variable of
-        the environment. Raises RuntimeError where the server is only to be had over HTTP.
+        """The command that clients over stdio start: program and arguments. It needs no environment
+        variable. Raises RuntimeError for a server that is only reached over HTTP.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -98,11 +98,11 @@ class ThreadServer:
         return StdioServerParameters(command=program, args=arguments)
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
-        """What the Client of the official SDK and of FastMCP take as a transport: a new session."""
+        """A new session, as a transport for the Client of the official SDK and of FastMCP."""
         raise NotImplementedError
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """What clients sent, in order: all of it, or of one method, or for one tool.
+        """The calls of clients, in order: all, those of one method, or those of one tool.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -114,28 +114,29 @@ class ThreadServer:
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raises AssertionError unless it was sent at least once, or exactly `times` times.
+        """Raises AssertionError unless clients sent it at least once, or exactly `times` times.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.assert_called("tools/call", tool="get_weather")
         Traceback (most recent call last):
-        AssertionError: tools/call get_weather was to be called at least once, and was 0 ...
+        AssertionError: tools/call get_weather was called 0 times, expected at least once; ...
         """
         self.log.assert_called(method, times=times, tool=tool)
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless these came in this order: methods, or `tools/call NAME`.
+        """Raises AssertionError unless clients sent these in this order; a name is a method, or
+        `tools/call NAME`.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
         ...     server.assert_order("initialize", "tools/call get_weather")
         Traceback (most recent call last):
-        AssertionError: tools/call get_weather did not come in its turn; what came: initialize
+        AssertionError: tools/call get_weather was not called in this order; calls: initialize
         """
         self.log.assert_order(*names)
 
     def close(self) -> None:
-        """Stops it, and raises what went wrong in it. `serve` does it at its end.
+        """Stops the server. Raises what failed inside. `serve` calls it at the end of the block.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.close()

@@ -9,7 +9,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, pop_fault_run, print_fault_summary
+from .options_faults import fault_options, faults_of, report_faults
 from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
 
@@ -49,7 +49,7 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
-    faults = pop_fault_run(options)
+    faults = faults_of(options)
     setup = Setup(
         front=drive_front(load(file), pauses),
         back=server,
@@ -58,5 +58,5 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         say=say,
     )
     status = trio.run(run_sessions, setup)
-    owing = print_fault_summary(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

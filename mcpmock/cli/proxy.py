@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, pop_fault_run, print_fault_summary
+from .options_faults import fault_options, faults_of, report_faults
 from .options_listen import listening_of, listening_options
 from .options_server import server_of, server_options
 from .output import Announcer, common, say
@@ -71,7 +71,7 @@ def _replay(file: Path, options: dict[str, Any]) -> int:
 
     from .replay import play
 
-    return play(file, ReplayOptions(mute=options["quiet"]), options, faults=pop_fault_run(options))
+    return play(file, ReplayOptions(mute=options["quiet"]), options, faults=faults_of(options))
 
 
 def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
@@ -82,7 +82,7 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
     from .replay import play
 
     playing = ReplayOptions(mute=options["quiet"], on_miss="live")
-    faults, recording = pop_fault_run(options), Recording(output=file)
+    faults, recording = faults_of(options), Recording(output=file)
     return play(file, playing, options, recording=recording, faults=faults, server=server)
 
 
@@ -99,7 +99,7 @@ def _pass_on(options: dict[str, Any], server: Server, recording: Recording | Non
             "--header has no effect: client and server use the same transport, so requests pass "
             "unchanged"
         )
-    faults = pop_fault_run(options)
+    faults = faults_of(options)
     tell = say if listening is None else announcer.say
     setup = Setup(
         front=listening or StdioFront(),
@@ -109,5 +109,5 @@ def _pass_on(options: dict[str, Any], server: Server, recording: Recording | Non
         say=tell,
     )
     status = trio.run(run_sessions, setup)
-    owing = print_fault_summary(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

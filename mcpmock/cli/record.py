@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, pop_fault_run, print_fault_summary
+from .options_faults import fault_options, faults_of, report_faults
 from .options_listen import listening_given, listening_of, listening_options
 from .options_server import url_of
 from .output import Announcer, common, say
@@ -67,7 +67,7 @@ def record(
         )
     if overwrite and new:
         raise click.UsageError("--overwrite and --new are mutually exclusive")
-    faults = pop_fault_run(options)
+    faults = faults_of(options)
     recording = Recording.to(
         output,
         overwrite=overwrite,
@@ -92,5 +92,5 @@ def record(
         tell(_UNREDACTED)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
     status = trio.run(run_sessions, setup)
-    owing = print_fault_summary(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

@@ -195,8 +195,8 @@ class FaultEngine(Stage):
             batch.add(state.queue.passed(first.direction, unit.on))
 
     def _watch(self, number: int, unit: Unit, subject: Subject, batch: _Batch) -> None:
-        """Watch an exchange whose request a fault may match: its response is then one unit. An event
-        stream whose end has not come yet loses its `Content-Length`, which may turn out wrong.
+        """Watch an exchange whose request a fault may match: its response is then one unit. An
+        event stream without its end loses its `Content-Length`, which may turn out wrong.
         """
         watched, first = self._splitters[S2C].watched, unit.frames[0]
         if first.direction is C2S:

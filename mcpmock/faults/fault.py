@@ -153,7 +153,7 @@ class MatchedMessage:
         return [uncounted(frame) for frame in self.unit[:-1]]
 
     def message(self, direction: Direction, raw: bytes) -> Frame:
-        """A message that the fault adds, on the exchange of this one if the direction is the same."""
+        """A message that the fault adds; in the same direction it is on the same exchange."""
         return Frame(direction, raw, b"\n", None, self._exchange(direction))
 
     def answer(self, raw: bytes) -> list[Frame]:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcpmock.api.log import LAST, Log
+from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.protocol.messages import C2S
@@ -73,7 +73,7 @@ def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
     last = list(log.last)
     said = [frame.raw for frame in last if frame.direction is C2S]
     texts = [raw.decode("utf-8", "replace") for raw in said]
-    whole = len(last) < LAST and texts and all(text.isprintable() for text in texts)
+    whole = len(last) < MAX_LAST_MESSAGES and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
     return piped if whole and len(piped) <= MAX_COMMAND_LENGTH else command
 

@@ -35,5 +35,5 @@ def test_redact() -> None:
 
 def test_one_rule_is_a_list(weather: Path) -> None:
     """A text would be taken for its letters."""
-    with pytest.raises(TypeError, match="say a list of rules"):
+    with pytest.raises(TypeError, match="give a list of rules"):
         mcpmock.diff(weather, weather, ignore="$.result")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.api.log import LAST, LONGEST_TAIL, Call, Log
+from mcpmock.api.log import MAX_LAST_MESSAGES, MAX_STDERR_BYTES, Call, Log
 from mcpmock.pipeline.stage import PASS
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote
@@ -44,10 +44,10 @@ def test_what_is_open() -> None:
 
 def test_it_is_bounded() -> None:
     """The last messages are kept, and the end of standard error."""
-    log = logged(*[c2s(CALL)] * (LAST + 1), logs("x" * LONGEST_TAIL), logs("end"))
+    log = logged(*[c2s(CALL)] * (MAX_LAST_MESSAGES + 1), logs("x" * MAX_STDERR_BYTES), logs("end"))
 
-    assert LAST == len(log.last)
-    assert (LONGEST_TAIL, True) == (len(log.stderr), log.stderr.endswith(b"end"))
+    assert MAX_LAST_MESSAGES == len(log.last)
+    assert (MAX_STDERR_BYTES, True) == (len(log.stderr), log.stderr.endswith(b"end"))
 
 
 def test_misses_and_notes() -> None:
@@ -70,12 +70,14 @@ def test_claims_that_hold() -> None:
 
 
 def test_claims_that_do_not() -> None:
-    """They say what came."""
+    """The error lists the calls."""
     log = logged(c2s(INITIALIZE), c2s(CALL))
 
-    with pytest.raises(AssertionError, match=r"ping was to be called at least once.*initialize"):
+    with pytest.raises(
+        AssertionError, match=r"ping was called 0 times, expected at least once; calls: initialize"
+    ):
         log.assert_called("ping")
-    with pytest.raises(AssertionError, match="called 2 times, and was 1 times"):
+    with pytest.raises(AssertionError, match="called 1 times, expected 2 times"):
         log.assert_called("tools/call", times=2, tool="now")
-    with pytest.raises(AssertionError, match=r"initialize did not come.*tools/call now"):
+    with pytest.raises(AssertionError, match=r"initialize was not called.*tools/call now"):
         log.assert_order("tools/call", "initialize")

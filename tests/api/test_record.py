@@ -49,7 +49,7 @@ async def test_faults(weather: Path, tmp_path: Path) -> None:
 async def test_which_server(tmp_path: Path) -> None:
     """One has to be named, and to be there; no file is left behind."""
     output = tmp_path / "new.jsonl"
-    with pytest.raises(TypeError, match="to name the server"):
+    with pytest.raises(TypeError, match="give either server="):
         async with mcpmock.record(output):
             pass
     with pytest.raises(CannotStart, match="no-such-server"):
@@ -61,5 +61,5 @@ async def test_which_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", ["python server.py", [], 7])
 def test_what_is_no_command(server: object) -> None:
     """A text is not split into words."""
-    with pytest.raises(TypeError, match="say the words of a command"):
+    with pytest.raises(TypeError, match="give the words of a command"):
         command_words(server)

@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 import mcpmock
-from mcpmock.api.server import WORDS
+from mcpmock.api.server import REPLAY_CHOICES
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.cli.replay import replay
 from mcpmock.errors import CassetteError, McpMockError
@@ -41,7 +41,7 @@ async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
         server.assert_order("initialize", "tools/call get_weather")
         assert "Oslo" == server.requests("tools/call")[0].params["arguments"]["city"]
         assert [] == server.misses
-    with pytest.raises(RuntimeError, match="only inside"):
+    with pytest.raises(RuntimeError, match="only works inside"):
         server.open()
 
 
@@ -83,8 +83,8 @@ def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "words"),
-    [({"order": "x"}, "order 'x': say"), ({"timing": None}, "timing None: say"),
-     ({"stub": "x"}, "stub='x': say a mcpmock.Stub"), ({"seed": "x"}, "seed 'x': say"),
+    [({"order": "x"}, "order 'x': choose"), ({"timing": None}, "timing None: say"),
+     ({"stub": "x"}, "stub='x': give a mcpmock.Stub"), ({"seed": "x"}, "seed 'x': say"),
      ({"ordr": "any"}, "no option 'ordr'")],
 )  # fmt: skip
 def test_what_it_does_not_take(weather: Path, how: dict[str, Any], words: str) -> None:
@@ -97,7 +97,7 @@ def test_what_it_does_not_take(weather: Path, how: dict[str, Any], words: str) -
 
 
 def test_the_words_of_replay() -> None:
-    """Those of the command line, but for what needs a server behind it."""
-    said = {option.name: option.type for option in replay.params}
-    for name, words in WORDS.items():
-        assert [*words, *(["live"] if name == "on_miss" else [])] == list(said[name].choices)  # type: ignore[attr-defined]
+    """They are those of the command line without `live`, which needs a real server."""
+    options = {option.name: option.type for option in replay.params}
+    for name, words in REPLAY_CHOICES.items():
+        assert [*words, *(["live"] if name == "on_miss" else [])] == list(options[name].choices)  # type: ignore[attr-defined]

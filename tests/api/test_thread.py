@@ -58,7 +58,7 @@ def test_it_goes_wrong_later() -> None:
 
 def test_it_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then it is cancelled."""
-    monkeypatch.setattr(thread, "STOPPING", 0.01)
+    monkeypatch.setattr(thread, "STOP_TIMEOUT_S", 0.01)
 
     async def hangs(ready: Callable[[str], None], _stop: trio.Event) -> None:
         ready("there")
@@ -72,5 +72,5 @@ def test_it_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_under_trio() -> None:
     """What runs there alone says so elsewhere, and what to use."""
-    with pytest.raises(RuntimeError, match=r"mcpmock.replay runs under trio alone; elsewhere use"):
+    with pytest.raises(RuntimeError, match=r"mcpmock.replay only works under trio; elsewhere use"):
         require_trio("replay")

@@ -25,5 +25,5 @@ def test_whoever_asks_first_starts_it(weather: Path) -> None:
         urls = set(pool.map(lambda _: server.url, range(4)))
         assert 1 == len(urls)
         server.close()
-        with pytest.raises(RuntimeError, match="was closed: make another"):
+        with pytest.raises(RuntimeError, match="is closed: start another"):
             _ = server.url

@@ -15,7 +15,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
-from tests.sessions.test_http import Web, running, web
+from tests.sessions.web import Web, running, web
 from tests.support import (
     INITIALIZE,
     OPENING,

@@ -26,8 +26,8 @@ from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
-from tests.sessions.test_http import URL, Web, running, web
 from tests.sessions.test_proxy import COMMAND, client, servers
+from tests.sessions.web import URL, Web, running, web
 from tests.support import (
     INITIALIZE,
     INITIALIZED,

@@ -20,7 +20,7 @@ from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import Say
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
-from tests.sessions.test_http import URL, Web, running, web
+from tests.sessions.web import URL, Web, running, web
 from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, request, response, s2c
 from tests.support.http_caller import Caller
 from tests.support.http_upstream import Asked, Reply

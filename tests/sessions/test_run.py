@@ -33,7 +33,7 @@ from mcpmock.stubs.script import StubScript
 from mcpmock.stubs.stage import StubStage
 from tests.recording.test_recorder import Tape
 from tests.sessions.test_drive import SERVER, TWO, Plays, plays
-from tests.sessions.test_http import URL, Web, running, web
+from tests.sessions.web import URL, Web, running, web
 from tests.support import (
     OPENING,
     answers,

@@ -19,7 +19,7 @@ from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S
 from mcpmock.sessions import servers
 from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
-from tests.sessions.test_stdio import Stage, cassette_file, files_in, recorded, stage
+from tests.sessions.test_stdio_front import Stage, cassette_file, files_in, recorded, stage
 from tests.support import INITIALIZE, WELCOME, c2s, hangs_up
 
 __all__ = ["stage"]

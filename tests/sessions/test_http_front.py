@@ -1,34 +1,30 @@
-"""What modes with clients over HTTP are put together from: sockets are in memory, the disk is
-real.
-"""
+"""`HttpFront`: clients over HTTP, recorded or replayed. Sockets are in memory, files are real."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 import trio
 from msgspec import UNSET
-from trio.testing import MockClock, memory_stream_pair
+from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.http.addresses import Connect
-from mcpmock.errors import CassetteError
+from mcpmock.channels.http.server import HttpServerChannel
+from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import ReplayOptions
-from mcpmock.sessions import http_front, url_server
-from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions import http_front
+from mcpmock.sessions.http_front import HttpFront, mint, serve
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.headers import Upstream
 from mcpmock.transports.session_router import TransportKind
+from tests.sessions.web import URL, Web, running, web
 from tests.support import (
     HEADER,
     INITIALIZE,
@@ -48,86 +44,12 @@ from tests.support import (
     says,
 )
 from tests.support import ends as ends_exchange
-from tests.support.http_caller import Answer
-from tests.support.http_upstream import Upstream as Served
-from tests.support.http_upstream import answers_all
-from tests.support.memory_listener import PORT, Door
+from tests.support.memory_listener import PORT
 
-URL = "http://upstream.example:99/mcp"
+__all__ = ["web"]
+
 PING = request(1, "ping")
 SSE_HEADER = HEADER.replace(b"stdio", b"sse")
-
-
-@attrs.define
-class Web:
-    """A net in memory: where we listen, the server that we reach, and what was said."""
-
-    door: Door = attrs.field(factory=Door)
-    server: Served = attrs.field(factory=lambda: Served(answers_all))
-    announced: list[str] = attrs.field(factory=list)
-    tokens: list[str | None] = attrs.field(factory=list)
-    said: list[str] = attrs.field(factory=list)
-    reached: list[Upstream] = attrs.field(factory=list)
-    down: str = ""
-    """Why the server takes no connection."""
-
-    def front(self, **options: Any) -> HttpFront:
-        def announce(url: str, token: str | None) -> None:
-            self.announced.append(url)
-            self.tokens.append(token)
-
-        return HttpFront(announce=announce, **options)
-
-    async def posts(self, body: bytes, session: str | None = None, **fields: str) -> Answer:
-        caller = self.door.client(self.announced[0].partition(f":{PORT}")[2])
-        await caller.post(body, session, **fields)
-        return await caller.answer()
-
-
-@pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery, autojump_clock: MockClock) -> Web:
-    """In the place of sockets: streams in memory."""
-    made = Web()
-
-    async def listen(_host: str, _port: int) -> list[Door]:
-        await trio.lowlevel.checkpoint()
-        return [made.door]
-
-    def connector(upstream: Upstream) -> Connect:
-        made.reached.append(upstream)
-
-        async def connect() -> trio.abc.Stream:
-            if made.down:
-                await trio.testing.wait_all_tasks_blocked()
-                raise OSError(made.down)
-            ours, theirs = memory_stream_pair()
-            nursery.start_soon(made.server.serve, theirs)
-            await trio.lowlevel.checkpoint()
-            return ours
-
-        return connect
-
-    monkeypatch.setattr(http_front, "listen", listen)
-    monkeypatch.setattr(url_server, "connector", connector)
-    return made
-
-
-@asynccontextmanager
-async def running(web: Web, mode: Callable[[], Awaitable[int]]) -> AsyncIterator[list[int]]:
-    """A mode that listens for as long as the block lasts, and is then told to stop; the exit status
-    is in the list.
-    """
-    statuses: list[int] = []
-
-    async def run() -> None:
-        statuses.append(await mode())
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(run)
-        while not web.announced:
-            await trio.testing.wait_all_tasks_blocked()
-        yield statuses
-        signal.raise_signal(signal.SIGTERM)
 
 
 def recorder(web: Web, file: Path, url: str = URL, **options: Any) -> Callable[[], Awaitable[int]]:
@@ -326,3 +248,134 @@ async def test_a_body_that_is_too_long(web: Web) -> None:
         answer = await web.posts(request(1, "m", {"x": "y" * http_front.MAX_REQUEST_BODY_BYTES}))
 
     assert 413 == answer.status
+
+
+def test_session_ids() -> None:
+    """A session id has 128 bits in hexadecimal digits, and no two are equal."""
+    found = {mint() for _ in range(1000)}
+
+    assert 1000 == len(found)
+    assert all(len(bytes.fromhex(one.replace("-", ""))) >= 16 for one in found)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.com"])
+async def test_an_address_beyond_loopback(web: Web, host: str) -> None:
+    """It is refused without `--dangerously-bind`; with it, each run has a new token."""
+    with pytest.raises(McpMockError, match="--dangerously-bind"):
+        async with web.front(host=host).opened(TransportKind.SSE, "/sse"):
+            pass
+    for _ in range(2):
+        listening = web.front(host=host, dangerously=True)
+        async with listening.opened(TransportKind.SSE, "/sse") as front:
+            front.announce()
+
+    assert 2 == len(set(web.tokens))
+    assert all(token and len(token) >= 22 and " " not in token for token in web.tokens)
+    shown = f"[{host}]" if ":" in host else host
+    assert [f"http://{shown}:{PORT}/sse"] * 2 == web.announced
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
+async def test_a_loopback_address(web: Web, host: str) -> None:
+    """Clients need no token."""
+    async with web.front(host=host).opened(TransportKind.SSE, "/sse") as front:
+        assert [] == web.announced
+        front.announce()
+
+    assert [None] == web.tokens
+
+
+async def signals(*numbers: int) -> AsyncGenerator[int, None]:
+    """These signals, each once all other tasks are blocked."""
+    for number in numbers:
+        await trio.testing.wait_all_tasks_blocked()
+        yield number
+
+
+@pytest.mark.parametrize(("signum", "status"), [(15, 0), (2, 130), (1, 129)])
+async def test_conversations_until_a_signal(web: Web, signum: int, status: int) -> None:
+    """Each conversation is handed over once, and the signal ends those that still run."""
+    conversations: list[int] = []
+    cancelled: list[int] = []
+
+    async def converse(channel: HttpServerChannel) -> None:
+        conversations.append(channel.conversation)
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.append(channel.conversation)
+
+    for _ in range(2):
+        caller = web.door.client()
+        await caller.post(PING)
+    await (client := web.door.client()).post(request(1, "initialize", {}))
+    listening = web.front()
+    async with (
+        listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
+        aclosing(signals(signum)) as coming,
+    ):
+        assert status == await serve(front, converse, coming, web.said.append)
+
+    assert [1, 2] == sorted(conversations) == sorted(cancelled)
+    assert "closed" == await client.ended()
+
+
+async def test_an_internal_error_ends_one_conversation(web: Web, autojump_clock: MockClock) -> None:
+    """The user reads one line about it, and the other conversations go on."""
+    served: list[int] = []
+
+    async def converse(channel: HttpServerChannel) -> None:
+        if channel.conversation == 2:
+            async with trio.open_nursery():
+                raise ValueError("wrong")
+        served.append(channel.conversation)
+        await channel.aclose()
+
+    async def stop() -> AsyncGenerator[int, None]:
+        statuses.append(await client.head())
+        await (other := web.door.client()).post(PING)
+        statuses.append(await other.head())
+        yield 15
+
+    statuses: list[int] = []
+    await (client := web.door.client()).post(request(1, "initialize", {}))
+    async with (
+        web.front().opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
+        aclosing(stop()) as coming,
+    ):
+        assert 0 == await serve(front, converse, coming, web.said.append)
+
+    assert ([503, 503], [1]) == (statuses, served)
+    [line] = web.said
+    assert (
+        "internal error (please report): a conversation was dropped: ValueError('wrong') in "
+        in line
+    )
+
+
+async def test_allowed_hosts_and_origins(web: Web, autojump_clock: MockClock) -> None:
+    """Allowed hosts and origins are accepted besides those of this machine; others are refused."""
+    listening = HttpFront(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
+    statuses = []
+    async with (
+        listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(front.listener.run)
+        for host, origin in (
+            ("evil.example", "http://a.example"),
+            ("mcp.example", "http://evil.example"),
+            (f"localhost:{PORT + 1}", "http://a.example"),
+        ):
+            caller = web.door.client()
+            caller.authority = host
+            await caller.post(PING, origin=origin)
+            statuses.append(await caller.head())
+        caller = web.door.client()
+        caller.authority = "mcp.example"
+        await caller.post(PING, origin="http://a.example")
+        accepted = await front.listener.accept()
+        nursery.cancel_scope.cancel()
+
+    assert [421, 403, 421] == statuses
+    assert 1 == accepted.conversation

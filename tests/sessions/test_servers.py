@@ -1,0 +1,133 @@
+"""The servers behind a run: processes and URLs, and the translation to and from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import memory_stream_pair
+
+from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.errors import CannotStart, McpMockError
+from mcpmock.sessions import servers
+from mcpmock.sessions.http_front import server_rules
+from mcpmock.sessions.servers import Command, Reach
+from mcpmock.sessions.url_server import Url
+from mcpmock.transports.http_sse import SseClient, SseServer
+from mcpmock.transports.session_router import TransportKind
+from mcpmock.transports.streamable_http.client import StreamableHttpClient
+from mcpmock.transports.streamable_http.resumption import Resumption
+from mcpmock.transports.streamable_http.server import StreamableHttpServer
+from tests.support import request
+
+PING = request(1, "ping")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/mcp", TransportKind.STREAMABLE_HTTP),
+        ("", TransportKind.STREAMABLE_HTTP),
+        ("/sse", TransportKind.SSE),
+        ("/sse/", TransportKind.SSE),
+        ("/v1/sse?key=1", TransportKind.SSE),
+        ("/mcp?next=/sse", TransportKind.STREAMABLE_HTTP),
+        ("/ssesse", TransportKind.STREAMABLE_HTTP),
+    ],
+)
+def test_the_transport_of_a_url(path: str, kind: TransportKind) -> None:
+    """It is the one that is named, else the one that the path suggests."""
+    url = f"http://localhost{path}"
+
+    assert kind is Url.parse(url).kind
+    assert [TransportKind.SSE, TransportKind.STREAMABLE_HTTP] == [
+        Url.parse(url, k).kind for k in reversed(TransportKind)
+    ]
+
+
+def test_an_invalid_url() -> None:
+    """It is said in one line."""
+    with pytest.raises(McpMockError, match=r"^ftp://x: not an http"):
+        Url.parse("ftp://x")
+
+
+def test_rules_of_servers() -> None:
+    """A process takes bare messages; a URL has the rules of its transport."""
+    [sse] = Url.parse("http://localhost/sse").rules(count(1))
+    [streamable] = Url.parse("http://localhost/mcp").rules(count(1))
+
+    assert [] == Command(["server"]).rules(count(1))
+    assert isinstance(sse, SseClient)
+    assert isinstance(streamable, StreamableHttpClient)
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+def test_rules_for_clients(stateless: bool) -> None:
+    """Streams of Streamable HTTP can be resumed; HTTP+SSE knows nothing of it."""
+    streamable = server_rules(TransportKind.STREAMABLE_HTTP, "/mcp", stateless=stateless)
+
+    assert [Resumption, StreamableHttpServer] == [type(stage) for stage in streamable]
+    assert [SseServer] == [
+        type(stage) for stage in server_rules(TransportKind.SSE, "/sse", stateless=stateless)
+    ]
+
+
+async def test_a_process_for_each_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command is a process of its own each time, a URL a channel of exchanges."""
+    started: list[Sequence[str]] = []
+
+    async def start(command: Sequence[str]) -> MemoryChannel:
+        started.append(command)
+        return memory_pair()[0]
+
+    monkeypatch.setattr(servers, "start_process", start)
+    server = Command(["server", "-x"])
+    reach = Reach(print)
+
+    assert await server.open(reach) is not await server.open(reach)
+    assert [["server", "-x"]] * 2 == started
+    assert isinstance(await Url.parse("http://localhost/mcp").open(reach), HttpClientChannel)
+
+
+@pytest.mark.parametrize(
+    ("program", "status"), [("no-such-server", 127), ("{}/missing", 127), ("{}/plain", 126)]
+)
+def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: int) -> None:
+    """`check` finds it before a client needs it. A server at a URL may start later."""
+    (tmp_path / "plain").touch()
+    with pytest.raises(CannotStart) as caught:
+        Command([program.format(tmp_path)]).check()
+
+    assert status == caught.value.exit_code
+    Command(["sh", "-c", "exit 1"]).check()
+    Url.parse("http://no-such-server.invalid/").check()
+
+
+async def test_a_connection_that_fails() -> None:
+    """The user reads a line when connections begin to fail, without the secrets of the URL."""
+    said: list[str] = []
+    reach = Reach(said.append)
+    outcomes = iter([OSError("a"), trio.BrokenResourceError("b"), None, OSError("c")])
+
+    async def connect() -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        if error := next(outcomes):
+            raise error
+        return memory_stream_pair()[0]
+
+    reported = Url.parse("http://localhost/mcp?key=hunter2")._reported(connect, reach)
+    failing = []
+    for _ in range(4):
+        with suppress(OSError, trio.BrokenResourceError):
+            await reported()
+        failing.append(reach.failing)
+
+    assert [True, True, False, True] == failing
+    assert ["cannot reach http://localhost/mcp: a", "cannot reach http://localhost/mcp: c"] == [
+        line.partition(";")[0] for line in said
+    ]
