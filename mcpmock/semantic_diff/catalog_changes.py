@@ -1,9 +1,8 @@
 """What a server says of itself, compared: its lists of tools, prompts and resources, and its
 handshake.
 
-The members of a list stand for each other by name, so that one that is gone is that and nothing
-else; their order alone is a change that breaks nobody. Schemas are `schema_changes`' affair.
-`answer_changes` asks here for the methods that it finds in `CATALOGS` and `HANDSHAKES`.
+Members of a list are paired by name, so a removed one is one change; a new order is compatible.
+`schema_changes` compares their schemas.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import attrs
 from mcpmock.protocol.methods import LISTS
 
 from .schema_changes import INPUT, OUTPUT, schema_changes
-from .severity import ABSENT, Change, Item, Path
+from .severity import ABSENT, Change, Item, ValuePath
 from .value_changes import Measure, edits
 
 _TEXTS = {"description", "title", "instructions"}
-Member = Callable[[Any, Any, Path, Measure], Iterator[Change]]
+Member = Callable[[Any, Any, ValuePath, Measure], Iterator[Change]]
 """Compares what two members have under one name; each may be ABSENT."""
 
 
@@ -48,21 +47,21 @@ HANDSHAKES = {"initialize", "server/discover"}
 
 
 def catalog_changes(
-    method: str, old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    method: str, old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     """What changed in the result of a list method."""
     catalog, member = CATALOGS[method], LISTS[method]
     one, other = old.get(member), new.get(member)
     if isinstance(one, list) and isinstance(other, list):
         inside = (*path, member)
-        yield from _members(one, other, inside, catalog, _compared, measure)
+        yield from _members(one, other, inside, catalog, _member_changes, measure)
         old = {name: value for name, value in old.items() if name != member}
         new = {name: value for name, value in new.items() if name != member}
     yield from _metadata(old, new, path, measure)
 
 
 def handshake_changes(
-    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     """What changed in what a server says first."""
     for name in dict.fromkeys((*old, *new)):
@@ -76,14 +75,14 @@ def handshake_changes(
             case "supportedVersions" if isinstance(one, list) and isinstance(other, list):
                 yield from _versions(one, other, inside)
             case "serverInfo":
-                yield from _renamed(one, other, inside, measure)
+                yield from _server_info_changes(one, other, inside, measure)
             case "_meta":
-                yield from _renamed(one, other, inside, measure)
+                yield from _server_info_changes(one, other, inside, measure)
             case _:
-                yield from _said(one, other, inside, measure)
+                yield from _text_changes(one, other, inside, measure)
 
 
-def _capabilities(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _capabilities(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """A capability counts as there unless it is absent or false."""
     for edit in edits(_plain(old), _plain(new), path, measure):
         had, has = (value not in (ABSENT, False, None) for value in (edit.old, edit.new))
@@ -93,7 +92,7 @@ def _capabilities(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[
         yield Change(rule, edit.path, edit.old, edit.new)
 
 
-def _versions(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
+def _versions(old: list[Any], new: list[Any], path: ValuePath) -> Iterator[Change]:
     for i, version in enumerate(old):
         if version not in new:
             yield Change("protocol-version-removed", (*path, Item(i, None)), version)
@@ -102,7 +101,7 @@ def _versions(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
             yield Change("protocol-version-added", (*path, Item(None, j)), ABSENT, version)
 
 
-def _renamed(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _server_info_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     for edit in edits(_plain(old), _plain(new), path, measure):
         yield Change("server-info-changed", edit.path, edit.old, edit.new)
 
@@ -110,9 +109,9 @@ def _renamed(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chang
 def _members(
     old: list[Any],
     new: list[Any],
-    path: Path,
+    path: ValuePath,
     catalog: Catalog,
-    compared: Callable[[Any, Any, Path, Measure], Iterator[Change]],
+    compared: Callable[[Any, Any, ValuePath, Measure], Iterator[Change]],
     measure: Measure,
 ) -> Iterator[Change]:
     """A list whose members have names."""
@@ -154,10 +153,10 @@ def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Cata
     return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
 
 
-def _compared(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two tools, prompts or resources."""
     if not isinstance(old, dict) or not isinstance(new, dict):
-        yield from _said(old, new, path, measure)
+        yield from _text_changes(old, new, path, measure)
         return
     for name in dict.fromkeys((*old, *new)):
         one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
@@ -169,10 +168,10 @@ def _compared(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chan
             rows = (one if one is not ABSENT else [], other if other is not ABSENT else [])
             yield from _members(*rows, inside, _ARGUMENTS, _argument, measure)
         else:
-            yield from _said(one, other, inside, measure)
+            yield from _text_changes(one, other, inside, measure)
 
 
-def _output(old: Any, new: Any, path: Path) -> Iterator[Change]:
+def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
     if old is ABSENT or new is ABSENT:
         rule = "output-schema-removed" if new is ABSENT else "output-schema-added"
         yield Change(rule, path, old, new)
@@ -180,10 +179,10 @@ def _output(old: Any, new: Any, path: Path) -> Iterator[Change]:
         yield from schema_changes(old, new, path, OUTPUT)
 
 
-def _argument(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _argument(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two arguments of a prompt."""
     if not isinstance(old, dict) or not isinstance(new, dict):
-        yield from _said(old, new, path, measure)
+        yield from _text_changes(old, new, path, measure)
         return
     needed, needs = old.get("required") is True, new.get("required") is True
     if needed is not needs:
@@ -194,15 +193,15 @@ def _argument(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chan
 
 
 def _metadata(
-    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     for name in dict.fromkeys((*old, *new)):
         one, other = old.get(name, ABSENT), new.get(name, ABSENT)
-        yield from _said(one, other, (*path, name), measure)
+        yield from _text_changes(one, other, (*path, name), measure)
 
 
-def _said(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
-    """What is only said of something: descriptions, hints, icons."""
+def _text_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+    """What changed in descriptions, hints and icons."""
     if old is ABSENT or new is ABSENT:
         found = [(path, old, new)]
     else:

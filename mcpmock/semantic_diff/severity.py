@@ -1,9 +1,8 @@
 """What a difference between two recordings is, and how each kind of it is judged: one table of
 rules.
 
-Values only: who finds the differences is `answer_changes`, `catalog_changes`, `schema_changes`,
-`message_changes`; who collects them is `diff`. A change is found with a path that knows where it
-stands in both documents; a difference is what is told of it.
+Values only. `answer_changes`, `catalog_changes`, `schema_changes` and `message_changes` find
+changes, `findings` collects them as differences. The path of a change leads into both documents.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import attrs
 
 
 class Verdict(IntEnum):
-    """How bad a difference is for who uses the server; the worse, the higher."""
+    """How a difference affects users of the server; the worse, the higher."""
 
     COMPATIBLE = 1
     RISKY = 2
@@ -138,33 +137,33 @@ class Item:
     name: tuple[str, str] | None = None
 
 
-Step = str | Item
-Path = tuple[Step, ...]
+PathStep = str | Item
+ValuePath = tuple[PathStep, ...]
 """The way to a value, in both documents at once."""
-Place = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 """The way to a value in one document."""
 
 
 class _Absent:
-    """Nothing."""
+    """The type of `ABSENT`."""
 
 
 ABSENT: Final = _Absent()
-"""Stands for a value that is not there."""
+"""The value of a member that does not exist."""
 
 
 @attrs.frozen
 class Change:
-    """Something that is not the same in two documents, with the rule it falls under."""
+    """A place where two documents differ, with the rule that judges it."""
 
     rule: str
-    path: Path
+    path: ValuePath
     old: Any = ABSENT
     new: Any = ABSENT
 
 
 @attrs.frozen(order=True)
-class Where:
+class EventLocation:
     """An event: the take, from 1, and its number in that."""
 
     take: int
@@ -185,8 +184,8 @@ class Difference:
     old: str | None
     """The value in short, as JSON; None where there is none."""
     new: str | None
-    old_event: Where | None
-    new_event: Where | None
+    old_event: EventLocation | None
+    new_event: EventLocation | None
     times: int = 1
     """How often there is the very same; the events are the first."""
 
@@ -198,8 +197,8 @@ class Difference:
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def place_of(path: Path, *, new: bool) -> Place:
-    """Where a path leads in one document; as far as it goes where there is no such value."""
+def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
+    """A path in one document; cut off where that has no such value."""
     place: list[str | int] = []
     for step in path:
         at = step if isinstance(step, str) else step.new if new else step.old
@@ -209,12 +208,12 @@ def place_of(path: Path, *, new: bool) -> Place:
     return tuple(place)
 
 
-def spelled(path: Path) -> str:
+def to_jsonpath(path: ValuePath) -> str:
     """A path as JSONPath (RFC 9535)."""
-    return "$" + "".join(_spelled(step) for step in path)
+    return "$" + "".join(_step_to_jsonpath(step) for step in path)
 
 
-def _spelled(step: Step) -> str:
+def _step_to_jsonpath(step: PathStep) -> str:
     if isinstance(step, str):
         return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step)}]"
     if step.name is not None:
