@@ -13,6 +13,7 @@ from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.stubs.results import failed
 from mcpmock.stubs.script import (
+    ArgumentTest,
     Condition,
     RouteKind,
     StubAnswer,
@@ -24,7 +25,6 @@ from mcpmock.stubs.script import (
     StubScript,
     StubSilence,
     StubStep,
-    Test,
 )
 
 REPEATS = ("last", "cycle", "error")
@@ -200,7 +200,9 @@ class StubRoute(Stub):
         self._entry = entry
         self._messages: list[StubMessage] = []
 
-    def when(self, arguments: Mapping[str, Any] | Test | None = None, /, **more: Any) -> StubRoute:
+    def when(
+        self, arguments: Mapping[str, Any] | ArgumentTest | None = None, /, **more: Any
+    ) -> StubRoute:
         """The same tool, prompt, resource or method, only for calls with these arguments. Each is a
         JSON value that must be equal, or a function that takes the live value and returns whether
         it matches. Other arguments may have any value. A single function takes all arguments (of a

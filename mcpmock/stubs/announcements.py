@@ -1,5 +1,5 @@
-"""What a stub's server sends unasked: up to 2025-11-25 to every client once its session is open;
-from 2026-07-28 on to the clients that listen. Used by `stage`.
+"""Notifications that a stub's server sends of its own accord: up to 2025-11-25 to every client
+whose session is open, from 2026-07-28 on to clients that subscribe. Used by `stage`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from mcpmock.protocol.messages import member
 from .script import Arguments, StubMessage
 
 LISTEN = "subscriptions/listen"
-Timed = tuple[float, bytes]
-"""After how many seconds what is said."""
+TimedMessage = tuple[float, bytes]
+"""The delay in seconds, and the message."""
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED = "notifications/resources/updated"
 _FILTERS = {
@@ -24,44 +24,49 @@ _FILTERS = {
     "notifications/resources/list_changed": "resourcesListChanged",
     _UPDATED: "resourceSubscriptions",
 }
-"""By what name a client asks for a notification."""
+"""The filter by which a client subscribes to a notification."""
 
 
-def to_everybody(announcements: Iterable[StubMessage]) -> list[Timed]:
-    """What is said once the session is open."""
-    return _timed(announcements)
+def messages_for_all(announcements: Iterable[StubMessage]) -> list[TimedMessage]:
+    """The notifications for every client, once its session is open."""
+    return _with_times(announcements)
 
 
-def to_listener(announcements: Iterable[StubMessage], id_: bytes, params: Arguments) -> list[Timed]:
-    """What is said to the listener of this request: what it will hear, and then that. `id_` is the
-    request's, as it is spelled.
+def messages_for_listener(
+    announcements: Iterable[StubMessage], id_: bytes, params: Arguments
+) -> list[TimedMessage]:
+    """The acknowledgement of a `subscriptions/listen` request, then the notifications that it
+    selects. `id_` is the id of the request as the client wrote it.
     """
-    asked = params.get("notifications")
-    wanted = asked if isinstance(asked, dict) else {}
-    heard = [saying for saying in announcements if _is_wanted(saying, wanted)]
-    names = {_FILTERS[saying.method] for saying in heard if saying.method is not None}
-    honoured = {name: value for name, value in wanted.items() if name in names}
-    acknowledged = StubMessage(_ACKNOWLEDGED, {"notifications": honoured})
-    return [(after, _tagged(raw, id_)) for after, raw in _timed([acknowledged, *heard])]
+    filters = params.get("notifications")
+    wanted = filters if isinstance(filters, dict) else {}
+    messages = [message for message in announcements if _is_wanted(message, wanted)]
+    names = {_FILTERS[message.method] for message in messages if message.method is not None}
+    accepted = {name: value for name, value in wanted.items() if name in names}
+    acknowledged = StubMessage(_ACKNOWLEDGED, {"notifications": accepted})
+    return [
+        (after, _with_subscription_id(raw, id_))
+        for after, raw in _with_times([acknowledged, *messages])
+    ]
 
 
-def _timed(sayings: Iterable[StubMessage]) -> list[Timed]:
+def _with_times(messages: Iterable[StubMessage]) -> list[TimedMessage]:
     after, found = 0.0, []
-    for saying in sayings:
-        after += saying.after
-        found.append((after, edit.notification(saying.method or "", saying.params)))
+    for message in messages:
+        after += message.after
+        found.append((after, edit.notification(message.method or "", message.params)))
     return found
 
 
-def _is_wanted(saying: StubMessage, wanted: Arguments) -> bool:
-    asked = wanted.get(_FILTERS.get(saying.method or "", ""))
-    if saying.method != _UPDATED:
-        return asked is True
-    uri: Any = (saying.params or {}).get("uri")
-    return isinstance(asked, list) and uri in asked
+def _is_wanted(message: StubMessage, wanted: Arguments) -> bool:
+    filters = wanted.get(_FILTERS.get(message.method or "", ""))
+    if message.method != _UPDATED:
+        return filters is True
+    uri: Any = (message.params or {}).get("uri")
+    return isinstance(filters, list) and uri in filters
 
 
-def _tagged(raw: bytes, id_: bytes) -> bytes:
+def _with_subscription_id(raw: bytes, id_: bytes) -> bytes:
     path = ["params", *SUBSCRIPTION_PATH]
     for depth in (1, 2):
         if member(raw, *path[:depth]) is None:

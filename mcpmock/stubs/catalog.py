@@ -1,8 +1,8 @@
-"""What a stub's server says of itself: its lists, its capabilities and its handshake, alone or put
-into what a recorded server says.
+"""The lists, capabilities and handshake of a stub's server, alone or added to the answers of a
+recorded server.
 
-Of a recorded answer only what changes is spliced; every other byte stays. `script` says what there
-is, `protocol.methods` which method needs which capability. Used by `stage`.
+Recorded answers are changed by splicing; every other byte stays. `script` holds the entries,
+`protocol.methods` knows which method needs which capability. Used by `stage`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS, Sender, met
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
 from mcpmock.protocol.revisions import is_modern
 
-from .results import Speaker, dressed
+from .results import Speaker, with_revision_members
 from .script import CALLED_BY, Arguments, RouteKind, StubScript
 
 HANDSHAKES = {"initialize", "server/discover"}
-_FLAGS = {"listChanged", "subscribe"}
-"""The capabilities that are true or not; the others are objects."""
+_BOOLEAN_CAPABILITIES = {"listChanged", "subscribe"}
+"""The capabilities that are booleans; the others are objects."""
 
 
 @attrs.frozen
 class Listing:
-    """One method that lists: the member its result has, and what names an entry of it."""
+    """A list method: the member of its result, and the key that identifies an entry."""
 
     kind: RouteKind
     member: str
@@ -44,8 +44,8 @@ LISTS = {
 
 
 def with_listed(raw: bytes, method: str, script: StubScript, *, first: bool) -> bytes:
-    """The answer to a list, with what the script lists: in the place of what has the same name, the
-    rest behind, on the `first` page only.
+    """The answer to a list method with the entries of the script: they replace entries with the
+    same key; new ones are appended, on the `first` page only.
     """
     listing = LISTS[method]
     listed = list(script.listed.items())
@@ -59,9 +59,9 @@ def with_listed(raw: bytes, method: str, script: StubScript, *, first: bool) -> 
     for place in spans:
         name = decode(member(text[slice(*place)], listing.key) or b"null")
         entry = ours.pop(name, None) if isinstance(name, str) else None
-        if entry is not None and not _says_nothing(entry, listing):
+        if entry is not None and not _has_only_key(entry, listing):
             changes.append((place, encode(entry)))
-    added = b",".join(encode(_whole(entry, listing)) for entry in ours.values())
+    added = b",".join(encode(_with_required_members(entry, listing)) for entry in ours.values())
     if first and added:
         end = Span(len(text) - 1, len(text) - 1)
         changes.append((end, b"," + added if spans else added))
@@ -74,20 +74,22 @@ def with_capabilities(raw: bytes, script: StubScript, revision: str) -> bytes:
         for depth in range(1, len(path) + 1):
             at = ["result", "capabilities", *path[:depth]]
             if member(raw, *at) is None:
-                raw = with_member(raw, at, b"true" if path[depth - 1] in _FLAGS else b"{}")
+                raw = with_member(
+                    raw, at, b"true" if path[depth - 1] in _BOOLEAN_CAPABILITIES else b"{}"
+                )
     return raw
 
 
 def needed(script: StubScript, revision: str) -> list[list[str]]:
-    """The capabilities that what the script offers needs in a revision, as paths."""
+    """The capabilities that the methods of the script need in a revision, as paths."""
     sent = methods(revision, Sender.CLIENT) | methods(revision, Sender.SERVER)
-    gates = [row.gate for name in _methods_of(script) if (row := sent.get(name)) is not None]
+    gates = [row.gate for name in _methods_used(script) if (row := sent.get(name)) is not None]
     return sorted({gate: gate.split(".") for gate in gates if gate is not None}.values())
 
 
 def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arguments | None:
-    """The result of a handshake, its capabilities still empty; None where the script's server does
-    not speak the era.
+    """The result of a handshake, without capabilities; None if the script's server does not support
+    the era.
     """
     only = script.revision
     extra: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
@@ -95,45 +97,45 @@ def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arg
         if only is not None and not is_modern(only):
             return None
         extra |= {"supportedVersions": [only or LATEST], "capabilities": {}}
-        result: Arguments = dressed(method, extra, Speaker(LATEST, script.info))
+        result: Arguments = with_revision_members(method, extra, Speaker(LATEST, script.info))
         return result
     if is_modern(only):
         return None
-    asked = params.get("protocolVersion")
-    spoken = asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
+    wanted = params.get("protocolVersion")
+    spoken = wanted if wanted in REVISIONS and not is_modern(wanted) else LAST_LEGACY
     hello = {"protocolVersion": only or spoken, "capabilities": {}, "serverInfo": script.info}
     return {**hello, **extra}
 
 
 def empty_list(method: str, speaker: Speaker) -> Arguments:
-    """The result of a list with nothing in it."""
-    result: Arguments = dressed(method, {LISTS[method].member: []}, speaker)
+    """The result of a list method without entries."""
+    result: Arguments = with_revision_members(method, {LISTS[method].member: []}, speaker)
     return result
 
 
 def sends(script: StubScript, method: str) -> bool:
-    """Whether the script's server ever says this."""
-    return method in _methods_of(script)
+    """Whether the script's server ever sends this method."""
+    return method in _methods_used(script)
 
 
-def _methods_of(script: StubScript) -> Iterator[str]:
-    """What is called at the script's server, and what it sends."""
+def _methods_used(script: StubScript) -> Iterator[str]:
+    """The methods that the script's server answers or sends."""
     kinds = {kind for kind, _ in list(script.listed)}
     yield from (CALLED_BY[kind] for kind in kinds)
     for entry in list(script.entries):
         yield CALLED_BY.get(entry.kind, entry.name)
         for step in entry.steps:
-            yield from (saying.method for saying in step.sayings if saying.method is not None)
-    yield from (saying.method for saying in script.announcements if saying.method is not None)
+            yield from (message.method for message in step.messages if message.method is not None)
+    yield from (message.method for message in script.announcements if message.method is not None)
 
 
-def _says_nothing(entry: Arguments, listing: Listing) -> bool:
-    """Whether it has only its name: a recorded one says more."""
+def _has_only_key(entry: Arguments, listing: Listing) -> bool:
+    """Whether the entry is empty but for its key: a recorded entry has more."""
     return entry.keys() <= {listing.key}
 
 
-def _whole(entry: Arguments, listing: Listing) -> Arguments:
-    """With what the protocol asks for."""
+def _with_required_members(entry: Arguments, listing: Listing) -> Arguments:
+    """The entry with the members that the protocol requires."""
     usual: Arguments = {"inputSchema": {"type": "object"}} if listing.kind is RouteKind.TOOL else {}
     if listing.kind in (RouteKind.RESOURCE, RouteKind.TEMPLATE):
         usual = {"name": entry[listing.key]}

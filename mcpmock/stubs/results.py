@@ -1,7 +1,7 @@
-"""A hand-written answer as the result that the protocol has for it: content blocks and structured
-content for a tool, contents for a resource, messages for a prompt; as the revision wants it.
+"""Turns a hand-written answer into an MCP result of the revision: content blocks and structured
+content for a tool, contents for a resource, messages for a prompt.
 
-What looks like a whole result already is left as it is. Used by `stage`.
+A value that looks like a complete result stays as it is. Used by `stage`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,18 @@ from .script import CALLED_BY, Arguments, RouteKind, StubEntry
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 STRUCTURED = "2025-06-18"
 """The first revision with structured content."""
-_WHOLE = {
+_COMPLETE_MEMBERS = {
     RouteKind.TOOL: "content",
     RouteKind.PROMPT: "messages",
     RouteKind.RESOURCE: "contents",
     RouteKind.TEMPLATE: "contents",
 }
-"""The member that a whole result has."""
+"""The member that identifies a complete result."""
 
 
 @attrs.frozen
 class Speaker:
-    """In which revision something is said, and by which server: None where a recording says that
-    already.
-    """
+    """The revision of a result and the server's `info`: None where the recording has it already."""
 
     revision: str
     info: Mapping[str, str] | None = None
@@ -44,8 +42,8 @@ class Speaker:
 def result_of(
     entry: StubEntry, listed: Mapping[str, Any], value: Any, uri: str, speaker: Speaker
 ) -> Any:
-    """The result of a call. `listed` is what the lists say of the entry, `uri` what was read."""
-    if entry.kind is RouteKind.METHOD or _is_whole(entry.kind, value):
+    """The result of a call. `listed` is the entry of the list method, `uri` the URI of a read."""
+    if entry.kind is RouteKind.METHOD or _is_complete(entry.kind, value):
         result = value
     elif entry.kind is RouteKind.TOOL:
         result = _tool_result(value, speaker.revision)
@@ -53,12 +51,12 @@ def result_of(
         result = _prompt_result(value, listed)
     else:
         result = {"contents": [_contents(value, uri, listed.get("mimeType"))]}
-    return dressed(CALLED_BY.get(entry.kind, entry.name), result, speaker)
+    return with_revision_members(CALLED_BY.get(entry.kind, entry.name), result, speaker)
 
 
-def dressed(method: str, result: Any, speaker: Speaker) -> Any:
-    """As the revision wants it: from 2026-07-28 on a result says that it is whole and whose it is,
-    and some for how long they may be kept.
+def with_revision_members(method: str, result: Any, speaker: Speaker) -> Any:
+    """Adds the members that 2026-07-28 and later require: the type of the result, the server's
+    info, and for cacheable methods the cache lifetime.
     """
     if not isinstance(result, dict) or not is_modern(speaker.revision):
         return result
@@ -68,17 +66,17 @@ def dressed(method: str, result: Any, speaker: Speaker) -> Any:
 
 
 def failed(text: str) -> Arguments:
-    """The whole result of a tool that failed."""
-    return {"content": [_text(text)], "isError": True}
+    """The complete result of a tool that failed."""
+    return {"content": [_text_block(text)], "isError": True}
 
 
-def _is_whole(kind: RouteKind, value: Any) -> bool:
-    """Data may have a member of that name too, but hardly one of that form. An unfinished result of
-    2026-07-28 says so in its type.
+def _is_complete(kind: RouteKind, value: Any) -> bool:
+    """Data may have a member of that name too, but hardly of that form. A 2026-07-28 result has a
+    `resultType`.
     """
     if isinstance(value, dict) and "resultType" in value:
         return True
-    inside = value.get(_WHOLE[kind]) if isinstance(value, dict) else None
+    inside = value.get(_COMPLETE_MEMBERS[kind]) if isinstance(value, dict) else None
     if not isinstance(inside, list):
         return False
     return all(map(_is_block, inside)) if kind is RouteKind.TOOL else True
@@ -89,7 +87,7 @@ def _tool_result(value: Any, revision: str) -> Arguments:
         return {"content": []}
     if isinstance(value, list) and value and all(map(_is_block, value)):
         return {"content": value}
-    result: Arguments = {"content": [_text(value)]}
+    result: Arguments = {"content": [_text_block(value)]}
     structured = isinstance(value, dict) and revision >= STRUCTURED
     if structured or (revision >= LATEST and not isinstance(value, str)):
         result["structuredContent"] = value
@@ -109,8 +107,8 @@ def _prompt_result(value: Any, listed: Mapping[str, Any]) -> Arguments:
 def _message(value: Any) -> Any:
     if isinstance(value, dict) and "role" in value:
         content = value.get("content")
-        return {**value, "content": content if _is_block(content) else _text(content)}
-    return {"role": "user", "content": value if _is_block(value) else _text(value)}
+        return {**value, "content": content if _is_block(content) else _text_block(content)}
+    return {"role": "user", "content": value if _is_block(value) else _text_block(value)}
 
 
 def _contents(value: Any, uri: str, mime_type: str | None) -> Arguments:
@@ -118,8 +116,8 @@ def _contents(value: Any, uri: str, mime_type: str | None) -> Arguments:
         described = {"mimeType": mime_type} if mime_type else {}
         return {"uri": uri, **described, "blob": b64encode(value).decode()}
     usual = "text/plain" if isinstance(value, str) else "application/json"
-    return {"uri": uri, "mimeType": mime_type or usual, "text": _text(value)["text"]}
+    return {"uri": uri, "mimeType": mime_type or usual, "text": _text_block(value)["text"]}
 
 
-def _text(value: Any) -> Arguments:
+def _text_block(value: Any) -> Arguments:
     return {"type": "text", "text": value if isinstance(value, str) else encode(value).decode()}

@@ -1,10 +1,8 @@
-"""`StubScript`: a hand-written server as values. What it offers, and for each call what it says, in
-which order.
+"""`StubScript`: a hand-written server as values: its entries, and their answers in order.
 
-An `StubEntry` says which calls it is for; its `StubStep`s are the answers, the nth for the nth
-call of a
-session. Nothing here has state: how often what was called is `stage`'s, and what a result looks
-like in which revision `results`'. `api.stub` writes these, also while a session runs.
+A `StubEntry` selects calls; its `StubStep`s are the answers, the nth for the nth call of a session.
+`stage` counts the calls, `results` makes results of the answers. `api.stub` writes the entries,
+also while a session runs.
 """
 
 from __future__ import annotations
@@ -39,13 +37,13 @@ CALLED_BY = {
     RouteKind.RESOURCE: "resources/read",
     RouteKind.TEMPLATE: "resources/read",
 }
-"""The method that calls an entry; one of another kind has the method for its name."""
+"""The method that calls an entry of each kind; a `METHOD` entry has the method as its name."""
 
 
 @attrs.frozen
 class StubMessage:
-    """A notification, `after` so many seconds behind what came before it. One without a method is
-    progress of the call: `params` lack the token then.
+    """A notification, sent `after` seconds after the message before it. Without a method it is
+    progress of the call, and `params` lack the token.
     """
 
     method: str | None
@@ -55,7 +53,7 @@ class StubMessage:
 
 @attrs.frozen
 class StubReply:
-    """A JSON value, or a function that makes one of the arguments."""
+    """A JSON value, or a function that computes one from the arguments."""
 
     value: Any
 
@@ -84,41 +82,41 @@ StubAnswer = StubReply | StubRefusal | StubSilence | StubRecorded
 
 @attrs.frozen
 class StubStep:
-    """What one call gets: notifications, and then, after so many seconds, the answer."""
+    """The answer to one call: notifications, and `after` seconds later the answer."""
 
     answer: StubAnswer
-    sayings: tuple[StubMessage, ...] = ()
+    messages: tuple[StubMessage, ...] = ()
     after: float = 0.0
 
 
-Test = Callable[[Any], object]
+ArgumentTest = Callable[[Any], object]
 
 
 @attrs.frozen
 class Condition:
-    """What the arguments of a call must be: `wanted` names some of them, each with its value or
-    with a function that is given the live one; `test` is given all of them.
+    """A condition on the arguments of a call: `wanted` holds a value or a test function for some of
+    them; `test` takes all of them.
     """
 
     wanted: Mapping[str, Any] = attrs.field(factory=dict)
-    test: Test | None = None
+    test: ArgumentTest | None = None
 
     def __bool__(self) -> bool:
         return bool(self.wanted) or self.test is not None
 
     def differences(self, arguments: Arguments, path: str) -> list[Mismatch]:
-        """Where these arguments are other ones; none if they are meant."""
+        """Where these arguments differ from the wanted ones; empty if the condition is met."""
         found = []
         for name, wanted in self.wanted.items():
             at = f"{path}.{name}"
             if name not in arguments:
-                found.append(Mismatch(at, _told(wanted), None))
+                found.append(Mismatch(at, _show_wanted(wanted), None))
             elif callable(wanted):
-                found += _tried(wanted, arguments[name], at)
+                found += _apply_test(wanted, arguments[name], at)
             else:
                 found += compare(wanted, arguments[name], at)
         if self.test is not None:
-            found += _tried(self.test, arguments, path)
+            found += _apply_test(self.test, arguments, path)
         return found
 
 
@@ -144,7 +142,7 @@ class StubEntry:
             case RouteKind.RESOURCE:
                 return {} if params.get("uri") == self.name else None
             case RouteKind.TEMPLATE:
-                return self._variables(str(params.get("uri")))
+                return self._match_template(str(params.get("uri")))
             case RouteKind.METHOD:
                 return {name: value for name, value in params.items() if name != "_meta"}
 
@@ -155,21 +153,21 @@ class StubEntry:
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """Entries are looked at in this order, those of one rank as they were written: what has a
-        name of its own before a whole method, what has a condition before what has none.
+        """The sort key of entries; entries of one rank stay in the order they were written. Named
+        entries come before whole methods, entries with a condition before those without.
         """
         return self.kind is RouteKind.METHOD, not self.condition
 
     def step(self, turn: int) -> StubStep | None:
-        """What the call of this turn (from 0) gets; None where nothing is left."""
+        """The answer to the call of this turn (from 0); None if no answer is left."""
         if turn < len(self.steps):
             return self.steps[turn]
         if not self.steps or self.repeats == "error":
             return None
         return self.steps[turn % len(self.steps) if self.repeats == "cycle" else -1]
 
-    def _variables(self, uri: str) -> Arguments | None:
-        """Of a template's URI. A variable ends where the next `/` is."""
+    def _match_template(self, uri: str) -> Arguments | None:
+        """The variables of a template's URI. A variable ends before the next `/`."""
         parts = _VARIABLE.split(self.name)
         pattern = "".join("([^/]+)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
         found = re.fullmatch(pattern, uri)
@@ -180,29 +178,29 @@ class StubEntry:
 
 @attrs.define
 class StubScript:
-    """All that was written of one server. Lists only grow, so sessions may read meanwhile."""
+    """A hand-written server. Its lists only grow, so sessions may read while a test writes."""
 
     name: str = "stub"
     version: str = "1"
     instructions: str | None = None
     revision: str | None = None
-    """The only revision that it speaks; None for all of them."""
+    """The only revision that the server supports; None for all."""
     entries: list[StubEntry] = attrs.field(factory=list)
     listed: dict[tuple[RouteKind, str], Arguments] = attrs.field(factory=dict)
-    """What the lists say of each tool, prompt, resource and template."""
+    """The list entry of each tool, prompt, resource and template."""
     announcements: list[StubMessage] = attrs.field(factory=list)
-    """What the server says of its own accord, once the session is open."""
+    """The notifications that the server sends of its own accord."""
 
     @property
     def info(self) -> dict[str, str]:
-        """Who the server is, in the words of the protocol."""
+        """The `serverInfo` of the protocol."""
         return {"name": self.name, "version": self.version}
 
     def entries_for(
         self, method: str, params: Mapping[str, Any]
     ) -> list[tuple[StubEntry, Arguments]]:
-        """The entries that a call may be for, the first to be asked first, whatever their
-        conditions say.
+        """The entries that a call may be for with its arguments, by rank; conditions are not
+        checked.
         """
         pairs = [(entry, entry.arguments_of(method, params)) for entry in list(self.entries)]
         found = [(entry, arguments) for entry, arguments in pairs if arguments is not None]
@@ -213,18 +211,18 @@ class StubScript:
         return any(kind in kinds for kind, _ in list(self.listed))
 
 
-def _tried(test: Test, value: Any, path: str) -> list[Mismatch]:
-    """A condition that fails with an exception is not met, and says why."""
+def _apply_test(test: ArgumentTest, value: Any, path: str) -> list[Mismatch]:
+    """The mismatch if a test fails; an exception counts as a failure and is named."""
     try:
         met = bool(test(value))
     except Exception as error:  # noqa: BLE001 (the user's own function)
-        return [Mismatch(path, f"<{_name(test)} raised {error!r}>", value)]
-    return [] if met else [Mismatch(path, _told(test), value)]
+        return [Mismatch(path, f"<{_function_name(test)} raised {error!r}>", value)]
+    return [] if met else [Mismatch(path, _show_wanted(test), value)]
 
 
-def _told(wanted: Any) -> Any:
-    return f"<{_name(wanted)}>" if callable(wanted) else wanted
+def _show_wanted(wanted: Any) -> Any:
+    return f"<{_function_name(wanted)}>" if callable(wanted) else wanted
 
 
-def _name(function: Any) -> str:
+def _function_name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))

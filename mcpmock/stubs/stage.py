@@ -1,10 +1,10 @@
-"""`StubStage`: a stage that gives hand-written answers, and lets everything else pass to the player
+"""`StubStage`: a stage that sends hand-written answers and passes everything else to the player
 behind it.
 
-What it answers never reaches the player. It adds its own offers to the player's answers to lists
-and handshakes, and answers those that the player would miss (`playback.fallback`). Frames are bare
-messages: over HTTP the transport's rules stand in front. `script` holds what was written, `results`
-and `catalog` its form in the protocol.
+The player does not see the requests that are answered here. The stage adds its entries to the
+player's answers to lists and handshakes, and answers those that the player would miss
+(`playback.fallback`). Frames are bare messages: over HTTP the transport's rules stand in front.
+`script` holds the entries, `results` and `catalog` their form in the protocol.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from mcpmock.protocol.raw_json import elements
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
-from .announcements import LISTEN, Timed, to_everybody, to_listener
+from .announcements import LISTEN, TimedMessage, messages_for_all, messages_for_listener
 from .catalog import HANDSHAKES, LISTS, empty_list, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of
 from .script import (
@@ -65,9 +65,9 @@ MAX_REMEMBERED_CALLS = 10_000
 
 
 @attrs.frozen
-class _Passing:
-    """A request that goes on to the player and whose answer is put something into. `page` is the
-    cursor as it is spelled, None for the first page.
+class _PassedRequest:
+    """A request that goes to the player and whose answer gets the entries of the stub. `page` is
+    the cursor as the client wrote it, None for the first page.
     """
 
     method: str
@@ -86,14 +86,14 @@ class StubStage(Stage):
     breath: float = attrs.field(default=0.002, kw_only=True)
     _revision: str = LAST_LEGACY
     _turns: Counter[StubEntry] = attrs.field(factory=Counter)
-    """How often each entry was asked."""
-    _passing: OrderedDict[bytes, _Passing] = attrs.field(factory=OrderedDict)
-    _given: dict[tuple[str, bytes | None], bytes] = attrs.field(factory=dict)
-    """The lists that the recording gave, by their methods and cursors."""
-    _ours: OrderedDict[bytes, None] = attrs.field(factory=OrderedDict)
+    """How often each entry was called."""
+    _passed: OrderedDict[bytes, _PassedRequest] = attrs.field(factory=OrderedDict)
+    _recorded_lists: dict[tuple[str, bytes | None], bytes] = attrs.field(factory=dict)
+    """The recorded answers to list methods, by method and cursor."""
+    _own_calls: OrderedDict[bytes, None] = attrs.field(factory=OrderedDict)
     """The ids of the calls that were answered here."""
     _due: list[tuple[float, int, bytes | None, bytes]] = attrs.field(factory=list)
-    """What is to be sent: when, in which order, for which call."""
+    """A heap of messages to send: due time, rank, id of the call, bytes."""
     _order: count[int] = attrs.field(factory=count)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
@@ -103,24 +103,24 @@ class StubStage(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is S2C:
-            return [Send([self._with_offers(frame) for frame in seen])] if self._passing else PASS
+            return [Send([self._with_offers(frame) for frame in seen])] if self._passed else PASS
         return self._receive(seen, now)
 
     def wake(self, now: float) -> Iterable[Action]:
-        return self._play(now)
+        return self._send_due(now)
 
     def answer(self, frame: Frame) -> list[Frame] | None:
-        """What any server answers: its lists, and where there is no recording, its handshake. Its
-        offers are added on the way out.
+        """Answers list methods, and without a recording the handshake. The entries of the stub are
+        added on the way out.
         """
         request = frame.content
         if not isinstance(request, Request):
             return None
         method = request.method
         if method in LISTS and (self.alone or self.script.offers(LISTS[method].kind)):
-            given = self._given.get((method, member(request.params, "cursor")))
-            if given is not None:
-                return [Frame(S2C, edit.with_id(given, request.id))]
+            recorded = self._recorded_lists.get((method, member(request.params, "cursor")))
+            if recorded is not None:
+                return [Frame(S2C, edit.with_id(recorded, request.id))]
             result: Any = empty_list(method, self._speaker(request))
         elif not self.alone:
             return None
@@ -133,11 +133,11 @@ class StubStage(Stage):
         return None if result is None else [Frame(S2C, edit.response(request.id, result))]
 
     def near(self, live: MatchSubject) -> list[NearMiss]:
-        """The entries that might have been meant, and why they were not."""
+        """The entries that nearly match a request, and why they do not."""
         params = live.params if isinstance(live.params, dict) else {}
         pairs = self.script.entries_for(live.method, params)
         found = [
-            NearMiss(STUBBED, _why(entry), tuple(entry.differences(arguments)))
+            NearMiss(STUBBED, _explain_near_miss(entry), tuple(entry.differences(arguments)))
             for entry, arguments in [pair for pair in pairs if pair[0].steps] or pairs
         ]
         named = "uri" if live.method == "resources/read" else "name"
@@ -157,9 +157,9 @@ class StubStage(Stage):
             if passed != [frame]:
                 yield Send(on)
                 on = []
-                yield from self._play(now)
+                yield from self._send_due(now)
         yield Send(on)
-        yield from self._play(now)
+        yield from self._send_due(now)
 
     def _receive_frame(self, frame: Frame, now: float) -> list[Frame]:
         """The part of a frame that passes to the player."""
@@ -168,16 +168,16 @@ class StubStage(Stage):
             if whole is None:
                 return []
             if whole.too_long:
-                self._say(now, None, too_long(whole.size).raw)
+                self._queue(now, None, too_long(whole.size).raw)
                 return []
             frame = whole.frame
         match frame.content:
             case Request() as request:
-                return [] if self._ask(request, now) else [frame]
+                return [] if self._answer_here(request, now) else [frame]
             case Notification(method, params) if method == CANCELLED:
                 return [] if self._cancel(member(params, "requestId")) else [frame]
             case Notification("notifications/initialized"):
-                self._say_all(to_everybody(list(self.script.announcements)), None, now)
+                self._queue_all(messages_for_all(list(self.script.announcements)), None, now)
                 return [frame]
             case Batch():
                 return self._receive_batch(frame, now)
@@ -188,36 +188,38 @@ class StubStage(Stage):
         """A batch with a stubbed call is taken apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
         calls = [call for item in items if isinstance(call := parse(item), Request)]
-        if not self.alone and not any(self._turn(call)[0] for call in calls):
+        if not self.alone and not any(self._find_step(call)[0] for call in calls):
             return [frame]
         frames = [Frame(C2S, item, frame.eol) for item in items]
         return [passed for item in frames for passed in self._receive_frame(item, now)]
 
-    def _ask(self, request: Request, now: float) -> bool:
-        """Whether it is answered here. The player's answer may still get this stub's offers."""
-        entry, step = self._turn(request)
+    def _answer_here(self, request: Request, now: float) -> bool:
+        """Answers a request; False if it goes to the player, whose answer may get entries added."""
+        entry, step = self._find_step(request)
         if entry is not None:
             self._turns[entry] += 1
         if entry is None or step is None or isinstance(step.answer, StubRecorded):
             return self._pass(request, now)
-        _remember(self._ours, request.id, None)
+        _remember(self._own_calls, request.id, None)
         self._schedule(request, entry, step, now)
         return True
 
     def _pass(self, request: Request, now: float) -> bool:
-        """Takes note of a message that is not answered here but concerns the stub."""
-        self._ours.pop(request.id, None)  # some clients use an id again
+        """Notes a request that has no answer in the script; True if it is answered here."""
+        self._own_calls.pop(request.id, None)  # some clients use an id again
         if request.method in LISTS or request.method in HANDSHAKES:
             page = member(request.params, "cursor")
-            _remember(self._passing, request.id, _Passing(request.method, page))
+            _remember(self._passed, request.id, _PassedRequest(request.method, page))
         elif request.method == LISTEN and self.alone:
-            _remember(self._ours, request.id, None)
-            said = to_listener(list(self.script.announcements), request.id, _params(request))
-            self._say_all(said, request.id, now)
+            _remember(self._own_calls, request.id, None)
+            messages = messages_for_listener(
+                list(self.script.announcements), request.id, _params(request)
+            )
+            self._queue_all(messages, request.id, now)
             return True
         return False
 
-    def _turn(self, request: Request) -> tuple[StubEntry | None, StubStep | None]:
+    def _find_step(self, request: Request) -> tuple[StubEntry | None, StubStep | None]:
         """The first entry with an answer for this call, and that answer."""
         for entry, arguments in self.script.entries_for(request.method, _params(request)):
             if not entry.differences(arguments):
@@ -230,16 +232,16 @@ class StubStage(Stage):
         """Each message after its pause; progress only where the client gave a token."""
         token = member(request.params, *TOKEN_PATH)
         at, last_progress = now, float("-inf")
-        for saying in step.sayings:
-            at += saying.after
-            if saying.method is not None:
-                self._say(at, request.id, edit.notification(saying.method, saying.params))
+        for message in step.messages:
+            at += message.after
+            if message.method is not None:
+                self._queue(at, request.id, edit.notification(message.method, message.params))
             elif token is not None:
                 last_progress = at
-                self._say(at, request.id, _progress(token, saying.params or {}))
+                self._queue(at, request.id, _progress(token, message.params or {}))
         if not isinstance(step.answer, StubSilence):
             at = max(at + step.after, last_progress + self.breath)
-            self._say(at, request.id, self._answer(request, entry, step.answer))
+            self._queue(at, request.id, self._answer(request, entry, step.answer))
 
     def _answer(
         self, request: Request, entry: StubEntry, answer: StubReply | StubRefusal | StubRecorded
@@ -258,7 +260,7 @@ class StubStage(Stage):
             result = result_of(entry, listed, value, uri, speaker)
             return edit.response(request.id, result)
         except Exception as error:  # noqa: BLE001 (the user's own function)
-            text = f"mcpmock: the stub of {entry.name} raised {error!r}{_where(error)}"
+            text = f"mcpmock: the stub of {entry.name} raised {error!r}{_locate_failure(error)}"
             self.report(PlayerNote(request.method, text))
             if entry.kind is not RouteKind.TOOL:
                 return edit.error(request.id, INTERNAL_ERROR, text)
@@ -270,21 +272,21 @@ class StubStage(Stage):
         return Speaker(revision, self.script.info if self.alone else None)
 
     def _cancel(self, id_: bytes | None) -> bool:
-        """Whether the call was answered here: it gets nothing more."""
-        if id_ is None or id_ not in self._ours:
+        """Drops the messages of a cancelled call; False if the call was not answered here."""
+        if id_ is None or id_ not in self._own_calls:
             return False
         self._due = [due for due in self._due if due[2] != id_]
         heapq.heapify(self._due)
         return True
 
-    def _say_all(self, timed: Sequence[Timed], call: bytes | None, now: float) -> None:
+    def _queue_all(self, timed: Sequence[TimedMessage], call: bytes | None, now: float) -> None:
         for after, raw in timed:
-            self._say(now + after, call, raw)
+            self._queue(now + after, call, raw)
 
-    def _say(self, at: float, call: bytes | None, raw: bytes) -> None:
+    def _queue(self, at: float, call: bytes | None, raw: bytes) -> None:
         heapq.heappush(self._due, (at, next(self._order), call, raw))
 
-    def _play(self, now: float) -> Iterator[Action]:
+    def _send_due(self, now: float) -> Iterator[Action]:
         """Sends what is due, and says when to wake."""
         frames = []
         while self._due and self._due[0][0] <= now:
@@ -294,18 +296,20 @@ class StubStage(Stage):
             yield Wake(self._due[0][0])
 
     def _with_offers(self, frame: Frame) -> Frame:
-        """A frame of the player; an answer to a list or a handshake gets the stub's offers."""
+        """A frame of the player; list and handshake answers get the entries of the stub."""
         message = frame.content
         if not isinstance(message, Response) or message.id is None:
             return frame
-        passing = self._passing.pop(message.id, None)
-        if passing is None or message.result is None:
+        passed_request = self._passed.pop(message.id, None)
+        if passed_request is None or message.result is None:
             return frame
         raw = frame.raw
-        if passing.method in LISTS:
+        if passed_request.method in LISTS:
             if not self.alone:
-                self._given[passing.method, passing.page] = raw
-            raw = with_listed(raw, passing.method, self.script, first=passing.page is None)
+                self._recorded_lists[passed_request.method, passed_request.page] = raw
+            raw = with_listed(
+                raw, passed_request.method, self.script, first=passed_request.page is None
+            )
         else:
             version = decode(member(message.result, "protocolVersion") or b"null")
             known = version in REVISIONS
@@ -320,18 +324,18 @@ def _params(request: Request) -> dict[str, Any]:
 
 
 def _progress(token: bytes, more: Any) -> bytes:
-    """The progress token, spelled as the client did."""
+    """A progress notification with the token as the client wrote it."""
     raw = edit.notification(PROGRESS, {"progressToken": None, **more})
     return edit.with_member(raw, ["params", "progressToken"], token)
 
 
-def _where(error: Exception) -> str:
+def _locate_failure(error: Exception) -> str:
     """The line of the user's code in which it failed."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f" ({place.filename.rpartition('/')[2]}:{place.lineno})"
 
 
-def _why(entry: StubEntry) -> str:
+def _explain_near_miss(entry: StubEntry) -> str:
     if entry.condition:
         return "stubbed for other arguments, or no more often"
     return "stubbed no more often" if entry.steps else "stubbed without an answer"

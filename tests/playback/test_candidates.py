@@ -1,4 +1,4 @@
-"""One score played to one session: when what is due, and with which live identities."""
+"""One plan played to one session: due times and live ids."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.support import (
     c2s,
     cancelled,
     notification,
+    plan_of,
     progress,
     request,
     response,
     s,
-    score,
 )
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 def performance(*events: Line, timing: str = "none") -> Candidate:
-    played = Candidate(Matcher(RequestIndex(score(*events))), Pace(Timing.parse(timing)))
+    played = Candidate(Matcher(RequestIndex(plan_of(*events))), Pace(Timing.parse(timing)))
     played.begin(0.0, speaks=True)
     return played
 

@@ -40,7 +40,7 @@ def value(raw: bytes) -> Any:
     return json.loads(raw)
 
 
-def heard(frames: list[Frame]) -> ClientMessage:
+def message_of(frames: list[Frame]) -> ClientMessage:
     head = frames[0].fact
     return ClientMessage(frames[-1], head if isinstance(head, HttpRequest) else None)
 
@@ -66,14 +66,14 @@ def test_ids() -> None:
 )
 def test_requests(live: list[Frame], expected: list[str] | None) -> None:
     """A ping is answered, over HTTP with a whole response; other requests are misses."""
-    answer = answer_unrecorded(heard(live))
+    answer = answer_unrecorded(message_of(live))
 
     assert expected == (None if answer is None else shown(answer))
 
 
 def test_a_probe() -> None:
     """Over HTTP an older server refuses a probe with a status too."""
-    answer = answer_unrecorded(heard(post(1, request(5, "server/discover")))) or []
+    answer = answer_unrecorded(message_of(post(1, request(5, "server/discover")))) or []
 
     assert "1 400 application/json" == shown(answer)[0]
 
@@ -94,7 +94,7 @@ def test_a_probe() -> None:
 )
 def test_exchanges(live: list[Frame], is_path: bool, in_session: bool, status: int) -> None:
     """The status by what came, where, and whether there is a session to be ended."""
-    answer = answer_without_result(heard(live), is_path=is_path, in_session=in_session)
+    answer = answer_without_result(message_of(live), is_path=is_path, in_session=in_session)
 
     assert str(status) == shown(answer)[0].split()[1]
     assert "1 eof" == shown(answer)[-1]
@@ -102,7 +102,7 @@ def test_exchanges(live: list[Frame], is_path: bool, in_session: bool, status: i
 
 def test_a_session_that_is_not_there() -> None:
     """A request gets the error under its own id."""
-    head, message, _ = shown(answer_lost(heard(post(1, call("q", "x")))))
+    head, message, _ = shown(answer_lost(message_of(post(1, call("q", "x")))))
 
     assert "1 404 application/json" == head
     assert '"id":"q"' in message
@@ -118,7 +118,8 @@ def test_too_long_over_http() -> None:
 def test_ends() -> None:
     """A DELETE ends a session, nothing else does."""
     assert [True, False, False] == [
-        heard(live).ends_session for live in (bodiless(1, "DELETE"), get(1), post(1, INITIALIZED))
+        message_of(live).ends_session
+        for live in (bodiless(1, "DELETE"), get(1), post(1, INITIALIZED))
     ]
 
 
@@ -166,13 +167,13 @@ def test_sessions_that_do_not_exist() -> None:
     lives = [call("q", "x"), INITIALIZED, batch(call(1, "x"), call(2, "x"))]
 
     assert ["q", None, None] == [
-        value(answer_lost(heard(post(1, raw)))[1].raw)["id"] for raw in lives
+        value(answer_lost(message_of(post(1, raw)))[1].raw)["id"] for raw in lives
     ]
 
 
 def test_a_message_that_cannot_be_parsed() -> None:
     """A parse error has no id."""
-    live = heard(post(1, b"{torn"))
+    live = message_of(post(1, b"{torn"))
     answer = value(answer_without_result(live, is_path=True, in_session=True)[1].raw)
 
     assert (None, -32700) == (answer["id"], answer["error"]["code"])

@@ -25,10 +25,10 @@ from tests.support import (
     in_session,
     notification,
     over_http,
+    plan_of,
     post,
     request,
     response,
-    score,
 )
 
 HOLE = "mcpmock:secret:token:1"
@@ -37,7 +37,7 @@ HOLE = "mcpmock:secret:token:1"
 def matcher(*lines: bytes | Line, strict: bool = False, levels: int = 2) -> Matcher:
     """A matcher of an episode in which the client said this."""
     events: list[Line] = [("c2s", line) if isinstance(line, bytes) else line for line in lines]
-    return Matcher(RequestIndex(score(*events, strict=strict)), strict, levels)
+    return Matcher(RequestIndex(plan_of(*events, strict=strict)), strict, levels)
 
 
 def take(found: Matcher, match: MatchResult) -> None:

@@ -222,7 +222,7 @@ def test_a_recorded_cancel_binds_its_exchange() -> None:
 
 
 def test_pieces_of_a_long_request() -> None:
-    """A body in pieces is heard when it is whole, each exchange for itself."""
+    """A body in pieces is received when it is complete, each exchange for itself."""
     raw, other = call(1, "a"), call(2, "b")
     played = opened(post(3, raw), answers(3, response(1)), post(4, other), answers(4, response(2)))
     heads = [post(7, raw)[0], post(8, other)[0]]

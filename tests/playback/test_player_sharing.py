@@ -49,10 +49,10 @@ def test_repeats(repeats: str, expected: list[int | None]) -> None:
     """
     events = [line for n in (1, 2) for line in (c(call(n, "x")), s(response(n, {"n": n})))]
     played = play(*events, c(call(3, "y")), s(response(3)), repeats=repeats)
-    heard = [played.heard(call(id_, "x"), id_) for id_ in range(10, 15)]
+    answers = [played.heard(call(id_, "x"), id_) for id_ in range(10, 15)]
 
-    assert expected == [json.loads(raw).get("result", {}).get("n") for [raw] in heard]
-    assert [*range(10, 15)] == [json.loads(raw)["id"] for [raw] in heard]
+    assert expected == [json.loads(raw).get("result", {}).get("n") for [raw] in answers]
+    assert [*range(10, 15)] == [json.loads(raw)["id"] for [raw] in answers]
     assert expected.count(None) == player_of(played).missed
 
 
@@ -121,9 +121,9 @@ def test_the_nearest_client_leads(order: str) -> None:
     recorded = cassette(*takes[0], ("take", None), *takes[1], ("take", None), *takes[2])
     selection = SessionSelection(recorded, ReplayOptions(order=order))
     clients = [("b", "2"), ("b", "2"), ("b", "1"), ("a", "1"), ("a", "2")]
-    heard = [replay(selection).heard(hello(*client)) for client in clients]
+    answers = [replay(selection).heard(hello(*client)) for client in clients]
 
-    assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in heard]
+    assert [2, 2, 1, 0, 2] == [json.loads(raw)["result"]["to"] for [raw] in answers]
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -190,9 +190,9 @@ def test_tiers_are_reported() -> None:
             cassette(c(capable({})), s(response(1))), ReplayOptions(exact=exact)
         )
         played = script(Player(selection, told.append))
-        heard = played.heard(capable({"roots": {}}))
+        answers = played.heard(capable({"roots": {}}))
 
-        assert heard == expected if expected else [(1, -32099)] == errors(heard)
+        assert answers == expected if expected else [(1, -32099)] == errors(answers)
         assert [Miss if exact else PlayerNote] == [type(one) for one in told]
 
 

@@ -164,9 +164,9 @@ def test_handshakes_of_several_clients() -> None:
         post(1, hello[0]), answers(1, response(0, "a")),
         post(2, hello[1]), answers(2, response(0, "b")),
     )  # fmt: skip
-    heard = [played.hears(0, post(x, hello[n]))[1] for x, n in enumerate([1, 1, 0, 1, 0], 7)]
+    received = [played.hears(0, post(x, hello[n]))[1] for x, n in enumerate([1, 1, 0, 1, 0], 7)]
 
-    assert list("bbaba") == [json.loads(line.split(maxsplit=1)[1])["result"] for line in heard]
+    assert list("bbaba") == [json.loads(line.split(maxsplit=1)[1])["result"] for line in received]
 
 
 def test_without_a_session_nothing_can_be_ended() -> None:

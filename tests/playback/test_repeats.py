@@ -34,7 +34,7 @@ def beside(*steps: Frame | list[Frame], **playing: Any) -> tuple[Repeats, Candid
     return repeats, selection.stateless(lambda: "live")
 
 
-def heard(frames: list[Frame]) -> ClientMessage:
+def message_of(frames: list[Frame]) -> ClientMessage:
     head = frames[0].fact
     return ClientMessage(frames[-1], head if isinstance(head, HttpRequest) else None)
 
@@ -61,7 +61,7 @@ def test_which_of_several(playing: dict[str, str], expected: list[int]) -> None:
     repeats, candidate = beside(*TWICE, **playing)
 
     for x, n in enumerate(expected, 7):
-        assert repeats.add(candidate, heard(post(x, A)), None, 0.0)
+        assert repeats.add(candidate, message_of(post(x, A)), None, 0.0)
         assert f"{x} {response(1, {'n': n}).decode()}" in said(repeats)
 
 
@@ -69,20 +69,20 @@ def test_what_was_never_recorded() -> None:
     """There is no repeat of what nothing is like, nor at a level at which nothing is."""
     repeats, candidate = beside(*TWICE)
 
-    assert not repeats.add(candidate, heard(post(7, call(1, "b"))), None, 0.0)
-    assert not repeats.add(candidate, heard(post(7, A, accept="*/*")), 0, 0.0)
-    assert repeats.add(candidate, heard(post(7, A, accept="*/*")), 3, 0.0)
+    assert not repeats.add(candidate, message_of(post(7, call(1, "b"))), None, 0.0)
+    assert not repeats.add(candidate, message_of(post(7, A, accept="*/*")), 0, 0.0)
+    assert repeats.add(candidate, message_of(post(7, A, accept="*/*")), 3, 0.0)
 
 
 def test_nothing_is_kept() -> None:
     """What is finished is forgotten, and what nobody listens to any more."""
     repeats, candidate = beside(*TWICE, get(3), opens(3), says(3, b"{}"), post(4, A), get(5))
-    repeats.add(candidate, heard(post(7, A)), None, 0.0)
+    repeats.add(candidate, message_of(post(7, A)), None, 0.0)
     said(repeats)
     repeats.drop_finished()
     assert [] == repeats.playing
 
-    repeats.add(candidate, heard(get(8)), None, 0.0)
+    repeats.add(candidate, message_of(get(8)), None, 0.0)
     repeats.drop_exchange(9)
     assert 1 == len(repeats.playing)
     repeats.drop_exchange(8)
@@ -93,6 +93,6 @@ def test_two_at_a_time() -> None:
     """Each goes out on its own exchange."""
     repeats, candidate = beside(get(1), accepts(1, 405))
     for x in (7, 8):
-        repeats.add(candidate, heard(get(x)), None, 0.0)
+        repeats.add(candidate, message_of(get(x)), None, 0.0)
 
     assert ["7 405", "7 eof", "8 405", "8 eof"] == said(repeats)

@@ -12,7 +12,9 @@ def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:
     return Frame(C2S, raw, fact=Fragment(last), exchange=x)
 
 
-def heard(assembly: RequestAssembly, *frames: Frame) -> list[tuple[int | None, bytes, str | None]]:
+def assembled(
+    assembly: RequestAssembly, *frames: Frame
+) -> list[tuple[int | None, bytes, str | None]]:
     found = (assembly.add(frame) for frame in frames)
     return [
         (one.exchange, one.frame.raw, None if one.head is None else one.head.target)
@@ -25,8 +27,10 @@ def test_stdio() -> None:
     """A message is heard as it comes, a long line when it is whole."""
     assembly = RequestAssembly()
 
-    assert [(None, b"a", None)] == heard(assembly, c2s(b"a"))
-    assert [(None, b"xyz", None)] == heard(assembly, piece(b"x", None), piece(b"yz", None, True))
+    assert [(None, b"a", None)] == assembled(assembly, c2s(b"a"))
+    assert [(None, b"xyz", None)] == assembled(
+        assembly, piece(b"x", None), piece(b"yz", None, True)
+    )
 
 
 def test_a_request_over_http() -> None:
@@ -34,11 +38,11 @@ def test_a_request_over_http() -> None:
     assembly = RequestAssembly()
     (one, _), (other, _) = post(1, b""), post(2, b"", to="/m")
 
-    assert [] == heard(assembly, one, other, piece(b"a", 1), piece(b"b", 2))
-    assert [(2, b"bb", "/m"), (1, b"aa", "/mcp")] == heard(
+    assert [] == assembled(assembly, one, other, piece(b"a", 1), piece(b"b", 2))
+    assert [(2, b"bb", "/m"), (1, b"aa", "/mcp")] == assembled(
         assembly, piece(b"b", 2, True), piece(b"a", 1, True)
     )
-    assert [(3, b"", "/x")] == heard(assembly, *bodiless(3, "GET", to="/x"))
+    assert [(3, b"", "/x")] == assembled(assembly, *bodiless(3, "GET", to="/x"))
     assert ({1, 2, 3}, {"/mcp", "/m"}) == (assembly.open, assembly.paths)
 
 
@@ -57,9 +61,9 @@ def test_a_client_that_goes() -> None:
     assembly = RequestAssembly()
     left = ends(1, "closed", C2S)
 
-    assert [(1, b"", None)] == heard(assembly, post(1, b"")[0], piece(b"x", 1), left)
+    assert [(1, b"", None)] == assembled(assembly, post(1, b"")[0], piece(b"x", 1), left)
     assert set() == assembly.open
-    assert [(1, b"y", None)] == heard(assembly, piece(b"y", 1, True))
+    assert [(1, b"y", None)] == assembled(assembly, piece(b"y", 1, True))
 
 
 def test_what_is_too_long() -> None:
@@ -77,7 +81,7 @@ def test_what_is_too_long() -> None:
 def test_nothing_leaves_on_what_is_over() -> None:
     """What would go out behind the end of an exchange, or on an unknown one, is left out."""
     assembly = RequestAssembly()
-    heard(assembly, *post(1, INITIALIZE))
+    assembled(assembly, *post(1, INITIALIZE))
     banner = s2c(b"x")
 
     assert [*accepts(1), banner] == assembly.sendable([*accepts(1), *answers(1, b""), banner])

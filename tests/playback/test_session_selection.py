@@ -60,8 +60,8 @@ def joined(*cassettes: Cassette) -> SessionSelection:
     return SessionSelection(whole, ReplayOptions())
 
 
-def sessions(cast: list[Candidate]) -> list[tuple[int, int | None]]:
-    first = [performance.plan.episode.events[0] for performance in cast]
+def sessions(candidates: list[Candidate]) -> list[tuple[int, int | None]]:
+    first = [candidate.plan.episode.events[0] for candidate in candidates]
     return [(event.s, event.x) for event in first]
 
 
@@ -100,8 +100,8 @@ def test_sessions_of_another_transport() -> None:
     ]
 
 
-def test_a_score_is_made_once() -> None:
-    """All live sessions share the scores."""
+def test_a_plan_is_made_once() -> None:
+    """All live sessions share the plans."""
     selection = joined(over_http(in_session(1, one(1)), in_session(2, one(2))))
 
     assert selection.stateless(session).plan is selection.stateless(session).plan
@@ -111,16 +111,16 @@ def test_a_score_is_made_once() -> None:
 
 def test_those_not_played_go_first() -> None:
     """Episodes that are played go behind the others, and one that a session leads with behind those
-    that nobody does.
+    that no session leads with.
     """
     selection = joined(*(cassette(("stderr", f"{n}"), *STDIO) for n in range(3)))
-    cast = selection.candidates(session)
-    names = {id(performance.plan): n for n, performance in enumerate(cast)}
-    selection.mark_played(cast[1])
-    selection.mark_led(cast[0])
+    candidates = selection.candidates(session)
+    names = {id(candidate.plan): n for n, candidate in enumerate(candidates)}
+    selection.mark_played(candidates[1])
+    selection.mark_led(candidates[0])
 
     assert [2, 0, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
-    selection.mark_led(cast[2])
+    selection.mark_led(candidates[2])
     assert [0, 2, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
 
 

@@ -1,4 +1,4 @@
-"""What a performance still had, in words."""
+"""The unused parts of a recording, described."""
 
 from __future__ import annotations
 

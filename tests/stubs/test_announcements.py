@@ -1,9 +1,9 @@
-"""What is said to nobody in particular."""
+"""Notifications that a stub sends of its own accord."""
 
 from __future__ import annotations
 
 from mcpmock.protocol.messages import decode
-from mcpmock.stubs.announcements import to_everybody, to_listener
+from mcpmock.stubs.announcements import messages_for_all, messages_for_listener
 from mcpmock.stubs.script import StubMessage
 from tests.support import notification
 
@@ -12,22 +12,22 @@ UPDATED = StubMessage("notifications/resources/updated", {"uri": "a:b"}, 2.0)
 LOG = StubMessage("notifications/message", {"level": "info", "data": "x"})
 
 
-def test_to_everybody() -> None:
-    """Each so long behind the one before."""
+def test_messages_for_all() -> None:
+    """Each is sent its delay after the one before."""
     assert [
         (1.0, notification("notifications/tools/list_changed")),
         (3.0, notification("notifications/resources/updated", {"uri": "a:b"})),
-    ] == to_everybody([TOOLS, UPDATED])
+    ] == messages_for_all([TOOLS, UPDATED])
 
 
-def test_to_a_listener() -> None:
+def test_messages_for_a_listener() -> None:
     """First what it will hear, of what it asked for; all of it with its id as it is spelled."""
     wanted = {
         "toolsListChanged": True,
         "promptsListChanged": True,
         "resourceSubscriptions": ["a:b"],
     }
-    timed = to_listener([TOOLS, UPDATED, LOG], b'"l-1"', {"notifications": wanted})
+    timed = messages_for_listener([TOOLS, UPDATED, LOG], b'"l-1"', {"notifications": wanted})
     said = [decode(raw) for _, raw in timed]
 
     assert [0.0, 1.0, 3.0] == [after for after, _ in timed]
@@ -41,7 +41,7 @@ def test_to_a_listener() -> None:
 def test_to_one_that_wants_nothing() -> None:
     """It is told so."""
     for params in ({}, {"notifications": {"resourceSubscriptions": ["a:c"]}}):
-        [(_, raw)] = to_listener([TOOLS, UPDATED], b"1.0", params)
+        [(_, raw)] = messages_for_listener([TOOLS, UPDATED], b"1.0", params)
 
         assert b'subscriptionId":1.0}' in raw
         assert {} == decode(raw)["params"]["notifications"]

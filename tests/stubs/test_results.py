@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.methods import LATEST
-from mcpmock.stubs.results import SERVER_INFO, Speaker, dressed, failed, result_of
+from mcpmock.stubs.results import SERVER_INFO, Speaker, failed, result_of, with_revision_members
 from mcpmock.stubs.script import RouteKind, StubEntry
 
 OLD, STRUCTURED = "2025-03-26", "2025-06-18"
@@ -54,10 +54,10 @@ def test_the_latest_revision() -> None:
     assert {"ttlMs", "cacheScope", "resultType", "contents"} == made(
         RouteKind.RESOURCE, "", LATEST
     ).keys()
-    assert {"ttlMs": 5} == dressed("tools/list", {"ttlMs": 5}, Speaker(OLD))
-    assert 5 == dressed("tools/list", {"ttlMs": 5}, Speaker(LATEST))["ttlMs"]
+    assert {"ttlMs": 5} == with_revision_members("tools/list", {"ttlMs": 5}, Speaker(OLD))
+    assert 5 == with_revision_members("tools/list", {"ttlMs": 5}, Speaker(LATEST))["ttlMs"]
     info = {"name": "a", "version": "1"}
-    assert {SERVER_INFO: info} == dressed("x", {}, Speaker(LATEST, info))["_meta"]
+    assert {SERVER_INFO: info} == with_revision_members("x", {}, Speaker(LATEST, info))["_meta"]
 
 
 @pytest.mark.parametrize(

@@ -265,8 +265,8 @@ def cassette_bytes(*events: Line, header: bytes = HEADER) -> bytes:
     return b"".join(lines)
 
 
-def score(*events: Line, strict: bool = False) -> ReplayPlan:
-    """The score of a cassette's first session."""
+def plan_of(*events: Line, strict: bool = False) -> ReplayPlan:
+    """The plan of a cassette's first session."""
     return build_plan(episode(*events), strict=strict)
 
 

@@ -1,4 +1,4 @@
-"""What a recorded client did, and what it had heard by then."""
+"""The lines of a recorded client, and what they wait for."""
 
 from __future__ import annotations
 

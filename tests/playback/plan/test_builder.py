@@ -27,13 +27,13 @@ from tests.support import (
     notification,
     opens,
     over_http,
+    plan_of,
     post,
     progress,
     request,
     response,
     s,
     says,
-    score,
     shown,
 )
 
@@ -41,7 +41,7 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 def messages(*events: Line, strict: bool = False) -> list[PlannedMessage]:
-    return list(score(*events, strict=strict).messages)
+    return list(plan_of(*events, strict=strict).messages)
 
 
 def causes(*events: Line, strict: bool = False) -> list[list[int]]:
@@ -155,7 +155,7 @@ def test_a_cancel_is_a_cause_of_what_comes_after_it() -> None:
     )
 
     assert [[0], [0, 2], [0, 2]] == causes(*events)
-    assert {0: (2,)} == score(*events).cancels
+    assert {0: (2,)} == plan_of(*events).cancels
 
 
 def test_sampling_within_a_call_gates_what_follows() -> None:
@@ -171,7 +171,7 @@ def test_sampling_within_a_call_gates_what_follows() -> None:
     )
 
     assert [[0], [0, 2], [0, 2]] == causes(*events)
-    assert {b"0": (2,)} == score(*events).replies
+    assert {b"0": (2,)} == plan_of(*events).replies
 
 
 def test_a_batch_has_the_causes_of_all_its_members() -> None:
@@ -255,7 +255,7 @@ def test_double_and_late_answers_are_cues() -> None:
 
 
 def http(*steps: Frame | list[Frame], session: int = 2, strict: bool = False) -> ReplayPlan:
-    """The score of one session over HTTP."""
+    """The plan of one session over HTTP."""
     [episode] = over_http(in_session(session, *steps)).episodes()
     return build_plan(episode, strict=strict)
 
@@ -449,7 +449,7 @@ def test_strict_leaves_streams_alone() -> None:
 
 
 def test_session_ids() -> None:
-    """The score knows which session ids the server gave."""
+    """The plan knows which session ids the server gave."""
     found = http(post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="S"))
 
     assert {"S"} == found.session_ids

@@ -1,4 +1,4 @@
-"""Parts of a score."""
+"""Parts of a plan."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tests.support import (
     in_session,
     opens,
     over_http,
+    plan_of,
     post,
     progress,
     request,
     response,
     s,
     says,
-    score,
     shown,
 )
 
 
 def test_an_excerpt_is_what_belongs_to_one_request() -> None:
     """For an repeat only the messages and client events of one request remain."""
-    whole = score(
+    whole = plan_of(
         c(request(1, "x")),
         s(response(1)),
         c(request(2, "a", token=2)),
@@ -39,11 +39,11 @@ def test_an_excerpt_is_what_belongs_to_one_request() -> None:
         s(response(3)),
         s(response(2)),
     )
-    part = whole.excerpt(2)
+    excerpt = whole.excerpt(2)
 
-    assert [4, 8] == [planned.index for planned in part.messages]
-    assert [()] * 2 == [planned.overlaps for planned in part.messages]
-    assert [2] == sorted(part.client_events)
+    assert [4, 8] == [planned.index for planned in excerpt.messages]
+    assert [()] * 2 == [planned.overlaps for planned in excerpt.messages]
+    assert [2] == sorted(excerpt.client_events)
 
 
 def http(*steps: Frame | list[Frame]) -> ReplayPlan:
@@ -65,12 +65,12 @@ def test_an_excerpt_has_the_whole_exchange() -> None:
         says(1, response(1)),
         accepts(2),
     )
-    part = whole.excerpt(3)
+    excerpt = whole.excerpt(3)
 
     assert ["1 ", "3 202", "3 eof", "1 ", "2 202", "2 eof"] == [
-        shown([planned.frame])[0].partition("{")[0] for planned in part.messages
+        shown([planned.frame])[0].partition("{")[0] for planned in excerpt.messages
     ]
-    assert [3, 6] == sorted(part.client_events)
+    assert [3, 6] == sorted(excerpt.client_events)
 
 
 def test_an_excerpt_of_a_stream() -> None:

@@ -62,7 +62,7 @@ def test_a_request_without_a_body() -> None:
 
 
 def test_an_answer_ahead_of_the_body() -> None:
-    """A server that answers early has heard enough: the request stands ahead of its answer."""
+    """A server that answers early has read enough: the request stands ahead of its answer."""
     head, message, end = answers(1, response(1), 413)
 
     assert [(2, '1 {"j'), (1, "1 413"), (3, '1 {"j'), (4, "1 eof")] == told(
