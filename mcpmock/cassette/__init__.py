@@ -1,4 +1,3 @@
-"""The file that a recording is kept in: model, parser, writer, canonical form, validation and
-merge.
-Only `file` touches a disk.
+"""The file of a recording: model, parser, writer, canonical form, validation and merge. Only `file`
+touches a disk.
 """

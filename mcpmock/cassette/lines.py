@@ -1,7 +1,7 @@
-"""A cassette as lines: each take on a `Sheet` of its own, byte for byte.
+"""A cassette as lines: a `Sheet` for each take, byte for byte.
 
-`read` decides what is a good line and gives values; this tells which line is which, for those who
-need the lines themselves: `canonical`, which puts them in form, and `integrity`, which names them.
+`parser` decides which lines are good and returns values; this module keeps the lines, for
+`canonical`, which formats them, and `validate`, which reports their numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .model import FORMAT, Cassette, Damage, Header
 from .parser import HEADER_START, footer_of, header_within, read, refusal
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
-"""Stands in for a header that was lost."""
+"""Replaces a lost header."""
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class SourceLine:
 
 @attrs.define
 class Sheet:
-    """A take as the lines it stands on. `header` is None where that line was lost."""
+    """The lines of a take. `header` is None if that line was lost."""
 
     header: SourceLine | None
     body: list[SourceLine] = attrs.field(factory=list)
@@ -53,7 +53,7 @@ class Sheet:
 
     @property
     def seal(self) -> dict[str, bytes]:
-        """What its footer has to say, by the names there."""
+        """The members that its footer must have."""
         digest = hashlib.sha256(self._above_footer).hexdigest()
         return {"events": b"%d" % len(self.events), "sha256": b'"%b"' % digest.encode()}
 
@@ -64,25 +64,25 @@ class Sheet:
 
 
 def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Sheet], list[Damage]]:
-    """The takes of a cassette, and the lines on no sheet: damaged, torn, or a footer too many.
-    `cassette` is what was read from the data, where that was done already.
+    """The takes of a cassette, and the lines of no take: damaged, torn, or a second footer.
+    `cassette` is the parsed data, if it was parsed already.
     """
     cassette = read("", data) if cassette is None else cassette
     headers = {take.line for take in cassette.takes}
-    walk = _Walk(headers, {damage.line: damage for damage in cassette.damage})
-    lines = data.split(b"\n")[:-1]  # what stands behind the last line break is torn
+    sorter = _LineSorter(headers, {damage.line: damage for damage in cassette.damage})
+    lines = data.split(b"\n")[:-1]  # a last line without a line break is torn
     for number, raw in enumerate(lines, 1):
-        walk.line(SourceLine(number, raw))
-    walk.turn_over(None)
-    return [sheet for sheet in walk.sheets if sheet.header or sheet.events], walk.lost
+        sorter.add(SourceLine(number, raw))
+    sorter.end_take(None)
+    return [sheet for sheet in sorter.sheets if sheet.header or sheet.events], sorter.lost
 
 
 @attrs.define
-class _Walk:
-    """Puts line after line on its sheet."""
+class _LineSorter:
+    """Assigns each line to its take."""
 
     headers: set[int]
-    """The lines where `read` saw a take begin."""
+    """The lines where a take begins, as parsed."""
     damaged: dict[int, Damage]
     sheets: list[Sheet] = attrs.field(factory=list)
     lost: list[Damage] = attrs.field(factory=list)
@@ -90,7 +90,7 @@ class _Walk:
     _after_loss: bool = False
     _refused: bool = False
 
-    def line(self, line: SourceLine) -> None:
+    def add(self, line: SourceLine) -> None:
         raw, damage = line.raw, self.damaged.get(line.number)
         if line.number in self.headers:
             self._header(line)
@@ -108,10 +108,8 @@ class _Walk:
         else:
             self._sheet_for(line).body.append(line)
 
-    def turn_over(self, new: Sheet | None) -> None:
-        """What comes next belongs to `new`. A last event that is none was the torn tail of the
-        take.
-        """
+    def end_take(self, new: Sheet | None) -> None:
+        """Goes on with `new`. A last line that is not an event is the torn tail of the take."""
         old, self._sheet, self._after_loss = self._sheet, new, False
         if old is None or old.footer is not None or not old.events:
             return
@@ -128,7 +126,7 @@ class _Walk:
         self._refused = False
 
     def _refuse(self, line: SourceLine) -> None:
-        """A take of a format that we do not know: what stands below must not be taken for ours."""
+        """Begins a take of an unknown format: its lines are left out."""
         self._lose(line, refusal(line.raw) or "")
         self._refused = True
 
@@ -142,13 +140,13 @@ class _Walk:
 
     def _lose(self, line: SourceLine, reason: str) -> None:
         if line.raw.startswith(HEADER_START):
-            self.turn_over(None)
+            self.end_take(None)
         self.lost.append(Damage(line.number, reason))
         self._after_loss = True
 
     def _sheet_for(self, line: SourceLine) -> Sheet:
-        """The take that an event belongs to. One that starts counting anew after a lost line begins
-        another: the lost line must have been a header.
+        """The take of an event. If the numbers restart after a lost line, a new one: the lost line
+        must have been a header.
         """
         sheet, after_loss = self._sheet, self._after_loss
         self._after_loss = False
@@ -159,11 +157,11 @@ class _Walk:
 
     def _begin(self, header: SourceLine | None) -> Sheet:
         sheet = Sheet(header)
-        self.turn_over(sheet)
+        self.end_take(sheet)
         self.sheets.append(sheet)
         return sheet
 
 
 def _is_event(raw: bytes) -> bool:
-    """Whether `read` takes a line that stands alone under a header for an event."""
+    """Whether the parser accepts a line as an event."""
     return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)

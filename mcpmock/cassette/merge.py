@@ -1,8 +1,8 @@
-"""Cassettes joined into one: all their takes in the order they are given, in canonical form with
-their times. Bytes in and bytes out.
+"""Joins cassettes: their takes in the given order, in canonical form with their times. Bytes in and
+bytes out.
 
-Concatenating files does it too, as long as none ends in a torn line; this also puts the takes in
-form, seals them and refuses what is in it already. Reading and writing is the command line's.
+Concatenating files that end in a whole line joins them too; `merge` also formats and seals the
+takes and refuses duplicates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .model import Damage
 
 @attrs.frozen
 class Merged:
-    """One cassette of several."""
+    """The joined cassette, and what it holds."""
 
     data: bytes
     takes: int
@@ -28,12 +28,12 @@ class Merged:
     sealed: int
     """How many takes have a footer; the others were never closed by their recorder."""
     torn: tuple[tuple[str, Damage], ...]
-    """By file, the lines that were never written to their end, and are left out."""
+    """By file, the torn lines, which are left out."""
 
 
 def merge(parts: Iterable[tuple[str, bytes]]) -> Merged:
-    """Undamaged cassettes, by the names of their files, as one. Raises CassetteError for one that
-    holds the same as another: a replay would play it twice.
+    """Joins undamaged cassettes, given as (file name, bytes). Raises CassetteError for two with the
+    same bytes, because a replay would play them twice.
     """
     names: dict[bytes, str] = {}
     joined: list[Canonical] = []

@@ -1,9 +1,9 @@
 """Bytes to a `Cassette`: the loader. Pure; `file` reads the bytes and decides what damage means.
 
-Three promises are kept here. Any prefix of a cassette is a cassette: what a torn last line held is
-dropped, with a notice. Broken is not empty: a line in the middle that is no event is `Damage`, with
-its line and the reason, and the events around it are still there for `recover`. And nothing but
-data is read: no key names a file, a command or an address to act on.
+It keeps three promises of the format. Any prefix of a cassette is a cassette: a torn last line is
+dropped, with a notice. Broken is not empty: a line in the middle that is not an event is `Damage`,
+with its line and the reason, and `recover` can save the events around it. Data only: no key names a
+file, a command or an address to act on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.protocol.raw_json import UNREADABLE, Span, members
+from mcpmock.protocol.raw_json import UNREADABLE, members
 
 from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take, is_utf8
 
@@ -35,9 +35,7 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 
 
 def read(name: str, data: bytes) -> Cassette:
-    """All that these bytes hold. Never raises: what is wrong is in `damage`, what is odd in
-    `notices`.
-    """
+    """Parses a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
     reader = _Reader(Cassette(name=name, takes=[]))
     lines = data.split(b"\n")
     tail = lines.pop()
@@ -50,9 +48,7 @@ def read(name: str, data: bytes) -> Cassette:
 
 
 def refusal(line: bytes) -> str | None:
-    """Why a first line is not that of a cassette we can read; None if it is, or is the torn
-    beginning of one.
-    """
+    """Why this first line cannot begin a cassette; None if it can, or is torn."""
     if not line.startswith(HEADER_START):
         torn = HEADER_START.startswith(line)
         return None if torn else "is not a cassette: its first line is no mcpmock header"
@@ -75,7 +71,7 @@ class _Reader:
     """
 
     def line(self, number: int, line: bytes) -> None:
-        """A line that ended."""
+        """Reads a line that ended in a line break."""
         if line.startswith(HEADER_START) and refusal(line):
             self._refuse(number, refusal(line) or "")
         elif (header := header_of(line)) is not None:
@@ -93,7 +89,7 @@ class _Reader:
             self._other(number, line)
 
     def tail(self, number: int, line: bytes) -> None:
-        """A last line without its line break was never written to the end."""
+        """Drops a last line without its line break: it was never written to the end."""
         if line.startswith(HEADER_START) or HEADER_START.startswith(line):
             self._drop_torn()
         self._settle()
@@ -104,9 +100,9 @@ class _Reader:
         self._close_take()
 
     def _other(self, number: int, line: bytes) -> None:
-        """A line that is none of ours: torn, perhaps with the next header glued to it."""
+        """A damaged line, perhaps with the next header glued to it (`cat` of torn files)."""
         self._settle()
-        self._suspect = Damage(number, _reason(line))
+        self._suspect = Damage(number, _explain_damage(line))
         glued = header_within(line)
         if glued is not None:
             at, header = glued
@@ -122,7 +118,7 @@ class _Reader:
         self.cassette.takes.append(self._take)
 
     def _refuse(self, number: int, reason: str) -> None:
-        """A take of a format that we do not know: its events must not be taken for ours."""
+        """Begins a take of an unknown format: its events are not read."""
         self._drop_torn()
         self._close_take()
         self._refused = True
@@ -157,7 +153,7 @@ class _Reader:
             self._suspect = None
 
     def _settle(self) -> None:
-        """The line before was no torn tail after all."""
+        """Counts the line before as damage: no header follows, so it was no torn tail."""
         if self._suspect is not None:
             self.cassette.damage.append(self._suspect)
             self._suspect = None
@@ -171,7 +167,7 @@ class _Reader:
 
 
 def header_within(line: bytes) -> tuple[int, Header] | None:
-    """Where in a line a header begins, behind whatever was torn there, and the header."""
+    """The header glued to the end of a torn line, and where it begins."""
     at = line.find(HEADER_START)
     while at >= 0:
         header = header_of(line[at:])
@@ -182,7 +178,7 @@ def header_within(line: bytes) -> tuple[int, Header] | None:
 
 
 def header_of(line: bytes) -> Header | None:
-    """The header that a line is, if it is one."""
+    """The header in a line; None if it is not a header line."""
     if not line.startswith(HEADER_START):
         return None
     try:
@@ -192,7 +188,7 @@ def header_of(line: bytes) -> Header | None:
 
 
 def footer_of(line: bytes) -> Footer | None:
-    """The footer that a line is, if it is one."""
+    """The footer in a line; None if it is not a footer line."""
     if not line.startswith(_FOOTER_START):
         return None
     try:
@@ -202,23 +198,23 @@ def footer_of(line: bytes) -> Footer | None:
 
 
 def _decode(line: bytes) -> Event | None:
-    """The event in a line, or None if it is none of ours. Nesting that stops msgspec's recursion
-    does not stop us.
-    """
+    """The event in a line; None if it is not a valid event."""
     event: Event | None
     if not (line.isascii() or is_utf8(line)):
         return None
     try:
         event = _event.decode(line)
-    except RecursionError:
+    except (
+        RecursionError
+    ):  # a peer may send a message that is nested more deeply than msgspec reads
         event = _decode_deep(line)
     except UNREADABLE:
         return None
-    return event if event is not None and _payloads(event) == 1 and _sound(event) else None
+    return event if event is not None and _count_payloads(event) == 1 and _is_sound(event) else None
 
 
-def _sound(event: Event) -> bool:
-    """Whether a message in it has its direction, and what is packed in it can be unpacked."""
+def _is_sound(event: Event) -> bool:
+    """Whether a message has its direction, and base64 and heads can be decoded."""
     if event.d is None and not (event.m is UNSET and event.text is UNSET and event.b64 is UNSET):
         return False
     packed = event.b64 is not UNSET or event.raw is not None or event.http is not UNSET
@@ -229,7 +225,7 @@ def _sound(event: Event) -> bool:
 
 
 def _decode_deep(line: bytes) -> Event | None:
-    """As `_decode`, with the message cut out first: only that can be nested deeply."""
+    """Decodes the event without its message, which alone can be nested deeply."""
     spans = members(line)
     if spans is None or "m" not in spans:
         return None
@@ -238,21 +234,21 @@ def _decode_deep(line: bytes) -> Event | None:
         event = _event.decode(line[: span.start] + b"0" + line[span.end :])
     except UNREADABLE:
         return None
-    event.m = msgspec.Raw(line[slice(*Span(span.start, span.end))])
+    event.m = msgspec.Raw(line[slice(*span)])
     return event
 
 
-def _payloads(event: Event) -> int:
+def _count_payloads(event: Event) -> int:
     return sum(getattr(event, name) is not UNSET for name in _PAYLOADS)
 
 
-def _reason(line: bytes) -> str:
+def _explain_damage(line: bytes) -> str:
     try:
         event = _event.decode(line)
     except msgspec.ValidationError as error:
         return f"not an event: {error}"
     except UNREADABLE:
         return "not an event: not JSON"
-    if _payloads(event) == 1:
+    if _count_payloads(event) == 1:
         return "not an event: its payload cannot be unpacked, or has no direction"
-    return f"not an event: {_payloads(event)} payloads where there must be one"
+    return f"not an event: {_count_payloads(event)} payloads where there must be one"

@@ -1,8 +1,7 @@
-"""The takes of one test among others in a cassette: replaced by new ones, or put first. Bytes in
-and bytes out, as in `merge`; `testing.cassette_store` writes the file.
+"""Replaces the takes of one test in a cassette that several tests share, or puts them first.
 
-A take that a test recorded names it in its header. Several tests may share a cassette: what one of
-them records must not throw away what the others did.
+A take names its test in its header (`test`). What one test records must not remove the takes of the
+others. Bytes in and bytes out; `testing.cassette_store` writes the file.
 """
 
 from __future__ import annotations
@@ -15,31 +14,29 @@ from .parser import header_of
 
 
 def appended(old: bytes, new: bytes) -> bytes:
-    """One cassette behind another, which may end in a torn line."""
+    """Two cassettes as one; the first may end in a torn line."""
     return old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
 
 
 def retaken(old: bytes, new: bytes, test: str) -> bytes:
-    """The old cassette with the new takes in the place of those of this test, and of those that are
-    of no test: nobody else would replace them. The takes of other tests stay, byte for byte.
+    """The old cassette with the new takes in the place of the takes of this test, and of those that
+    name no test, which no test would replace otherwise. The other takes stay byte for byte.
     """
     sheets, _ = take_apart(old)
-    kept: list[bytes] = []
+    parts: list[bytes] = []
     placed = False
     for sheet in sheets:
-        by = _test_of(sheet)
-        if by not in (None, test):
-            kept.append(sheet.data)
+        if _test_of(sheet) not in (None, test):
+            parts.append(sheet.data)
         elif not placed:
             placed = True
-            kept.append(appended(new, b""))
-    return b"".join(kept if placed else [*kept, new])
+            parts.append(appended(new, b""))
+    return b"".join(parts if placed else [*parts, new])
 
 
 def own_first(cassette: Cassette, test: str) -> Cassette:
-    """The cassette as this test plays it: what it recorded itself comes before what others did,
-    which may have asked the same of a server in another state.
-    """
+    """The cassette as this test plays it: with its own takes first."""
+    # Another test may have recorded the same request with a server in another state.
     takes = sorted(cassette.takes, key=lambda take: take.header.test != test)
     return msgspec.structs.replace(cassette, takes=takes)
 

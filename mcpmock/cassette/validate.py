@@ -1,8 +1,7 @@
-"""Whether a cassette is whole and as it was recorded: `inspect` gives findings, as values.
+"""Checks that a cassette is whole and unedited: `inspect` returns findings.
 
-Asks nothing about the protocol that was recorded, only about the file: the promises of the format.
-`read` finds what is damaged and what is odd; the digest that loading only warns of is an error
-here.
+It checks the file format, not the recorded protocol. `parser` finds damage; a wrong digest, of
+which loading only warns, is an error here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .parser import read
 
 @attrs.frozen
 class Finding:
-    """What is to be said about a line of the file."""
+    """A problem in a line of the file."""
 
     line: int
     level: Level
@@ -30,39 +29,39 @@ class Finding:
 
 @attrs.frozen
 class Inspection:
-    """How much a cassette holds, and all findings in the order of its lines."""
+    """The size of a cassette, and its findings in the order of lines."""
 
     takes: int
     events: int
     findings: tuple[Finding, ...]
     cassette: Cassette = attrs.field(factory=lambda: read("", b""), eq=False, repr=False)
-    """What was read."""
+    """The cassette as parsed."""
     sheets: Sequence[Sheet] = attrs.field(default=(), eq=False, repr=False)
-    """On which lines it stands."""
+    """Its lines, by take."""
 
     def count(self, level: Level) -> int:
         return sum(finding.level is level for finding in self.findings)
 
 
 def inspect(data: bytes) -> Inspection:
-    """Holds these bytes against the format. Never raises."""
+    """Checks these bytes against the format. Never raises."""
     cassette = read("", data)
     sheets, lost = take_apart(data, cassette)
     takes = {take.line: take for take in cassette.takes}
-    findings = list(_of_the_reader(cassette, sheets))
+    findings = list(_parser_findings(cassette, sheets))
     known = {finding.line for finding in findings}
     findings += [Finding(d.line, Level.ERROR, d.reason) for d in lost if d.line not in known]
     for sheet in sheets:
         take = takes.get(sheet.header.number) if sheet.header else None
-        findings += [*_of_numbers(sheet), *_of_losses(sheet)]
-        findings += _of_footer(sheet, take) if take else ()
+        findings += [*_sequence_findings(sheet), *_loss_findings(sheet)]
+        findings += _footer_findings(sheet, take) if take else ()
     findings.sort(key=lambda finding: finding.line)
     events = sum(len(take.events) for take in cassette.takes)
     return Inspection(len(cassette.takes), events, tuple(findings), cassette, sheets)
 
 
-def _of_the_reader(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]:
-    """Damage is an error, and so is what the reader noticed about a footer: an edit."""
+def _parser_findings(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]:
+    """Damage is an error, and so is a notice about a footer: the take was edited."""
     footers = {sheet.footer.number for sheet in sheets if sheet.footer is not None}
     for damage in cassette.damage:
         yield Finding(damage.line, Level.ERROR, damage.reason)
@@ -71,14 +70,14 @@ def _of_the_reader(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]
         yield Finding(notice.line, level, notice.text)
 
 
-def _of_footer(sheet: Sheet, take: Take) -> Iterator[Finding]:
+def _footer_findings(sheet: Sheet, take: Take) -> Iterator[Finding]:
     if sheet.footer is None or take.footer is None or take.footer.events == len(sheet.events):
         return
     text = f"the footer counts {take.footer.events} events, there are {len(sheet.events)}"
     yield Finding(sheet.footer.number, Level.ERROR, text)
 
 
-def _of_numbers(sheet: Sheet) -> Iterator[Finding]:
+def _sequence_findings(sheet: Sheet) -> Iterator[Finding]:
     before = 0
     for line in sheet.events:
         if line.n <= before:
@@ -86,8 +85,8 @@ def _of_numbers(sheet: Sheet) -> Iterator[Finding]:
         before = line.n
 
 
-def _of_losses(sheet: Sheet) -> Iterator[Finding]:
-    """What the recorder said it could not keep."""
+def _loss_findings(sheet: Sheet) -> Iterator[Finding]:
+    """What the recorder could not record, as it noted itself."""
     for line in sheet.events:
         if b'"gap"' not in line.raw and b'"oversize"' not in line.raw:
             continue

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
-from mcpmock.semantic_diff.severity import Where
+from mcpmock.semantic_diff.severity import EventLocation
 from mcpmock.view.printable import inert
 
 from .output import columns, encodable
@@ -66,7 +66,7 @@ def _entry(found: Difference) -> dict[str, Any]:
     }
 
 
-def _event(where: Where | None) -> dict[str, int] | None:
+def _event(where: EventLocation | None) -> dict[str, int] | None:
     return None if where is None else {"take": where.take, "n": where.n}
 
 
@@ -192,7 +192,7 @@ def _events(found: Difference) -> str:
     return f", event {places[0]} -> {places[1]}"
 
 
-def _event_number(where: Where | None) -> str:
+def _event_number(where: EventLocation | None) -> str:
     if where is None:
         return "none"
     return f"{where.n}" if where.take == 1 else f"{where.n} of take {where.take}"

@@ -9,7 +9,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, faults_of, report_faults
 from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
 
@@ -58,5 +58,5 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         say=say,
     )
     status = trio.run(run_sessions, setup)
-    owing = told_of(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

@@ -60,13 +60,13 @@ def faults_of(options: dict[str, Any]) -> FaultRun | None:
         raise click.exceptions.Exit(error.exit_code) from error
 
 
-def told_of(run: FaultRun | None, options: dict[str, Any]) -> int:
-    """Print how often each fault fired. The exit status: 1 if a fault with `must_fire` never fired
-    or a fault failed, else 0.
+def report_faults(run: FaultRun | None, options: dict[str, Any]) -> int:
+    """Print how often each fault fired. Gives the exit status: 1 if a fault with `must_fire`
+    never fired or a fault failed, else 0.
     """
     if run is None:
         return 0
-    owing = {fault.title for fault in run.owing()}
+    never_fired = {fault.title for fault in run.owing()}
     for mistake in run.mistakes:
         say(f"{mistake}: internal error (please report); the message passed unchanged")
     if options["json"]:
@@ -74,6 +74,6 @@ def told_of(run: FaultRun | None, options: dict[str, Any]) -> int:
             emit({"type": "fault", **tally}, err=True)
     else:
         for fault, line in zip(run.tallies(), run.summary(), strict=True):
-            if not options["quiet"] or fault["fault"] in owing:
+            if not options["quiet"] or fault["fault"] in never_fired:
                 say(line)
-    return int(bool(owing or run.mistakes))
+    return int(bool(never_fired or run.mistakes))

@@ -17,14 +17,14 @@ import click
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.view.printable import printable
 
-_NARROWEST = 80
+_MIN_COLUMNS = 80
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
 
 
 def columns() -> int:
     """The width of a line: that of the terminal, at least 80."""
-    return max(shutil.get_terminal_size().columns, _NARROWEST)
+    return max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
 
 
 def say(text: str) -> None:
@@ -60,6 +60,13 @@ class Announcer:
             emit({"type": "note", "text": text}, err=True)
         else:
             say(text)
+
+
+def one_line(text: str) -> str:
+    """Recorded text as one safe line."""
+    from mcpmock.view.summary import brief
+
+    return printable(brief(text))
 
 
 def emit(value: dict[str, Any], *, err: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, faults_of, report_faults
 from .options_listen import listening_of, listening_options
 from .options_server import server_of, server_options
 from .output import Announcer, common, say
@@ -109,5 +109,5 @@ def _pass_on(options: dict[str, Any], server: Server, recording: Recording | Non
         say=tell,
     )
     status = trio.run(run_sessions, setup)
-    owing = told_of(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, faults_of, report_faults
 from .options_listen import listening_given, listening_of, listening_options
 from .options_server import url_of
 from .output import Announcer, common, say
@@ -92,5 +92,5 @@ def record(
         tell(_UNREDACTED)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
     status = trio.run(run_sessions, setup)
-    owing = told_of(faults, options)
+    owing = report_faults(faults, options)
     return status or owing

@@ -11,7 +11,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, faults_of, report_faults
 from .options_listen import listening_of, listening_options
 from .options_server import server_of, server_options
 from .output import CASSETTE, Announcer, common, emit, say
@@ -97,25 +97,25 @@ def replay(
     """
     from mcpmock.sessions.take import Recording
 
-    playing = _playing(how, mute=quiet)
-    server = _behind(how, record)
+    options = _replay_options(how, mute=quiet)
+    server = _passthrough_server(how, record)
     recording = None if record is None else Recording.to(record)
     faults = faults_of(how)
-    options = {**how, "quiet": quiet, "verbose": verbose, "json": json}
-    return play(file, playing, options, recording=recording, faults=faults, server=server)
+    settings = {**how, "quiet": quiet, "verbose": verbose, "json": json}
+    return play(file, options, settings, recording=recording, faults=faults, server=server)
 
 
 def play(
     file: Path,
-    playing: ReplayOptions,
-    options: dict[str, Any],
+    options: ReplayOptions,
+    settings: dict[str, Any],
     *,
     recording: Recording | None = None,
     faults: FaultRun | None = None,
     server: Server | None = None,
 ) -> int:
-    """Plays a cassette, with a server behind it if there is one; `options` say where clients are
-    and what is told. Gives the exit status.
+    """Play a cassette, with a server behind it if one is given. `settings` are the options of the
+    command line for listening and for output. Gives the exit status.
     """
     import gc
 
@@ -125,34 +125,34 @@ def play(
     from mcpmock.sessions.replay import Replay
     from mcpmock.sessions.run import Setup, run_sessions
 
-    # A cassette is many small objects that live as long as we do; to look for garbage among them
-    # again and again doubles the time to start.
+    # A cassette is many small objects that live as long as the process. Collections while it loads
+    # would traverse them again and again, which doubles the time to start.
     gc.set_threshold(200_000)
-    quiet, verbose, json = (options[name] for name in ("quiet", "verbose", "json"))
+    quiet, verbose, json = (settings[name] for name in ("quiet", "verbose", "json"))
     announcer = Announcer(json=json)
-    listening = listening_of(options, announcer)
+    listening = listening_of(settings, announcer)
     cassette = load(file)
-    told = _Telling(file, quiet=quiet, verbose=verbose, json=json)
+    reporter = _Reporter(file, quiet=quiet, verbose=verbose, json=json)
     if listening is None:
         from mcpmock.sessions.stdio_front import StdioFront
     setup = Setup(
         front=listening or StdioFront(),
         back=server,
-        replay=Replay(cassette, playing, told.tell),
+        replay=Replay(cassette, options, reporter.report),
         faults=faults,
         recording=recording,
-        observers=[told.meet],
+        observers=[reporter.keep_player],
         say=say if listening is None else announcer.say,
     )
     status = trio.run(run_sessions, setup)
     if listening is None:
-        told.leftovers()
-    owing = told_of(faults, {"quiet": quiet, "json": json})
-    return status or int(told.missed > 0) or owing
+        reporter.report_leftovers()
+    fault_status = report_faults(faults, {"quiet": quiet, "json": json})
+    return status or int(reporter.missed > 0) or fault_status
 
 
-def _behind(how: dict[str, Any], record: str | None) -> Server | None:
-    """The server that answers what was not recorded."""
+def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | None:
+    """The server for requests that were not recorded; None without `--on-miss live`."""
     if how["on_miss"] == "live":
         if record is not None:
             raise click.UsageError(
@@ -165,7 +165,7 @@ def _behind(how: dict[str, Any], record: str | None) -> Server | None:
     return None
 
 
-def _playing(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
+def _replay_options(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
     from mcpmock.playback.player import ReplayOptions
     from mcpmock.playback.timing import Pace, Timing
 
@@ -185,9 +185,9 @@ def _playing(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
     )
 
 
-class _Telling:
-    """Tells on standard error (stdout is the protocol) what was missed, and with -v what was
-    stretched.
+class _Reporter:
+    """Prints misses, with -v the player's notes, and what was left over; to stderr, because stdout
+    carries the protocol.
     """
 
     def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
@@ -195,37 +195,37 @@ class _Telling:
         self.missed = 0
         self._player: Player | None = None
 
-    def meet(self, _conversation: int, player: Player | None) -> None:
-        """An observer: over stdio there is one player, and at the end it knows what was left."""
+    def keep_player(self, _conversation: int, player: Player | None) -> None:
+        """An observer. Over stdio one player exists; at the end it knows what was left over."""
         self._player = player
 
-    def tell(self, what: Miss | PlayerNote) -> None:
+    def report(self, event: Miss | PlayerNote) -> None:
         from mcpmock.playback.miss import near_misses
         from mcpmock.playback.player import PlayerNote
 
-        if isinstance(what, PlayerNote):
+        if isinstance(event, PlayerNote):
             if self._verbose:
-                self._say("note", f"{what.method}: {what.text}", method=what.method)
+                self._print("note", f"{event.method}: {event.text}", method=event.method)
             return
         self.missed += 1
         if self._json:
-            self._say("miss", "", method=what.method, near=near_misses(what))
+            self._print("miss", "", method=event.method, near=near_misses(event))
         else:
             from mcpmock.view.misses import miss_lines
 
-            for line in miss_lines(what, self._file):
+            for line in miss_lines(event, self._file):
                 say(line)
 
-    def leftovers(self) -> None:
+    def report_leftovers(self) -> None:
         player = self._player
         if player is None or player.leading is None or self._quiet:
             return
         if not (player.missed or self._verbose):
             return
         for line in player.leftovers():
-            self._say("leftover", line)
+            self._print("leftover", line)
 
-    def _say(self, kind: str, text: str, **more: Any) -> None:
+    def _print(self, kind: str, text: str, **more: Any) -> None:
         if self._json:
             emit({"type": kind, "text": text, **more}, err=True)
         else:

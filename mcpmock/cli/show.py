@@ -19,7 +19,7 @@ import click
 
 from mcpmock.view.printable import printable, printable_lines
 
-from .output import CASSETTE, columns, common, emit, say
+from .output import CASSETTE, columns, common, emit, one_line, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Event, Take
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 _COLORS = {"error": "red", "opaque": "magenta", "gap": "red", "stderr": "bright_black"}
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
-_KINDS = {"notification": "notify"}
-_STEPS = {
+_KIND_WORDS = {"notification": "notify"}
+_MERMAID_ARROWS = {
     "request": "->>",
     "response": "-->>",
     "error": "--x",
     "notification": "-)",
     "opaque": "->>",
 }
-_MEANING = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
-_HEADS = ("http", "sse")
-_METHOD_WIDTH = 30
-_LABEL = 60
+_MERMAID_SYNTAX = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
+_HTTP_KINDS = ("http", "sse")
+_MAX_METHOD_COLUMNS = 30
+_MAX_LABEL_CHARS = 60
 
 
 @click.command()
@@ -84,7 +84,7 @@ def show(
 
     if json + raw + mermaid > 1:
         raise click.UsageError("--json, --raw and --mermaid are mutually exclusive")
-    wanted = _filter(expression)
+    event_filter = _parse_filter(expression)
     cassette = load(file)
     for notice in () if quiet else cassette.notices:
         say(f"{file}:{notice.line}: {notice.text}")
@@ -93,10 +93,10 @@ def show(
     if id_ is not None and not rows:
         say(f"{file}: there is no request with the id {id_}")
         return 1
-    rows = [row for row in rows if wanted.keeps(row)]
+    rows = [row for row in rows if event_filter.keeps(row)]
     if json:
         for row in rows:
-            emit(_annotations(row, everything))
+            emit(_as_json(row, everything))
     elif raw:
         _write_frames(rows)
     else:
@@ -106,7 +106,7 @@ def show(
     return 0
 
 
-def _filter(expression: str) -> Filter:
+def _parse_filter(expression: str) -> Filter:
     from mcpmock.view.filter import Filter
 
     try:
@@ -115,7 +115,7 @@ def _filter(expression: str) -> Filter:
         raise click.UsageError(printable(str(error))) from error
 
 
-def _annotations(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
+def _as_json(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
     """For `--json`: what is known about an event, and the event as recorded."""
     return {
         "type": "event",
@@ -158,18 +158,18 @@ def _timeline(cassette: Cassette, rows: Sequence[Row], *, whole: bool) -> Iterat
         yield from _heading(number, cassette.takes[number - 1])
         for row, line in zip(inside, _lines(inside), strict=True):
             yield line
-            if whole and not row.item and (payload := _pretty(row.event)):
+            if whole and not row.item and (payload := _format_payload(row.event)):
                 yield indent(payload, "      ")
 
 
 def _heading(number: int, take: Take) -> Iterator[str]:
-    header, closed = take.header, "complete" if take.footer is not None else "incomplete"
-    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", closed)
-    told = "  ".join(_safe(fact) for fact in (f"take {number}", *facts) if fact)
-    yield click.style(told, bold=True)
+    header, state = take.header, "complete" if take.footer is not None else "incomplete"
+    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", state)
+    title = "  ".join(one_line(fact) for fact in (f"take {number}", *facts) if fact)
+    yield click.style(title, bold=True)
     if header.target is not None:
         target = header.target
-        yield "  " + _safe(target if isinstance(target, str) else shlex.join(target))
+        yield "  " + one_line(target if isinstance(target, str) else shlex.join(target))
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -178,31 +178,31 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
 
     timed = any(row.event.t for row in rows)
     times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
-    carriers = _carriers(rows)
-    methods = [_method(row) for row in rows]
+    carriers = _session_and_exchange(rows)
+    methods = [_method_and_id(row) for row in rows]
     n_width, time_width = max(len(str(row.event.n)) for row in rows), max(map(len, times))
     aside = n_width + time_width + len(carriers[0])
-    method_width = min(max(map(cell_len, methods)), _METHOD_WIDTH - len(carriers[0]))
+    method_width = min(max(map(cell_len, methods)), _MAX_METHOD_COLUMNS - len(carriers[0]))
     for row, time, carrier, method in zip(rows, times, carriers, methods, strict=True):
-        kind, remarks = _kind(row), _remarks(row)
-        rest = _safe(f"{remarks}{'' if row.kind in _HEADS else row.summary}")
+        kind, remarks = _kind_word(row), _format_remarks(row)
+        rest = one_line(f"{remarks}{'' if row.kind in _HTTP_KINDS else row.summary}")
         if rest or cell_len(method) <= method_width:
             method = set_cell_size(method, method_width) + "  "
-        method = _fitted(method, columns() - aside - 13)
-        rest = _fitted(rest, columns() - aside - 13 - cell_len(method))
+        method = _shorten(method, columns() - aside - 13)
+        rest = _shorten(rest, columns() - aside - 13 - cell_len(method))
         place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}{carrier}"
-        told = _styled(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
-        what = _styled(kind, _color(row)) + " " * (8 - len(kind))
-        yield f"{place} {what} {method}{told}".rstrip()
+        rest = _colored(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
+        kind = _colored(kind, _color(row)) + " " * (8 - len(kind))
+        yield f"{place} {kind} {method}{rest}".rstrip()
 
 
-def _fitted(text: str, width: int) -> str:
+def _shorten(text: str, width: int) -> str:
     from rich.cells import cell_len, set_cell_size
 
     return text if cell_len(text) <= width else set_cell_size(text, width - 3) + "..."
 
 
-def _carriers(rows: Sequence[Row]) -> list[str]:
+def _session_and_exchange(rows: Sequence[Row]) -> list[str]:
     """The session and exchange of each row, all of the same width (0 if there are none)."""
     sessions = [f" s{row.event.s}" if row.event.s != 1 else "" for row in rows]
     exchanges = ["" if row.event.x is None else f" x{row.event.x}" for row in rows]
@@ -210,10 +210,10 @@ def _carriers(rows: Sequence[Row]) -> list[str]:
     return [f"{s:{s_width}}{x:{x_width}}" for s, x in zip(sessions, exchanges, strict=True)]
 
 
-def _kind(row: Row) -> str:
+def _kind_word(row: Row) -> str:
     """The kind; of HTTP the first word of the summary: method, status or `event`."""
-    word, _, _ = _safe(row.summary).partition(" ")
-    return word if row.kind in _HEADS else _KINDS.get(row.kind, row.kind)
+    word, _, _ = one_line(row.summary).partition(" ")
+    return word if row.kind in _HTTP_KINDS else _KIND_WORDS.get(row.kind, row.kind)
 
 
 def _color(row: Row) -> str | None:
@@ -221,19 +221,19 @@ def _color(row: Row) -> str | None:
     return "red" if failed else _COLORS.get(row.kind)
 
 
-def _styled(text: str, color: str | None) -> str:
+def _colored(text: str, color: str | None) -> str:
     return click.style(text, fg=color) if text and color else text
 
 
-def _method(row: Row) -> str:
+def _method_and_id(row: Row) -> str:
     """The method and the id; of HTTP the rest of the summary."""
-    if row.kind in _HEADS:
-        return _safe(row.summary).partition(" ")[2]
+    if row.kind in _HTTP_KINDS:
+        return one_line(row.summary).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
-    return _safe(f"{row.method or ''} {id_}")
+    return one_line(f"{row.method or ''} {id_}")
 
 
-def _remarks(row: Row) -> str:
+def _format_remarks(row: Row) -> str:
     latency = "" if row.latency is None else f"({duration(row.latency)}) "
     return latency + (f"[{', '.join(row.notes)}] " if row.notes else "")
 
@@ -249,7 +249,7 @@ def duration(microseconds: int) -> str:
     return f"{minutes}:{seconds:02} min"
 
 
-def _pretty(event: Event) -> str:
+def _format_payload(event: Event) -> str:
     """The payload, indented if it is JSON that msgspec can format."""
     import msgspec
 
@@ -273,26 +273,21 @@ def _diagram(rows: Iterable[Row]) -> Iterator[str]:
     for number, inside in groupby(rows, key=lambda row: row.take):
         yield f"    Note over c,s: take {number}"
         for row in inside:
-            yield f"    {_step(row)}: {_label(row)}"
+            yield f"    {_diagram_step(row)}: {_diagram_label(row)}"
 
 
-def _step(row: Row) -> str:
-    arrow = _STEPS.get(row.kind)
+def _diagram_step(row: Row) -> str:
+    arrow = _MERMAID_ARROWS.get(row.kind)
     if arrow is None:
         return "Note over " + {"c2s": "c", "s2c": "s", None: "s"}[row.event.d]
     return f"c{arrow}s" if row.event.d == "c2s" else f"s{arrow}c"
 
 
-def _label(row: Row) -> str:
+def _diagram_label(row: Row) -> str:
     """The text of a step, with everything escaped that Mermaid or HTML could interpret."""
-    named = row.method is not None or row.kind in _HEADS
-    head = "" if row.kind in _HEADS else _method(row)
-    text = _safe(f"{'' if named else row.kind} {head} {_remarks(row)}{row.summary[:_LABEL]}")
-    return _MEANING.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)
-
-
-def _safe(text: str) -> str:
-    """Recorded text as one safe line."""
-    from mcpmock.view.summary import brief
-
-    return printable(brief(text))
+    named = row.method is not None or row.kind in _HTTP_KINDS
+    head = "" if row.kind in _HTTP_KINDS else _method_and_id(row)
+    text = one_line(
+        f"{'' if named else row.kind} {head} {_format_remarks(row)}{row.summary[:_MAX_LABEL_CHARS]}"
+    )
+    return _MERMAID_SYNTAX.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)

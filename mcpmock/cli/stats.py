@@ -1,30 +1,26 @@
 """`mcpmock stats`: the counts of `view.stats` as a table or as JSON.
 
-Names of methods and tools are recorded text, so they are hostile and pass through `printable`.
+Names of methods and tools are recorded text, so they are hostile and pass through `one_line`.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.view.printable import printable
-
-from .output import CASSETTE, common, emit, many, say
+from .output import CASSETTE, columns, common, emit, many, one_line, say
 from .show import duration
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
-    from mcpmock.view.stats import Calls, Notifications, Stats, What
+    from mcpmock.view.stats import Calls, Stats, What
 
 _ARROWS = {"c2s": "->", "s2c": "<-"}
-_MIN_WIDTH = 80
-_ODD = {"opaque": "not JSON-RPC", "gap": "not recorded"}
-"""Kinds of the timeline that the last line counts, if there are any."""
+_UNUSUAL_KINDS = {"opaque": "not JSON-RPC", "gap": "not recorded"}
+"""Kinds of events that the last line counts, if there are any."""
 _UNITS = ("kB", "MB", "GB")
 
 
@@ -41,9 +37,9 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
     """
     from mcpmock.view.stats import stats as counted
 
-    found = counted(_loaded(files, quiet=quiet))
+    found = counted(_load_each(files, quiet=quiet))
     if json:
-        for value in _values(found):
+        for value in _as_json(found):
             emit(value)
         return 0
     for line in (*_calls_table(found), *_notifications_table(found), _last_line(found)):
@@ -51,7 +47,7 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
     return 0
 
 
-def _loaded(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
+def _load_each(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
     """One cassette after the other, so that only one is in memory."""
     from mcpmock.cassette.file import load
 
@@ -62,7 +58,7 @@ def _loaded(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
         yield cassette
 
 
-def _values(found: Stats) -> Iterator[dict[str, Any]]:
+def _as_json(found: Stats) -> Iterator[dict[str, Any]]:
     for what, calls in found.calls.items():
         yield {
             "type": "calls",
@@ -79,8 +75,8 @@ def _values(found: Stats) -> Iterator[dict[str, Any]]:
             "answered": calls.answered,
             "largest": calls.largest,
         }
-    for what, told in found.notifications.items():
-        yield {"type": "notifications", **_named(what), "count": told.count, "bytes": told.size}
+    for what, sent in found.notifications.items():
+        yield {"type": "notifications", **_named(what), "count": sent.count, "bytes": sent.size}
     size = {"cassettes": found.cassettes, "takes": found.takes, "events": found.events}
     yield {"type": "stats", **size, "kinds": dict(sorted(found.kinds.items()))}
 
@@ -95,30 +91,32 @@ def _calls_table(found: Stats) -> Iterator[str]:
     above = None
     for what, calls in found.calls.items():
         if what.tool is None:
-            rows.append((_name(what), *_cells(calls)))
+            rows.append((_name(what), *_format_calls(calls)))
             continue
         if above != what[:2]:  # the method once, and its tools below it
             rows.append((_name(what), *[""] * (len(heads) - 1)))
         above = what[:2]
-        rows.append((f"     {_safe(what.tool)}", *_cells(calls)))
+        rows.append((f"     {one_line(what.tool)}", *_format_calls(calls)))
     yield from _table(heads, rows)
 
 
-def _cells(calls: Calls) -> tuple[str, ...]:
+def _format_calls(calls: Calls) -> tuple[str, ...]:
     counts = (calls.errors, calls.cancelled, calls.unanswered, calls.progress)
     times = (calls.percentile(0.5), calls.percentile(0.99))
     return (
         str(calls.count),
         *(str(count or "") for count in counts),
         *("" if time is None else duration(time) for time in times),
-        _bytes(calls.asked),
-        _bytes(calls.answered),
+        _format_bytes(calls.asked),
+        _format_bytes(calls.answered),
     )
 
 
 def _notifications_table(found: Stats) -> Iterator[str]:
-    told: Iterable[tuple[What, Notifications]] = found.notifications.items()
-    rows = [(_name(what), str(one.count), _bytes(one.size)) for what, one in told]
+    rows = [
+        (_name(what), str(sent.count), _format_bytes(sent.size))
+        for what, sent in found.notifications.items()
+    ]
     if rows and found.calls:
         yield ""
     yield from _table(("notification", "n", "size"), rows)
@@ -130,18 +128,14 @@ def _last_line(found: Stats) -> str:
         many(found.takes, "take"),
         many(found.events, "event"),
     ]
-    parts += [f"{count} {words}" for kind, words in _ODD.items() if (count := found.kinds[kind])]
+    parts += [
+        f"{count} {words}" for kind, words in _UNUSUAL_KINDS.items() if (count := found.kinds[kind])
+    ]
     return ", ".join(parts)
 
 
 def _name(what: What) -> str:
-    return f"{_ARROWS[what.direction.value]} {_safe(what.method)}"
-
-
-def _safe(name: str) -> str:
-    from mcpmock.view.summary import brief
-
-    return printable(brief(name))
+    return f"{_ARROWS[what.direction.value]} {one_line(what.method)}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -152,7 +146,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
     kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
     widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
-    left = max(shutil.get_terminal_size().columns, _MIN_WIDTH) - sum(widths) - 2 * len(widths)
+    left = columns() - sum(widths) - 2 * len(widths)
     fitting = [width for row in (heads, *rows) if (width := cell_len(row[0])) <= left]
     for row in (heads, *rows) if rows else ():
         name, numbers = row[0], [row[place] for place in kept]
@@ -165,7 +159,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
             yield line
 
 
-def _bytes(size: int) -> str:
+def _format_bytes(size: int) -> str:
     """As text: `847 B`, `1.2 kB`, `34 MB`."""
     if size < 1000:
         return f"{size} B"

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .options_diff import diff_options, ignore_rules_of, write_report
-from .options_faults import fault_options, faults_of, told_of
+from .options_faults import fault_options, faults_of, report_faults
 from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
 
@@ -42,7 +42,7 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     recorded = load(file)
     faults = faults_of(options)
     driven = trio.run(lambda: drive_and_record(recorded, server, say, faults=faults))
-    owing = told_of(faults, options)
+    owing = report_faults(faults, options)
     if driven.status not in (0, DIFFERENT):
         return driven.status
     comparison = compare(recorded, driven.live, rules)

@@ -1,9 +1,9 @@
-"""Recordings of other tools, read as events with their times. The content of a file decides which
-tool it is of.
+"""Recordings of other tools, read as events with their times. The content of a file shows which
+tool wrote it.
 
 Known are mcp-rec and mcpsnoop (JSON Lines), and the two tools that are called mcp-cassette: that of
 PyPI (one JSON document) and that of npm (JSON Lines with a header). Each has a reader here, which
-knows the names in its lines and nothing else. What a tool does not record is listed in `lacks`, not
+knows only the member names of its format. What a tool does not record is listed in `lacks`, not
 invented, and what its recorder reports as lost is a `Gap`. `foreign_import` makes a cassette of it.
 """
 
@@ -24,7 +24,7 @@ from mcpmock.protocol.raw_json import elements, members
 
 _Value = TypeVar("_Value")
 _MAX_TIME = 1e11
-"""As seconds the year 5138; as milliseconds three years."""
+"""In seconds, the year 5138; in milliseconds, three years."""
 _MAX_LOST_EVENTS = 1 << 53
 _NO_MARKS = re.compile(rb"(?!)")
 _WHOLE_STRING = re.compile(rb'(?<=")REDACTED(?=")')
@@ -56,11 +56,11 @@ class ForeignRun:
     began: datetime
     target: list[str] | str | None = None
     marks: re.Pattern[bytes] = _NO_MARKS
-    """What the recorder puts in the place of a secret, where that is recognizable."""
+    """The marks that the recorder puts in place of secrets, if they are recognisable."""
     same_mark_same_secret: bool = False
     events: list[ForeignEvent] = attrs.field(factory=list)
     left_out: int = 0
-    """Entries without a message or anything else that a cassette holds."""
+    """How many entries have no place in a cassette."""
 
 
 def read_foreign(name: str, data: bytes) -> list[ForeignRun] | None:
@@ -153,7 +153,7 @@ def _json_objects(name: str, lines: Sequence[bytes]) -> Iterator[_JsonObject]:
         found = _JsonObject.of(name, number, line)
         if found is not None:
             yield found
-        elif number < len(lines):  # what follows the last line break was never finished
+        elif number < len(lines):  # a last line without a line break was never finished
             raise CassetteError(name, "is not a JSON object", line=number)
 
 

@@ -1,9 +1,8 @@
 """A cassette made of the recordings of another tool, as `foreign` reads them.
 
-No tool keeps the bytes of messages, so they are written without white space, as peers write them;
-none keeps HTTP exchanges, so all takes are of stdio. Secrets are redacted as in our own recordings.
-What another recorder put in the place of a secret becomes a placeholder, too: else no request of a
-live client would match it.
+These tools keep neither the bytes of messages, so JSON is written without white space, nor HTTP
+exchanges, so all takes are of stdio. Secrets are redacted as in a recording. The marks that the
+other recorder put in place of secrets become placeholders: only these match a live request.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from mcpmock.version import VERSION
 
 from .foreign import ForeignEvent, ForeignRun
 
-_TOKEN = "progressToken"
+_PROGRESS_TOKEN = "progressToken"
 """Never replaced: it must stay equal in the call and in its progress notifications."""
 
 
@@ -47,25 +46,20 @@ class ForeignImport:
 
 def imported(runs: Sequence[ForeignRun], *, redact: bool = True) -> ForeignImport:
     """The runs as takes of one cassette."""
-    takes = [_take(run, Redactor() if redact else None) for run in runs]
-    gaps = [
-        event.content.events
-        for run in runs
-        for event in run.events
-        if isinstance(event.content, Gap)
-    ]
+    takes = [_convert_run(run, Redactor() if redact else None) for run in runs]
+    contents = [event.content for run in runs for event in run.events]
     return ForeignImport(
         b"".join(takes),
         tool=runs[0].tool,
         takes=len(takes),
-        events=sum(len(run.events) for run in runs),
-        lost=sum(gaps),
+        events=len(contents),
+        lost=sum(content.events for content in contents if isinstance(content, Gap)),
         left_out=sum(run.left_out for run in runs),
         lacks=tuple(dict.fromkeys(lack for run in runs for lack in run.lacks)),
     )
 
 
-def _take(run: ForeignRun, redactor: Redactor | None) -> bytes:
+def _convert_run(run: ForeignRun, redactor: Redactor | None) -> bytes:
     head = msgspec.json.encode(_header(run, redactor)) + b"\n"
     placeholders = _Placeholders(run.marks, run.same_mark_same_secret)
     lines = [head]
@@ -76,7 +70,7 @@ def _take(run: ForeignRun, redactor: Redactor | None) -> bytes:
             lost += event.content.events
             lines.append(msgspec.json.encode(Event(n=n, t=t, gap=event.content)) + b"\n")
         else:
-            lines.append(_line(n, t, event, event.content, placeholders, redactor))
+            lines.append(_encode_event(n, t, event, event.content, placeholders, redactor))
     body = b"".join(lines)
     footer = Footer(
         events=len(run.events),
@@ -90,20 +84,22 @@ def _take(run: ForeignRun, redactor: Redactor | None) -> bytes:
 def _header(run: ForeignRun, redactor: Redactor | None) -> Header:
     return Header(
         mcpmock=FORMAT,
-        recorded_at=_moment(run.began),
+        recorded_at=_format_time(run.began),
         tool=f"mcpmock {VERSION}",
         transport="stdio",
-        target=_shown(run.target, redactor),
+        target=_redact_target(run.target, redactor),
         redaction={"rules": RULES} if redactor else "off",
         converted={"from": run.tool, "lacks": run.lacks},
     )
 
 
-def _moment(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _shown(target: list[str] | str | None, redactor: Redactor | None) -> list[str] | str | None:
+def _redact_target(
+    target: list[str] | str | None, redactor: Redactor | None
+) -> list[str] | str | None:
     if target is None:
         return None
     words = [
@@ -115,7 +111,7 @@ def _shown(target: list[str] | str | None, redactor: Redactor | None) -> list[st
     return redactor.argv(words) if redactor else words
 
 
-def _line(
+def _encode_event(
     n: int,
     t: int,
     event: ForeignEvent,
@@ -125,15 +121,15 @@ def _line(
 ) -> bytes:
     kept = frame
     if frame.fact is None:
-        raw = _compact(frame.raw)
+        raw = _compact_json(frame.raw)
         if event.redacted and frame.direction is C2S:
-            raw = placeholders.put(raw)
+            raw = placeholders.replace_marks(raw)
         kept = Frame(frame.direction, raw)
     clean = kept if redactor is None else redactor.frame(kept)
     return event_line(n, t, clean, redacted=event.redacted or clean is not kept)
 
 
-def _compact(raw: bytes) -> bytes:
+def _compact_json(raw: bytes) -> bytes:
     """JSON without white space; anything else on one line."""
     try:
         return msgspec.json.format(raw, indent=-1)
@@ -146,22 +142,22 @@ class _Placeholders:
     """Replaces the marks that another recorder put in the place of secrets."""
 
     marks: re.Pattern[bytes]
-    same: bool
+    same_mark_same_secret: bool
     """Whether equal marks stand for equal secrets; if not, each gets a placeholder of its own."""
     _known: dict[bytes, bytes] = attrs.field(factory=dict)
 
-    def put(self, raw: bytes) -> bytes:
+    def replace_marks(self, raw: bytes) -> bytes:
         found = [
             (Span(*mark.span()), self._placeholder(mark[0]))
             for path, span in walk(raw)
-            if path[-1:] != [_TOKEN]
-            for mark in self._within(raw, span.start, span.end)
+            if path[-1:] != [_PROGRESS_TOKEN]
+            for mark in self._marks_in(raw, span.start, span.end)
         ]
         return splice(raw, found)
 
-    def _within(self, raw: bytes, start: int, end: int) -> Iterable[re.Match[bytes]]:
+    def _marks_in(self, raw: bytes, start: int, end: int) -> Iterable[re.Match[bytes]]:
         return self.marks.finditer(raw, start, end) if raw[start : start + 1] == b'"' else ()
 
     def _placeholder(self, mark: bytes) -> bytes:
-        key = mark if self.same else b"%d" % len(self._known)
+        key = mark if self.same_mark_same_secret else b"%d" % len(self._known)
         return self._known.setdefault(key, PLACEHOLDER + b"converted:%d" % (len(self._known) + 1))

@@ -1,11 +1,11 @@
 """A cassette as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), for the network panel of
 a browser and other viewers of HTTP.
 
-A take over HTTP gives one entry per exchange. HAR has no notion of stdio, so each request there
-becomes an exchange as Streamable HTTP would have it: its answer is the response, and everything
-that the server sent meanwhile an event stream ahead of the answer; a notification is a POST
-answered with 202; what the server sends unasked is the stream of a GET. `_mcpmock` says what `show`
-knows of the messages: names that begin with an underscore are free for extensions.
+A take over HTTP gives one entry per exchange. HAR does not know stdio, so each request there
+becomes an exchange as over Streamable HTTP: messages that the server sends before its response
+form an event stream with it; a notification is a POST answered with 202; unsolicited server
+notifications are the stream of a GET. `_mcpmock` holds what `show` knows of the messages: HAR
+reserves names that begin with an underscore for extensions.
 
 A HAR file cannot become a cassette again: it keeps neither the order of messages across exchanges
 nor their bytes.
@@ -48,9 +48,9 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _JSON = "application/json"
 _HTTP, _STDIO = "HTTP/1.1", "stdio"
 _UNKNOWN_SERVER = "http://server.invalid"  # .invalid is reserved: it never resolves (RFC 2606)
-_ANSWERER = {C2S: "server", S2C: "client"}
+_RECEIVER = {C2S: "server", S2C: "client"}
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that tells the calls of a method apart."""
+"""The param that names the target of a call."""
 _ANSWERS = ("response", "error")
 _NO_ANSWER = ("cancelled", "unanswered")
 _OUTSIDE = ("stderr", "opaque", "gap", "fault")
@@ -102,8 +102,8 @@ def http_entries(header: Header, rows: Sequence[Row]) -> Iterator[HarEntry]:
 
 @attrs.define
 class _HarExchange:
-    """What one exchange carried. `times` are those of the request's head and of its last byte, of
-    the response's head and of its last byte.
+    """The content of one exchange. `times` are those of the request head, its last byte, the
+    response head, and its last byte.
     """
 
     number: int
@@ -141,7 +141,7 @@ class _HarExchange:
             case SseMeta() as meta:
                 self._meta = meta
             case None if self.response is not None and self.response.media_type == EVENT_STREAM:
-                self._received.append(_event_text(self._meta, frame.raw))
+                self._received.append(_encode_sse_event(self._meta, frame.raw))
                 self._meta = None
             case None | HttpBody():
                 self._received.append(frame.raw)
@@ -152,17 +152,19 @@ class _HarExchange:
         answer = self.response or HttpResponse(0, "no response", [])
         sent, received = b"".join(self._sent), b"".join(self._received)
         mime_type = asked.header("content-type") or ""
-        return _entry(
+        return _build_entry(
             header,
             self.times,
-            _request(asked.method, _url(header, asked), _HTTP, asked.headers, sent, mime_type),
-            _response(answer, _HTTP, received, answer.header("content-type") or ""),
+            _build_request(
+                asked.method, _server_url(header, asked), _HTTP, asked.headers, sent, mime_type
+            ),
+            _build_response(answer, _HTTP, received, answer.header("content-type") or ""),
             self.rows,
             {"exchange": self.number, "ends": self.ends},
         )
 
 
-def _event_text(meta: SseMeta | None, data: bytes) -> bytes:
+def _encode_sse_event(meta: SseMeta | None, data: bytes) -> bytes:
     try:
         return encode_event(meta, data or None)
     except ValueError:  # an edited cassette may hold an id with a line break
@@ -170,8 +172,8 @@ def _event_text(meta: SseMeta | None, data: bytes) -> bytes:
 
 
 def stdio_entries(header: Header, rows: Sequence[Row], first: int) -> Iterator[HarEntry]:
-    """An entry for each request and each client's notification of a take, in their order, and ahead
-    of them one for what the server sent unasked. `first` is the place of the take's first row.
+    """An entry for unsolicited server notifications, then one for each request and each client
+    notification of a take, in order. `first` is the index of the first row of the take.
     """
     messages = [_StdioMessage(row, raw) for row, raw in zip(rows, raws(rows), strict=True)]
     during: dict[int, list[_StdioMessage]] = {}
@@ -187,17 +189,17 @@ def stdio_entries(header: Header, rows: Sequence[Row], first: int) -> Iterator[H
             unasked.append(one)
     if unasked:
         start, end = unasked[0].row.event.t, unasked[-1].row.event.t
-        request = _request("GET", "http://server.invalid/", _STDIO, [], b"", "")
+        request = _build_request("GET", f"{_UNKNOWN_SERVER}/", _STDIO, [], b"", "")
         stream = b"".join(encode_event(None, one.raw) for one in unasked)
-        response = _response(HttpResponse(200, "OK", []), _STDIO, stream, EVENT_STREAM)
+        response = _build_response(HttpResponse(200, "OK", []), _STDIO, stream, EVENT_STREAM)
         times = [start, start, start, end]
-        yield _entry(header, times, request, response, [one.row for one in unasked])
+        yield _build_entry(header, times, request, response, [one.row for one in unasked])
     for place, one in enumerate(messages):
         if one.row.kind == "request":
             yield _call_entry(header, one, during.get(place, []))
         elif one.row.kind == "notification" and one.row.direction is C2S:
-            accepted = _response(HttpResponse(202, "Accepted", []), _STDIO, b"", "")
-            yield _entry(header, [one.row.event.t] * 4, one.request(), accepted, [one.row])
+            accepted = _build_response(HttpResponse(202, "Accepted", []), _STDIO, b"", "")
+            yield _build_entry(header, [one.row.event.t] * 4, one.request(), accepted, [one.row])
 
 
 @attrs.frozen
@@ -215,8 +217,8 @@ class _StdioMessage:
         path = quote(method[:MAX_SUMMARY_CHARS], errors="replace")
         if name is not None:
             path += "/" + quote(name[:MAX_SUMMARY_CHARS], safe="", errors="replace")
-        url = f"http://{_ANSWERER[self.row.direction or C2S]}.invalid/{path}"
-        return _request("POST", url, _STDIO, [], self.raw, _JSON)
+        url = f"http://{_RECEIVER[self.row.direction or C2S]}.invalid/{path}"
+        return _build_request("POST", url, _STDIO, [], self.raw, _JSON)
 
 
 def _call_entry(header: Header, call: _StdioMessage, during: Sequence[_StdioMessage]) -> HarEntry:
@@ -238,14 +240,16 @@ def _call_entry(header: Header, call: _StdioMessage, during: Sequence[_StdioMess
     received = [one.row.event.t for one in back] or [asked]
     times = [asked, asked, min(received), max(received)]
     rows = [call.row, *(one.row for one in during)]
-    return _entry(header, times, call.request(), _response(head, _STDIO, body, mime_type), rows)
+    return _build_entry(
+        header, times, call.request(), _build_response(head, _STDIO, body, mime_type), rows
+    )
 
 
 def _is_late(answer: _StdioMessage) -> bool:
     return any(note.startswith("late") for note in answer.row.notes)
 
 
-def _entry(
+def _build_entry(
     header: Header,
     times: Iterable[int],
     request: HarEntry,
@@ -289,7 +293,7 @@ def _entry(
     }
 
 
-def _request(
+def _build_request(
     method: str, url: str, version: str, headers: Headers, body: bytes, mime_type: str
 ) -> HarEntry:
     request = {
@@ -304,12 +308,12 @@ def _request(
     }
     if body:
         # HAR has text only here; `_encoding` is what other tools write, too.
-        request["postData"] = {"mimeType": mime_type, **_text(body, "_encoding")}
+        request["postData"] = {"mimeType": mime_type, **_encode_body(body, "_encoding")}
     return request
 
 
-def _response(head: HttpResponse, version: str, body: bytes, mime_type: str) -> HarEntry:
-    """`status` 0 is what viewers know as "no response"."""
+def _build_response(head: HttpResponse, version: str, body: bytes, mime_type: str) -> HarEntry:
+    """Viewers show `status` 0 as "no response"."""
     content = {"size": len(body), "mimeType": mime_type or "x-unknown"}
     return {
         "status": head.status,
@@ -317,15 +321,15 @@ def _response(head: HttpResponse, version: str, body: bytes, mime_type: str) -> 
         "httpVersion": version,
         "cookies": cookies(head.headers, "set-cookie"),
         "headers": [{"name": name, "value": value} for name, value in head.headers],
-        "content": {**content, **(_text(body, "encoding") if body else {})},
+        "content": {**content, **(_encode_body(body, "encoding") if body else {})},
         "redirectURL": head.header("location") or "",
         "headersSize": UNKNOWN_SIZE,
         "bodySize": len(body),
     }
 
 
-def _url(header: Header, head: HttpRequest) -> str:
-    """The URL at the recorded server: the client's own request named the recorder."""
+def _server_url(header: Header, head: HttpRequest) -> str:
+    """The URL at the recorded server: the request of the client went to the recorder."""
     if "://" in head.target.partition("?")[0]:
         return head.target
     server = header.target if isinstance(header.target, str) else ""
@@ -336,7 +340,7 @@ def _url(header: Header, head: HttpRequest) -> str:
     return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}{head.target}"
 
 
-def _text(body: bytes, encoding: str) -> dict[str, str]:
+def _encode_body(body: bytes, encoding: str) -> dict[str, str]:
     if is_utf8(body):
         return {"text": body.decode()}
     return {"text": base64.b64encode(body).decode(), encoding: "base64"}
@@ -360,7 +364,7 @@ def query(url: str) -> list[dict[str, str]]:
 
 
 def started(began: str | None, t: int) -> str:
-    """The wall clock `t` microseconds after a take began; of a take without a clock, after 1970."""
+    """The time `t` microseconds after the start of a take; without a start time, after 1970."""
     try:
         moment = datetime.fromisoformat(began or "").astimezone(UTC)
     except (ValueError, OverflowError):

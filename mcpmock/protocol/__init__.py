@@ -1,3 +1,3 @@
-"""The cellar: JSON-RPC values, the methods of each MCP revision, the state of a session. No IO, no
-clock.
+"""JSON-RPC messages, the methods of each MCP revision, and which request a message belongs to. No
+IO, no clock; imports nothing else of mcpmock.
 """

@@ -1,7 +1,7 @@
-"""Which call a message belongs to: answered here, once, for every room that asks.
+"""Which call a message belongs to.
 
-`Correlation` is given all messages of one id space in order. It knows the requests that are open
-and, for a while, those that were closed, and answers two questions:
+`Correlation` takes all messages of one id space in order. It keeps the open requests and a bounded
+number of closed ones, and answers two questions:
 
 * `note`: which request does this message *name*? A response names it by its id, progress by its
   token, a cancel by `requestId`, a notification of a subscription by its `subscriptionId`.
@@ -21,11 +21,9 @@ and, for a while, those that were closed, and answers two questions:
     >>> calls.note(S2C, parse(b'{"id":1,"result":{}}'), 3).late  # a second answer
     True
 
-Nothing is refused: real peers answer twice, never, late, and with ids that were never used. Ids
-keep their spelling, because `1`, `"1"` and `1.0` are different ids; where no id of that spelling is
-known, one of the same value is taken, because TypeScript answers `1` to `1.0`.
+No message is refused: real peers answer twice, never, late, and with ids that were never used.
 
-A message costs one dictionary lookup, two on HTTP. Pure and bounded. Ids mean something within a
+A message costs one dictionary lookup, two on HTTP. Pure and bounded. An id is unique within a
 session, and outside any session within one HTTP exchange: `id_space` is the key under which the
 caller keeps its `Correlation`.
 """
@@ -49,8 +47,8 @@ MAX_CLOSED_CALLS = 1000
 
 
 def id_space(session: int, exchange: int | None) -> tuple[int, int | None]:
-    """Where the ids of a message mean something: its session. Exchanges outside any session are
-    different callers, and the ids of one mean nothing to the next.
+    """The id space of a message: its session. Each exchange outside any session has its own: it may
+    come from another client.
     """
     return session, exchange if session == NO_SESSION else None
 
@@ -58,39 +56,37 @@ def id_space(session: int, exchange: int | None) -> tuple[int, int | None]:
 # Structs, because one or two are made for every message: a frozen attrs class sets each field by
 # object.__setattr__.
 class PendingCall(msgspec.Struct, frozen=True, eq=False):
-    """A request that was made: `index` is the caller's number for the message that made it."""
+    """A request that was sent; `index` is the caller's number for its message."""
 
     index: int
     direction: Direction
     request: Request
     token: bytes | None = None
-    """The progress token it gave, as spelled."""
+    """The progress token in it, as spelled."""
     exchange: int | None = None
     """The HTTP exchange that carried it."""
     within: PendingCall | None = None
-    """Of a request of the server: the client's call that it was sent for."""
+    """For a server request, the client's call that it was sent for."""
 
 
 class Attribution(msgspec.Struct, frozen=True):
     """What one message names."""
 
     method: str | None = None
-    """Its own method; of a response the method it answers."""
+    """Its own method; for a response, the method it answers."""
     call: PendingCall | None = None
-    """The request it answers, reports on, cancels or (a request) is."""
+    """The request that it answers, reports on or cancels; for a request, the request itself."""
     late: bool = False
     """It answers or reports on a request that was already answered or cancelled."""
 
 
-_NOTHING = Attribution()
-_ANSWERS_NOTHING = Attribution(late=True)
+_NAMES_NO_CALL = Attribution()
+_ANSWERS_NO_CALL = Attribution(late=True)
 
 
 @attrs.define
 class _Sender:
-    """The calls that one side made. Each side has ids of its own: the client's id 0 and the
-    server's id 0 are regularly open at the same time.
-    """
+    """The calls that one side made."""
 
     open: dict[bytes, PendingCall] = attrs.field(factory=dict)
     closed: OrderedDict[bytes, PendingCall] = attrs.field(factory=OrderedDict)
@@ -118,7 +114,7 @@ class _Sender:
             self._forget(self.closed.popitem(last=False)[1])
 
     def _forget(self, call: PendingCall | None) -> None:
-        """Its token, unless a later call was given the same."""
+        """Removes the token of a call, unless a later call has the same."""
         if call is not None and call.token is not None and self.by_token.get(call.token) is call:
             del self.by_token[call.token]
 
@@ -127,13 +123,15 @@ class _Sender:
 class Correlation:
     """The open and the lately closed calls of both sides, in one id space."""
 
+    # Each side numbers its own requests: the client's id 0 and the server's id 0 are regularly open
+    # at the same time.
     _client: _Sender = attrs.field(factory=_Sender)
     _server: _Sender = attrs.field(factory=_Sender)
 
     def note(
         self, direction: Direction, message: Message, index: int, exchange: int | None = None
     ) -> Attribution:
-        """Takes in the next message and says what it names. `index` is the caller's number for it,
+        """Takes the next message and returns what it names. `index` is the caller's number for it,
         `exchange` the HTTP exchange that carries it, None where one stream carries everything.
         """
         match message:
@@ -144,7 +142,7 @@ class Correlation:
             case Request():
                 return self._note_request(direction, message, index, exchange)
             case _:
-                return _NOTHING
+                return _NAMES_NO_CALL
 
     def related(
         self,
@@ -154,14 +152,10 @@ class Correlation:
         *,
         guess: bool = True,
     ) -> PendingCall | None:
-        """The client's call that a server message was sent for. `named` is what `note` said.
+        """The client's call that a server message was sent for. `named` is what `note` returned.
 
-        `guess`: whether what neither names a call nor came on the exchange of one belongs to the
-        only open call. stdio and HTTP+SSE have but one stream, so there is no other way to know.
-        On Streamable HTTP the specification says of the GET stream: "these messages SHOULD be
-        unrelated to any concurrently-running JSON-RPC request" (2025-11-25, basic/transports).
-        Servers use it for related ones all the same, so a replay, which must not play them too
-        early, guesses there too; a diff does not.
+        With `guess`, a message that neither names a call nor came on the exchange of one belongs to
+        the only open call.
         """
         posted = self.posted(exchange)
         if posted and isinstance(message, Response) and message.id is not None:
@@ -177,7 +171,13 @@ class Correlation:
         if posted:
             return posted[0]
         if isinstance(message, Response) or named.method in (PROGRESS, CANCELLED):
-            return None  # it names a call, and one that is not known
+            return None  # it names a call that is not known
+        # stdio and HTTP+SSE have one stream for all messages, so there is no other way to know. Of
+        # the GET stream of Streamable HTTP 2025-11-25 says (basic/transports, "Listening for
+        # Messages from the Server"): "These messages SHOULD be unrelated to any
+        # concurrently-running JSON-RPC request from the client." Servers send related ones there
+        # all the same, so a replay, which must not play them too early, guesses there too; a diff
+        # does not.
         return self.only_open_call() if guess else None
 
     def posted(self, exchange: int | None) -> list[PendingCall]:
@@ -185,13 +185,11 @@ class Correlation:
         return [] if exchange is None else self._client.by_exchange.get(exchange, [])
 
     def end_exchange(self, exchange: int) -> None:
-        """Nothing more comes on this exchange."""
+        """Forgets the requests of an exchange that has ended."""
         self._client.by_exchange.pop(exchange, None)
 
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
-        """The request of exactly this id, sent this way, if it is neither answered nor
-        cancelled.
-        """
+        """The open request with exactly this id, sent this way."""
         return self._sent(direction).open.get(id_)
 
     def open_calls(self, direction: Direction) -> list[PendingCall]:
@@ -211,51 +209,51 @@ class Correlation:
     ) -> Attribution:
         token = member(request.params, *TOKEN_PATH)
         carried = exchange if direction is C2S else None
-        within = None if direction is C2S else self.related(request, _NOTHING, exchange)
+        within = None if direction is C2S else self.related(request, _NAMES_NO_CALL, exchange)
         call = PendingCall(index, direction, request, token, carried, within)
         self._sent(direction).add(call)
         return Attribution(request.method, call)
 
-    def _note_response(self, asked: _Sender, response: Response) -> Attribution:
+    def _note_response(self, requester: _Sender, response: Response) -> Attribution:
         if response.id is None:
-            return _NOTHING
-        call = asked.open.get(response.id) or _same_value(asked.open, response.id)
+            return _NAMES_NO_CALL
+        call = _find_call(requester.open, response.id)
         if call is not None:
-            asked.close(call)
+            requester.close(call)
             return Attribution(call.request.method, call)
-        call = asked.closed.get(response.id) or _same_value(asked.closed, response.id)
-        return Attribution(call.request.method, call, True) if call else _ANSWERS_NOTHING
+        call = _find_call(requester.closed, response.id)
+        return Attribution(call.request.method, call, True) if call else _ANSWERS_NO_CALL
 
     def _note_notification(self, direction: Direction, notification: Notification) -> Attribution:
         call = None
         if notification.method == PROGRESS:
             token = member(notification.params, "progressToken")
-            asked = self._sent(direction.back)
-            call = None if token is None else asked.by_token.get(token)
-            late = call is not None and call.request.id not in asked.open
+            requester = self._sent(direction.back)
+            call = None if token is None else requester.by_token.get(token)
+            late = call is not None and call.request.id not in requester.open
             return Attribution(notification.method, call, late)
         if notification.method == CANCELLED:
             call = self._cancelled(direction, member(notification.params, "requestId"))
-        elif (tag := member(notification.params, *SUBSCRIPTION_PATH)) is not None:
-            listens = self._client.open
-            call = listens.get(tag) or _same_value(listens, tag)
+        elif (subscription := member(notification.params, *SUBSCRIPTION_PATH)) is not None:
+            call = _find_call(self._client.open, subscription)
         return Attribution(notification.method, call)
 
     def _cancelled(self, direction: Direction, id_: bytes | None) -> PendingCall | None:
-        """A side cancels its own requests. From 2026-07-28 on the server also ends a client's
-        `subscriptions/listen` that way, and may still answer it: that leaves it open.
-        """
         if id_ is None:
             return None
-        own, other = self._sent(direction), self._sent(direction.back)
-        call = own.open.get(id_) or _same_value(own.open, id_)
+        own = self._sent(direction)
+        call = _find_call(own.open, id_)
         if call is not None:
             own.close(call)
             return call
-        call = other.open.get(id_) or _same_value(other.open, id_)
-        return call or own.closed.get(id_) or _same_value(own.closed, id_)
+        # A side cancels its own requests, and in 2026-07-28 the server also a client's
+        # `subscriptions/listen`. That stays open: of its end the Cancellation page says that the
+        # server MUST send `notifications/cancelled`, the Subscriptions page that it SHOULD answer.
+        other = self._sent(direction.back)
+        return _find_call(other.open, id_) or _find_call(own.closed, id_)
 
 
-def _same_value(calls: dict[bytes, PendingCall], id_: bytes) -> PendingCall | None:
-    """For peers that spell an id in another way than they were given it."""
-    return next((call for key, call in calls.items() if same_id(key, id_)), None)
+def _find_call(calls: dict[bytes, PendingCall], id_: bytes) -> PendingCall | None:
+    """The call with this id, else one whose id has the same value."""
+    # `1`, `"1"` and `1.0` are different ids, and yet the TypeScript SDK answers `1` to `1.0`.
+    return calls.get(id_) or next((call for key, call in calls.items() if same_id(key, id_)), None)

@@ -1,4 +1,4 @@
-"""The codes of JSON-RPC errors, by name: those of JSON-RPC, of MCP, of the SDKs, and our own one.
+"""The codes of JSON-RPC errors, by name: those of JSON-RPC, of MCP, of the SDKs and of mcpmock.
 
 In 2026-07-28 (basic/index) -32000 to -32019 are legacy codes without a meaning, and -32020 to
 -32099 are reserved for the specification.
@@ -29,14 +29,14 @@ URL_ELICITATION_REQUIRED = -32042
 RETIRED_MODERN = (RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED)
 
 SERVER_ERROR = -32000
-"""What the TypeScript SDK says with the status 400, and mcpmock in the place of a server that does
-not answer.
+"""The TypeScript SDK sends it with status 400 (`validateSession`); mcpmock sends it for a server
+that does not answer.
 """
 SESSION_NOT_FOUND = -32001
-"""What the TypeScript SDK says with the status 404."""
+"""The TypeScript SDK sends it with status 404, for an unknown session id (`validateSession`)."""
 REQUEST_CANCELLED = -32800
-"""What servers built on PyPI `mcp` 2.3 answer to a cancelled request over HTTP, up to 2025-11-25.
-The code is the one of the Language Server Protocol.
+"""Servers built on PyPI `mcp` 2.3 answer a cancelled request with it over HTTP, up to 2025-11-25.
+The code is `RequestCancelled` of the Language Server Protocol.
 """
 NOTHING_RECORDED = -32099
-"""Ours: nothing recorded answers a request."""
+"""mcpmock sends it for a request that no recorded answer fits."""

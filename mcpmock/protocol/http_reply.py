@@ -1,11 +1,8 @@
-"""What an HTTP exchange amounts to in bare messages: messages as a stdio line would carry them,
-without exchange, head or event.
+"""`ReplyFlattener`: the messages in the HTTP reply to one POST, or in the stream of one GET, as
+stdio would carry them: without exchange, head and event.
 
-`ReplyFlattener` hears the answer to one POST, or the stream of one GET, and gives the messages in
-it; a
-refusal becomes the JSON-RPC errors that the callers on the other side wait for. It knows nothing of
-sessions, of resuming and of who asks. The client rules of `transports/` and the reading of a
-cassette as bare messages stand above, `messages` stands below.
+An HTTP error becomes a JSON-RPC error for each request that still waits. Sessions and resuming are
+the caller's: the client rules of `transports/`, and the reading of a cassette without HTTP.
 """
 
 from __future__ import annotations
@@ -35,18 +32,17 @@ from .transport_facts import ExchangeEnd, Fragment, HttpBody, HttpResponse, SseM
 
 EVENT_STREAM = "text/event-stream"
 _BOM = b"\xef\xbb\xbf"
-_QUOTED = 200
-_MOST_BYTES_OF_A_CHARACTER = 4
+_MAX_QUOTE_CHARS = 200
+_MAX_UTF8_BYTES_PER_CHAR = 4
 
 
 def flatten(body: bytes) -> bytes:
-    """A body as one line. JSON has no line breaks but white space, so no value changes; a mark at
-    the start goes, for a server on stdio drops a line that has one.
-    """
-    if body.startswith(_BOM):
-        body = body[len(_BOM) :]
+    """A body as one line, without a byte order mark."""
+    # A server on stdio drops a line that begins with a byte order mark.
+    body = body.removeprefix(_BOM)
     if b"\n" not in body and b"\r" not in body:
         return body
+    # In JSON a line break can only be white space, so a space has the same meaning.
     return body.strip(b"\r\n").replace(b"\r\n", b" ").replace(b"\n", b" ").replace(b"\r", b" ")
 
 
@@ -57,7 +53,7 @@ def ids_asked(items: Iterable[Message]) -> list[bytes]:
 
 @attrs.define
 class HeldMessages:
-    """Messages that wait for a stream to be opened. Beyond the bounds the oldest are dropped."""
+    """Messages that wait until a stream is opened. Beyond the bounds the oldest are dropped."""
 
     most: int = 1000
     most_bytes: int = 1 << 20
@@ -71,27 +67,27 @@ class HeldMessages:
             self.size -= len(self._raws.popleft())
 
     def take(self) -> list[bytes]:
-        """All of them, oldest first; none is left."""
+        """Removes and returns all of them, oldest first."""
         raws, self.size = list(self._raws), 0
         self._raws.clear()
         return raws
 
 
 class ReplyFlattener:
-    """The answer to one exchange: S2C exchange frames in, bare S2C messages out.
+    """Takes the S2C frames of a reply and returns the messages in them.
 
-    An answer may come in the frames of several exchanges, one after the other: a stream that broke
-    is resumed in a new one.
+    A reply may span several exchanges, one after the other: each resumes the broken stream of the
+    one before.
     """
 
     def __init__(self, body: bytes | None) -> None:
-        """`body` is what was posted; None for a GET, which asks for nothing."""
+        """`body` is the body of the POST; None for a GET, which has no requests."""
         raw = b"" if body is None else flatten(body)
         items = parse_items(raw)
         self.open = ids_asked(items)
-        """The ids of the requests that have no answer yet."""
+        """The ids of the requests without a response."""
         self.modern = any(map(speaks_modern, items))
-        """Whether the body is of the era in which a client cancels by leaving."""
+        """Whether the body is of the era in which a client cancels by closing the exchange."""
         self._single = raw.lstrip()[:1] == b"{"
         self._head: HttpResponse | None = None
         self._event: str | None = None
@@ -100,11 +96,11 @@ class ReplyFlattener:
 
     @property
     def answered(self) -> bool:
-        """Nothing of what the body asked is open any more."""
+        """Whether each request of the body has its response."""
         return not self.open
 
     def hear(self, frame: Frame) -> list[Frame]:
-        """What this frame says in bare messages: mostly one or none."""
+        """The messages in this frame: usually one or none."""
         match frame.fact:
             case None:
                 return self._hear_message(frame.raw)
@@ -127,16 +123,16 @@ class ReplyFlattener:
         return []
 
     def fail(self, why: str) -> list[Frame]:
-        """An error for each request that is still open: nothing else will come."""
+        """An error response for each request that is still open."""
         ids, self.open = self.open, []
         return [Frame(S2C, edit.error(id_, SERVER_ERROR, why)) for id_ in ids]
 
     def forget(self, id_: bytes) -> bool:
-        """This request was cancelled and gets no answer; False where it is not open here."""
-        left = [one for one in self.open if not same_id(one, id_)]
-        known = len(left) < len(self.open)
-        self.open = left
-        return known
+        """Removes a request from the open ones; False if it is not one of them."""
+        others = [open_id for open_id in self.open if not same_id(open_id, id_)]
+        was_open = len(others) < len(self.open)
+        self.open = others
+        return was_open
 
     @property
     def _status(self) -> int:
@@ -148,42 +144,42 @@ class ReplyFlattener:
         if event not in {None, "", "message"} or not raw.strip():
             return []
         if self._head is None or self._head.media_type != EVENT_STREAM:
-            return self._hear_whole(raw)
-        self._note(raw)
+            return self._hear_single(raw)
+        self._close_answered(raw)
         return [Frame(S2C, raw)]
 
-    def _hear_whole(self, raw: bytes) -> list[Frame]:
-        """The body of an answer that is no event stream. Servers that could not read the request
-        answer without its id, but there is only one that they can mean.
-        """
+    def _hear_single(self, raw: bytes) -> list[Frame]:
+        """The message in a reply that is not an event stream."""
         content = parse(raw)
-        if isinstance(content, Opaque) or _no_answer(raw, content):
+        if isinstance(content, Opaque) or _is_other_json(raw, content):
             if self._status >= 400 or self.answered:
                 self._remember(raw)
                 return []
         elif isinstance(content, Response) and content.id is None and self._single and self.open:
+            # A server that cannot read a request answers with no id, but the POST has only one
+            # request that it can mean.
             raw = edit.with_id(raw, self.open[0])
-        self._note(raw)
+        self._close_answered(raw)
         return [Frame(S2C, raw)]
 
-    def _note(self, raw: bytes) -> None:
+    def _close_answered(self, raw: bytes) -> None:
         for item in parse_items(raw) if self.open else ():
             if isinstance(item, Response) and item.id is not None:
                 self.forget(item.id)
 
     def _remember(self, text: bytes) -> None:
-        self._quote = (self._quote + text)[: _QUOTED * _MOST_BYTES_OF_A_CHARACTER]
+        self._quote = (self._quote + text)[: _MAX_QUOTE_CHARS * _MAX_UTF8_BYTES_PER_CHAR]
 
     def _refusal(self) -> str:
         head = self._head
         assert head is not None
-        told = " ".join(self._quote.decode(errors="replace").split())[:_QUOTED]
+        quote = " ".join(self._quote.decode(errors="replace").split())[:_MAX_QUOTE_CHARS]
         line = f"HTTP {head.status} {head.reason}".rstrip()
-        return f"{line}: {told}" if told else line
+        return f"{line}: {quote}" if quote else line
 
 
-def _no_answer(raw: bytes, content: Message) -> bool:
-    """JSON that looks like an answer and is none: `{"error": "invalid_token"}`."""
+def _is_other_json(raw: bytes, content: Message) -> bool:
+    """Whether a body only looks like a response, as `{"error": "invalid_token"}` of OAuth does."""
     if not isinstance(content, Response) or content.id is not None:
         return False
     return member(raw, "jsonrpc") is None

@@ -1,9 +1,9 @@
-"""What crosses the wire: a `Frame`, its raw bytes, and what they say.
+"""What crosses the wire: a `Frame`, its raw bytes, and the message in them.
 
-Raw comes first. Whoever forwards writes `raw`; whoever wants to know what it says asks for
-`content`, which is decoded then, once. Decoding never fails: bytes that are not JSON-RPC are
-`Opaque`, and pass, are recorded and are replayed like any other. Nothing here knows of revisions
-(`methods`), of who awaits what (`session`) or of framing (`transports/`).
+Raw comes first. To forward a frame, write its `raw`; to look into it, read its `content`, which is
+decoded at the first look. Decoding never fails: bytes that are not JSON-RPC are `Opaque`, and are
+forwarded, recorded and replayed like any other. This module knows nothing of revisions (`methods`),
+of which response belongs to which request (`correlation`) or of framing (`transports/`).
 """
 
 from __future__ import annotations
@@ -83,16 +83,18 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
-    """A call that wants no answer."""
+    """A message with a method and without an id: it gets no response."""
 
     method: str
     params: bytes | None = None
 
 
 class Response(msgspec.Struct, frozen=True, gc=False):
-    """Exactly as lenient as real peers: `id` is None where there is none or null (both are seen for
-    unreadable requests).
-    """
+    """A result or an error."""
+
+    # Servers answer a request that they cannot read without `id` (server-everything) or with null
+    # (the Python SDK). Since 2025-11-25 the schema makes `id` optional in errors; no schema has
+    # null. Both are None here.
 
     id: bytes | None
     result: bytes | None = None
@@ -104,8 +106,8 @@ class Opaque(msgspec.Struct, frozen=True, gc=False):
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
-    """A JSON-RPC batch (revision 2025-03-26; some servers take them at any). What stands in it:
-    `parse_items`.
+    """A JSON-RPC batch (2025-03-26; the TypeScript SDK takes them at any revision). `parse_items`
+    gives its members.
     """
 
 
@@ -116,13 +118,12 @@ Content = Message | Fact
 class Frame(msgspec.Struct, gc=False):
     """One thing that crossed the wire.
 
-    `raw` is exactly what was on the wire with its framing removed, and `eol` is the framing: the
-    bytes that ended the line, `b""` for a line that ended without any; on HTTP nothing but a CR LF
-    says something, namely how the lines of a server-sent event end. `fact` is set where a frame is
-    no message but something that happened to the transport. `exchange` numbers the HTTP exchange
-    that carried it, None on stdio. `wire` is set where the bytes with their framing are known and
-    more than `raw` and `eol`: a whole server-sent event. Who changes a message makes a new frame,
-    without it.
+    `raw` holds the bytes without their framing. `eol` is the framing: the bytes that ended the
+    line, `b""` if none did; on HTTP only a CR LF has a meaning: the lines of a server-sent event
+    end with it. `fact` is set where the frame is an event of the transport and no message.
+    `exchange` is the number of the HTTP exchange, None on stdio. `wire` holds the bytes with their
+    framing where that is more than `raw` and `eol`: a whole server-sent event. To change a message,
+    make a new frame without `wire`.
     """
 
     direction: Direction
@@ -135,7 +136,7 @@ class Frame(msgspec.Struct, gc=False):
 
     @property
     def content(self) -> Content:
-        """What the frame is; a message is decoded at the first look."""
+        """The fact or the message in the frame."""
         if self.fact is not None:
             return self.fact
         if self._message is None:
@@ -144,12 +145,12 @@ class Frame(msgspec.Struct, gc=False):
 
     @property
     def size(self) -> int:
-        """Bytes on the wire."""
+        """The number of bytes on the wire."""
         return len(self.raw) + len(self.eol) if self.wire is None else len(self.wire)
 
 
 class _Envelope(msgspec.Struct, gc=False):
-    """The top level of a JSON-RPC message. UNSET tells `id: null` from no id."""
+    """The top level of a JSON-RPC message. UNSET distinguishes an absent id from `id: null`."""
 
     id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     method: str | msgspec.UnsetType = msgspec.UNSET
@@ -163,7 +164,7 @@ OPAQUE, BATCH = Opaque(), Batch()
 
 
 def parse(raw: bytes) -> Message:
-    """What these bytes are. Never raises: what is not JSON-RPC is Opaque."""
+    """The message in these bytes. Never raises: what is not JSON-RPC is Opaque."""
     if raw[:1] == b"[" or raw.lstrip()[:1] == b"[":
         return BATCH if any(item is not OPAQUE for item in parse_items(raw)) else OPAQUE
     try:
@@ -172,13 +173,11 @@ def parse(raw: bytes) -> Message:
         found = _envelope.decode(raw)
     except UNREADABLE:
         return _parse_by_scan(raw)
-    return _message(found.id, found.method, found.params, found.result, found.error)
+    return _classify(found.id, found.method, found.params, found.result, found.error)
 
 
 def parse_items(raw: bytes) -> list[Message]:
-    """The members of a batch, each classified like a message of its own; of anything else, itself
-    alone.
-    """
+    """The messages in a batch; for anything else, the one message."""
     spans = elements(raw)
     if spans is None:
         return [OPAQUE] if raw.lstrip()[:1] == b"[" else [parse(raw)]
@@ -187,9 +186,7 @@ def parse_items(raw: bytes) -> list[Message]:
 
 
 def _parse_by_scan(raw: bytes) -> Message:
-    """For what node and Python send and msgspec refuses: lone surrogates, NaN, thousands of nested
-    brackets.
-    """
+    # Node and Python send what msgspec refuses: lone surrogates, NaN, thousands of nested brackets.
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -201,10 +198,10 @@ def _parse_by_scan(raw: bytes) -> Message:
         return OPAQUE
     unset = msgspec.UNSET
     rest = (values.get(name, unset) for name in ("params", "result", "error"))
-    return _message(values.get("id", unset), method, *rest)
+    return _classify(values.get("id", unset), method, *rest)
 
 
-def _message(id_: Any, method: Any, params: Any, result: Any, error: Any) -> Message:
+def _classify(id_: Any, method: Any, params: Any, result: Any, error: Any) -> Message:
     unset = msgspec.UNSET
     if method is not unset:
         arguments = None if params is unset else bytes(params)
@@ -222,15 +219,11 @@ def _message(id_: Any, method: Any, params: Any, result: Any, error: Any) -> Mes
 
 
 def decode(raw: bytes) -> Any:
-    """The value of a JSON text, or None where no decoder takes it: for looking, never for
-    forwarding.
-
-    msgspec refuses what real peers send (lone surrogates, NaN, 5,000 digits), so the standard
-    library has the last word.
-    """
+    """The value of a JSON text, None if it is not JSON. For looking, never for forwarding."""
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:
+        # msgspec refuses what real peers send: lone surrogates, NaN, integers of 5,000 digits.
         import json
 
         try:
@@ -240,7 +233,7 @@ def decode(raw: bytes) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON, also of what msgspec does not write: lone surrogates become escapes."""
+    """Compact JSON. Lone surrogates, which msgspec does not write, become escapes."""
     try:
         return msgspec.json.encode(value)
     except (ValueError, RecursionError):
@@ -250,15 +243,13 @@ def encode(value: Any) -> bytes:
 
 
 def member(raw: bytes | None, *path: str) -> bytes | None:
-    """The raw value at a path of names, None where there is none."""
+    """The raw value at a path of names, None if there is none."""
     span = None if raw is None else locate(raw, path)
     return None if span is None or raw is None else raw[span.start : span.end]
 
 
 def same_id(one: bytes, other: bytes) -> bool:
-    """Whether two spellings mean one id. Peers re-spell: TypeScript answers `1` to `1.0` and `100`
-    to `1e2`.
-    """
+    """Whether two ids have the same value: the TypeScript SDK answers `100` to `1e2`."""
     if one == other:
         return True
     if one[:1] == b'"' or other[:1] == b'"':

@@ -1,8 +1,8 @@
-"""ONE table of the methods of all five MCP revisions: who may send them, since and until when, and
-behind which gate.
+"""The table of the methods of all five MCP revisions: which side may send them, in which revisions,
+and which capability they need.
 
-A new revision is new rows and new bounds, nothing else. The rows are read off the official schemas
-(one per revision). Which call a message belongs to is known by `correlation`, not here.
+A new revision adds rows and changes bounds, nothing else. The rows follow the official schemas, one
+for each revision.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Sender(Flag):
 
 
 class MessageKind(Enum):
-    """Whether a method wants an answer."""
+    """Whether a method gets a response."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
@@ -49,11 +49,9 @@ class Method(msgspec.Struct, frozen=True):
     lists: str | None = None
     """The member of the result that is a list, and comes in pages."""
     names: str | None = None
-    """The member of the params that names what is asked for: a tool, a URI, a task."""
+    """The member of the params that names a tool, a resource, a prompt or a task."""
     cacheable: bool = False
-    """Whether its result says from 2026-07-28 on how long it may be kept (server/utilities/caching:
-    `ttlMs` and `cacheScope`).
-    """
+    """Whether its result has `ttlMs` and `cacheScope` (since 2026-07-28, server/utilities/caching)."""
 
 
 _REQUEST, _NOTIFICATION = MessageKind.REQUEST, MessageKind.NOTIFICATION
@@ -104,7 +102,7 @@ ROWS = (
 
 
 def methods(revision: str, sender: Sender) -> dict[str, Method]:
-    """What this side may send in this revision, by name."""
+    """The methods that this side may send in this revision, by name."""
     return {
         row.name: row for row in ROWS if sender in row.sender and row.since <= revision <= row.until
     }
@@ -114,4 +112,4 @@ CACHEABLE = frozenset(row.name for row in ROWS if row.cacheable)
 LISTS = {row.name: row.lists for row in ROWS if row.lists is not None}
 """By method, the member of the result that is the list."""
 NAMES = {row.name: row.names for row in ROWS if row.names is not None and row.extension is None}
-"""By method of the core, the member of the params that names what is asked for."""
+"""By method of the core, the member of the params that names a tool, a resource or a prompt."""

@@ -1,9 +1,8 @@
-"""Where a value stands in the raw bytes of a JSON text, and putting another one in its place.
+"""Finds values in the raw bytes of a JSON text, and replaces them.
 
-This is not a JSON parser: it finds, it never decodes, never validates and never recurses, so
-nesting of 100,000, integers of 5,000 digits, NaN and lone surrogates are as good as any other
-input. `messages` stands above and gives the bytes a meaning; below there is only msgspec, whose C
-scanner finds the members of ordinary objects quickly.
+This is not a JSON parser: it never decodes, validates or recurses, so nesting of 100,000, integers
+of 5,000 digits, NaN and lone surrogates are ordinary input. `messages` gives the bytes a meaning;
+msgspec's C scanner finds the members of ordinary objects quickly.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
-"""All that a decoder may raise for bytes that somebody else wrote. UnicodeDecodeError is not a
-msgspec error.
-"""
+"""The errors that a decoder raises for bytes of a peer. msgspec lets UnicodeDecodeError through."""
 
 
 class Span(NamedTuple):
@@ -32,18 +29,14 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
 _ITEM = re.compile(_SPACE + rb",?" + _SPACE)
 _SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
-_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
-"""Strings (a torn one to the end of the text: trying it again at each quote in it costs n^2) and
-brackets.
-"""
+# A torn string matches to the end of the text: a new try at each quote in it would cost n^2.
+_STRINGS_AND_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def members(raw: bytes) -> dict[str, Span] | None:
-    """The members of the object that `raw` holds, or None where it holds no whole object.
-
-    Of a name used twice the last counts, as in the SDKs of both languages (they decode with "last
-    wins").
+    """The members of the object in `raw`, None if it holds no whole object. Of a name used twice
+    the last counts, as in the TypeScript and Python SDKs.
     """
     try:
         return _members_by_msgspec(raw)
@@ -52,8 +45,8 @@ def members(raw: bytes) -> dict[str, Span] | None:
 
 
 def elements(raw: bytes) -> list[Span] | None:
-    """The elements of the array that `raw` holds, or None where it holds no whole array."""
-    at = _first(raw, b"[")
+    """The elements of the array in `raw`, None if it holds no whole array."""
+    at = _enter_container(raw, b"[")
     if at is None:
         return None
     found: list[Span] = []
@@ -69,11 +62,9 @@ def elements(raw: bytes) -> list[Span] | None:
 
 
 def locate(raw: bytes, path: Sequence[str]) -> Span | None:
-    """Where the value at this path of names stands: `locate(raw, ("params", "_meta",
-    "progressToken"))`.
-    """
+    """The span of the value at a path of names, as `("params", "_meta", "progressToken")`."""
     if path and path[-1].encode() not in raw and b"\\u" not in raw:
-        return None  # most messages have no token and no subscription: no need to look for the way
+        return None  # most messages have no token and no subscription, and need no scan
     start, end = 0, len(raw)
     for name in path:
         inside = members(raw[start:end])
@@ -85,35 +76,32 @@ def locate(raw: bytes, path: Sequence[str]) -> Span | None:
 
 
 def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
-    """`raw` with each span's bytes replaced and every other byte as it was. The spans must not
-    overlap.
-    """
-    parts, done = [], 0
+    """`raw` with the bytes of each span replaced; the spans must not overlap."""
+    parts, end = [], 0
     for span, new in sorted(replacements):
-        parts += [raw[done : span.start], new]
-        done = span.end
-    return b"".join((*parts, raw[done:])) if parts else raw
+        parts += [raw[end : span.start], new]
+        end = span.end
+    return b"".join((*parts, raw[end:])) if parts else raw
 
 
 def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
-    """Each scalar in `raw` with its path (names and positions), in the order written; duplicate
-    names all come. The path is one list, good until the next step: copies of deep ones cost n^2.
-
-    Stops without a word where the text stops being JSON: the caller treats the rest as text.
+    """Each scalar in `raw` with its path (names and positions), in the order written, those of
+    duplicate names too. Ends where the text stops being JSON: the caller treats the rest as text.
     """
+    # One list, valid until the next step: copies of deep paths would cost n^2.
     path: list[str | int] = []
-    inside: list[bytes] = []
+    opened: list[bytes] = []
     at = _match_end(_ITEM, raw, 0)
     while at < len(raw):
         byte = raw[at : at + 1]
         if byte in (b"{", b"["):
-            inside.append(byte)
+            opened.append(byte)
             path.append(-1)
             at += 1
         elif byte in (b"}", b"]"):
-            if not inside:
+            if not opened:
                 return
-            inside.pop()
+            opened.pop()
             path.pop()
             at += 1
         elif (scalar := _SCALAR.match(raw, at)) is not None:
@@ -121,34 +109,30 @@ def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
             at = scalar.end()
         else:
             return
-        entered = _enter(raw, at, path, inside)
-        if entered is None:
+        next_at = _enter_value(raw, at, path, opened)
+        if next_at is None:
             return
-        at = entered
+        at = next_at
 
 
-def _enter(raw: bytes, at: int, path: list[str | int], inside: list[bytes]) -> int | None:
-    """Steps to the next value of the innermost container and puts its name or position on
-    the path.
-    """
+def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]) -> int | None:
+    """The start of the next value; its name or position becomes the last step of the path."""
     at = _match_end(_ITEM, raw, at)
-    if not inside or raw[at : at + 1] in (b"}", b"]"):
+    if not opened or raw[at : at + 1] in (b"}", b"]"):
         return at
-    if inside[-1] == b"[":
+    if opened[-1] == b"[":
         position = path[-1]
         path[-1] = position + 1 if isinstance(position, int) else 0
         return at
     name = _NAME.match(raw, at)
     if name is None:
         return None
-    path[-1] = _text(name[1])
+    path[-1] = _decode_name(name[1])
     return name.end()
 
 
 def _members_by_msgspec(raw: bytes) -> dict[str, Span] | None:
-    """msgspec gives the values without their places; as it keeps their order, each place follows
-    from the one before.
-    """
+    # msgspec gives the values in order but without their spans: each follows from the one before.
     values = _object_of_raw.decode(raw)
     at = raw.index(b"{") + 1
     spans = {}
@@ -156,15 +140,13 @@ def _members_by_msgspec(raw: bytes) -> dict[str, Span] | None:
         at = _match_end(_NAME, raw, at)
         spans[name] = Span(at, at + len(memoryview(value)))
         if raw[slice(*spans[name])] != bytes(value):
-            return _members_by_scan(
-                raw
-            )  # a name used twice: the values are no longer in the order written
+            return _members_by_scan(raw)  # a name used twice breaks the order
         at = spans[name].end
     return spans if raw[at:].strip() == b"}" else _members_by_scan(raw)
 
 
 def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
-    at = _first(raw, b"{")
+    at = _enter_container(raw, b"{")
     if at is None:
         return None
     found: dict[str, Span] = {}
@@ -177,19 +159,17 @@ def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
         end = _skip_value(raw, name.end())
         if end is None:
             return None
-        found[_text(name[1])] = Span(name.end(), end)
+        found[_decode_name(name[1])] = Span(name.end(), end)
         at = end
 
 
 def _skip_value(raw: bytes, at: int) -> int | None:
-    """The end of the value that starts at `at`, whatever its depth: brackets are counted, nothing
-    recurses.
-    """
+    """The end of the value that starts at `at`. Brackets are counted, so the depth has no bound."""
     if raw[at : at + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(raw, at)
         return scalar.end() if scalar else None
     depth = 0
-    for token in _BRACKETS.finditer(raw, at):
+    for token in _STRINGS_AND_BRACKETS.finditer(raw, at):
         first = token[0][:1]
         if first in (b"{", b"["):
             depth += 1
@@ -200,7 +180,7 @@ def _skip_value(raw: bytes, at: int) -> int | None:
     return None
 
 
-def _first(raw: bytes, bracket: bytes) -> int | None:
+def _enter_container(raw: bytes, bracket: bytes) -> int | None:
     at = _match_end(_ITEM, raw, 0)
     return at + 1 if raw[at : at + 1] == bracket else None
 
@@ -212,10 +192,8 @@ def _match_end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
     return match.end()
 
 
-def _text(string: bytes) -> str:
-    """A JSON string as text; one that no decoder takes (lone surrogates) stands for itself, spelled
-    as it is.
-    """
+def _decode_name(string: bytes) -> str:
+    """A JSON string as text; as it is spelled if it cannot be decoded (lone surrogates)."""
     try:
         return msgspec.json.decode(string, type=str)
     except UNREADABLE:

@@ -1,8 +1,8 @@
-"""What happens to a transport besides messages: the facts that a `Frame` can carry.
+"""Events of a transport that are not messages: the facts that a `Frame` can carry.
 
-Stdio has the first four, HTTP the others. An end that has no use for a fact ignores it; an end that
-lacks one makes it up. What the facts of one HTTP exchange are, and in which order, is written at
-`HttpRequest`. `messages` stands above and makes them part of `Content`.
+stdio has the first four, HTTP the others. A channel ignores a fact that its transport cannot
+express, and makes up one that its transport needs. `HttpRequest` describes the facts of an exchange
+and their order.
 """
 
 from __future__ import annotations
@@ -12,32 +12,28 @@ import msgspec
 Headers = list[tuple[str, str]]
 """Header fields as sent: names with their case, order and repetitions kept."""
 SESSION_HEADER = "Mcp-Session-Id"
-"""2025-03-26 to 2025-11-25; the last of them spells it `MCP-Session-Id`, and names have no case."""
+"""2025-03-26 to 2025-11-25 (which spells it `MCP-Session-Id`; field names are case-insensitive)."""
 PROTOCOL_VERSION_HEADER = "MCP-Protocol-Version"
-"""From 2025-06-18 on."""
+"""Since 2025-06-18."""
 METHOD_HEADER, NAME_HEADER = "Mcp-Method", "Mcp-Name"
-"""From 2026-07-28 on: they repeat what the body says, for proxies that route by the head alone."""
+"""Since 2026-07-28: they repeat members of the body, for proxies that route by the head alone."""
 LAST_EVENT_ID_HEADER = "Last-Event-ID"
-"""Of a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
+"""In a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):
-    """A piece of a line too long to hold; the piece with `last` ends it. Pieces are forwarded as
-    they come.
-    """
+    """A piece of a message too long to hold, forwarded as it arrives. The last piece has `last`."""
 
     last: bool = False
 
 
 class Stderr(msgspec.Struct, frozen=True, gc=False):
-    """`raw` holds what the server wrote to standard error in one go."""
+    """`raw` holds what one read from the server's standard error returned."""
 
 
 class StreamEnd(msgspec.Struct, frozen=True, gc=False):
-    """Nothing more comes from this direction's sender: `eof`, `closed` (it went away) or
-    `reset`.
-    """
+    """The sender of this direction has ended it: `eof`, `closed` (it went away) or `reset`."""
 
     how: str = "eof"
 
@@ -50,14 +46,12 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def status(self) -> int:
-        """As a shell counts: the code, or 128 + the signal's number."""
+        """The exit status as shells report it: the code, or 128 + the signal's number."""
         return 128 + self.signal if self.signal is not None else self.code or 0
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """The value of the first field of this name (any case), without white space around it; None
-    where there is none.
-    """
+    """The value of the first field of this name, in any case, without white space around it."""
     name = name.lower()
     for field, value in headers:
         if field.lower() == name:
@@ -66,23 +60,20 @@ def header(headers: Headers, name: str) -> str | None:
 
 
 NO_SESSION = 1
-"""The number of the conversation of all exchanges that belong to no session, over HTTP; and so of
-the session that a cassette notes them in.
-"""
+"""The session number of all HTTP exchanges without a session, in the cassette (`s`) too."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     """The head of an HTTP request.
 
-    An exchange is numbered by the frame's `exchange`. Its frames, in this order:
+    The frames of an exchange have the same `exchange` and come in this order:
 
-    * to the server `HttpRequest`; then, if `has_body`, the body: one message frame (also of zero
-      bytes), one `HttpBody` (a long one in pieces, all but the last with `more`), or a message in
-      `Fragment` pieces; and `ExchangeEnd` only if the client goes away before the response is
-      over.
-    * to the client `HttpResponse`; then the body: one message frame or its pieces (JSON), any
-      number of `SseMeta` and message frames (an event stream), any number of `HttpBody` (the rest);
-      then `ExchangeEnd`, always, unless the client went away. Nothing comes behind it.
+    * to the server, `HttpRequest`; then, if `has_body`, the body: one message frame (perhaps of
+      zero bytes), one `HttpBody` (a long one in pieces, all but the last with `more`), or a message
+      in `Fragment` pieces; and `ExchangeEnd` only if the client closes before the response is over.
+    * to the client, `HttpResponse`; then the body: one message frame or its pieces (JSON), any
+      number of `SseMeta` and message frames (an event stream), or any number of `HttpBody`
+      (anything else); and `ExchangeEnd` last, unless the client has closed.
     """
 
     method: str
@@ -99,7 +90,7 @@ class HttpRequest(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def has_body(self) -> bool:
-        """Whether the frames of a body follow, be it of zero bytes."""
+        """Whether the frames of a body follow, perhaps of zero bytes."""
         length = self.header("content-length")
         sized = length is not None and length != "0"
         return self.method in _WITH_BODY or sized or self.header("transfer-encoding") is not None
@@ -117,16 +108,16 @@ class HttpResponse(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def media_type(self) -> str:
-        """`application/json`, `text/event-stream`, ...; empty where nothing is said."""
+        """`application/json`, `text/event-stream`, ...; empty if there is no `Content-Type`."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
 
 class HttpBody(msgspec.Struct, frozen=True, gc=False):
-    """`raw` holds (a piece of) a body that is not MCP: an error page, an OAuth answer.
+    """`raw` holds a body that is not MCP, or a piece of one: an error page, an OAuth answer.
 
-    What is `unkept` passes and is never recorded: the bodies of exchanges that are none of MCP's,
-    and what is beyond the bound of the others. `more`: the next piece of a request's body follows.
-    `unframed`: it is written as it is, in no chunk; only faults want that.
+    `unkept`: it is forwarded and not recorded, because its exchange is not MCP's or the body
+    exceeds the bound. `more`: another piece of the request's body follows. `unframed`: it is
+    written as it is, without a chunk header, for faults.
     """
 
     unkept: bool = False
@@ -135,11 +126,10 @@ class HttpBody(msgspec.Struct, frozen=True, gc=False):
 
 
 class SseMeta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a server-sent event carried besides its data. The data, if any, is the message frame
-    that follows directly.
+    """The fields of a server-sent event besides its data, which is the message frame that follows.
 
-    An event that has nothing but data needs none; behind one that has no data it gets an empty one,
-    to tell them apart.
+    An event with data only has none, or an empty one if the event before it has no data: otherwise
+    its data would be taken for that event's.
     """
 
     id: str | None = None

@@ -1,1 +1,1 @@
-"""Secrets out of what is recorded: names, formats, HTTP heads."""
+"""Removes secrets from recordings: by name, by format, and in HTTP heads."""

@@ -1,8 +1,8 @@
-"""Where secrets stand in what HTTP carries around messages: header fields, targets, queries, forms.
+"""Finds secrets in what HTTP carries around messages: header fields, targets, queries, forms.
 
-Finds and names, replaces nothing: `redact` above does, with the one table of placeholders, so a
-session id is the same in a header, in a query and in the event that first told it. What is no value
-stays: schemes, the names and attributes of cookies, the shape of a URL.
+It replaces nothing: `redactor` does, with one table of placeholders, so a session id has the same
+placeholder in a header, in a query and in the event that first named it. Only values are secret:
+authentication schemes, names and attributes of cookies, and the structure of a URL stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mcpmock.protocol.raw_json import Span
 from .secret_formats import Found
 from .secret_names import SESSION_ID, kind_of_name, words_of
 
-_PARAM = "mcp-param-"
+_PARAM_PREFIX = "mcp-param-"
 """Revision 2026-07-28 mirrors arguments of a tool into headers of these names."""
 _CHALLENGES = {"www-authenticate", "proxy-authenticate", "authentication-info"}
 _KINDS_OF_PARAMETERS = {
@@ -39,7 +39,7 @@ _WRAPPED = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
 
 
 def in_field(name: str, value: bytes) -> list[Found]:
-    """Where in the value of a header field secrets stand."""
+    """The secrets in the value of a header field."""
     lower = name.lower()
     if lower == "cookie":
         return [(Span(*match.span("secret")), "cookie") for match in _COOKIE.finditer(value)]
@@ -48,8 +48,8 @@ def in_field(name: str, value: bytes) -> list[Found]:
         return [(Span(*cookie.span("secret")), "cookie")] if cookie else []
     if lower in _CHALLENGES:
         return [(Span(*match.span("secret")), "nonce") for match in _NONCE.finditer(value)]
-    mirrored = lower.startswith(_PARAM)
-    kind = kind_of_name(name[len(_PARAM) :]) if mirrored else _kind_of_field(name)
+    mirrored = lower.startswith(_PARAM_PREFIX)
+    kind = kind_of_name(name[len(_PARAM_PREFIX) :]) if mirrored else _kind_of_field(name)
     if kind is None:
         return [*in_url(value)]
     scheme = _SCHEME.match(value)
@@ -57,16 +57,14 @@ def in_field(name: str, value: bytes) -> list[Found]:
 
 
 def in_url(url: bytes) -> Iterator[Found]:
-    """In a target, or in any text with a URL in it: what stands for a user's secret, and queries
-    by name.
-    """
+    """The secrets in a target, or in any text with a URL in it: userinfo, and values of queries."""
     for match in _USERINFO.finditer(url):
         yield Span(*match.span("secret")), "userinfo"
     yield from in_query(url)
 
 
 def in_query(text: bytes) -> Iterator[Found]:
-    """In a query, a form, or text with one in it: values whose names say so."""
+    """The values of secret names in a query or a form, or in text with one in it."""
     for match in _QUERY.finditer(text):
         kind = _kind_of_parameter(match["name"].decode("ascii", "replace"))
         if kind is not None:
@@ -74,15 +72,13 @@ def in_query(text: bytes) -> Iterator[Found]:
 
 
 def kind_in_grant(path: Sequence[str | int]) -> str | None:
-    """The kind of a value in the JSON that OAuth answers with; anywhere else such names are
-    ordinary.
-    """
+    """The kind of a top-level value in the JSON of OAuth; elsewhere these names are ordinary."""
     [name] = path if len(path) == 1 else [None]
     return str(name).replace("_", "-") if name in _GRANTS else None
 
 
 def unwrapped(value: bytes) -> bytes:
-    """A value as the body has it: in a header what is not ASCII is wrapped (`=?base64?...?=`)."""
+    """A header value as the body has it: values that are not ASCII are sent as `=?base64?...?=`."""
     wrapped = _WRAPPED.fullmatch(value)
     try:
         return base64.b64decode(wrapped[1], validate=True) if wrapped else value

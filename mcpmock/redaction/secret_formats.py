@@ -1,7 +1,7 @@
-"""Where secrets stand in text: what has a secret's format, and what is assigned to a secret's name.
+"""Finds secrets in text: by their format, and by the name that they are assigned to.
 
-Finds and names, replaces nothing: `redact` does. Every expression here runs in linear time over
-hostile text. Below stands `secret_names`.
+It replaces nothing: `redactor` does. A peer chooses the text, so every expression here runs in
+linear time. The table of names is `secret_names`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcpmock.protocol.raw_json import Span
 from .secret_names import SECRET_ENDINGS, kind_of_name
 
 Found = tuple[Span, str]
-"""Where a secret stands, and of what kind it is."""
+"""Where a secret stands, and its kind."""
 
 _QUERY_NAMES = (
     rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
@@ -29,37 +29,36 @@ _FORMATS = (
     ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
     ("slack", rb"(?<![\w-])(?P<secret>xox[abeoprs]-[\w-]{10,})"),
     ("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})"),
-    (  # but no parameter of a challenge (RFC 6750, RFC 9728)
+    (  # In a challenge, `Bearer` is followed by parameters instead (RFC 6750, RFC 9728).
         "bearer",
         rb"\b[Bb]earer (?!(?:resource_metadata|error_description)=)"
         rb"(?P<secret>[\w.~+/-]{12,}=*)",
     ),
     ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
-    (
-        "query",
-        rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)",
-    ),
+    ("query", rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)"),
 )
-_WINDOW, _OVERLAP = 1 << 20, 1 << 10
+_WINDOW_BYTES = 1 << 20
+"""`suspicious` looks through a long message in windows of this size."""
+_WINDOW_OVERLAP_BYTES = 1 << 10
+"""Neighbouring windows share this much: a name cut by one border is whole in the next window."""
 
 
-def _behind(tails: Iterable[str]) -> bytes:
-    """An expression for the `":` behind names with these ends, where what follows can hold a
-    string.
-
-    It begins with literal bytes, so it runs at the speed of memchr from one name to the next; there
-    a look at three classes of letters turns most names away before any end is compared.
+def _colon_after(tails: Iterable[str]) -> bytes:
+    """An expression for the `":` after names with these ends, unless a number, an object, true,
+    false or null follows.
     """
+    # It begins with literal bytes, so the search runs at the speed of memchr from one name to the
+    # next; there three classes of letters exclude most names before any end is compared.
     ends = sorted({tail[-3:] for tail in tails})
     classes = "".join(f"[{''.join(sorted(set(letters)))}]" for letters in zip(*ends, strict=True))
     choices = "|".join(ends)
     return f'":(?![{{0-9tfn-])(?<={classes}":)(?<=(?:{choices})":)'.encode()
 
 
-# What is worth a closer look, quickly: each expression begins with a literal, and the rare bytes
-# are looked for alone first, which costs next to nothing.
-_name_ends = re.compile(
-    _behind(
+# The expressions of `suspicious` run over every recorded message, so each begins with a literal;
+# those of `_RARE_HINTS` run only where their rare byte occurs at all.
+_secret_name_ends = re.compile(
+    _colon_after(
         spelled
         for *_, word in SECRET_ENDINGS
         for spelled in (word, word.upper(), word[-3:].capitalize())
@@ -92,13 +91,11 @@ _format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
 
 
 def suspicious(data: bytes) -> bool:
-    """Whether anything in JSON lines is worth a closer look. Never misses what would be found;
-    quick.
-    """
-    if len(data) > _WINDOW:
-        starts = range(0, len(data), _WINDOW - _OVERLAP)
-        return any(suspicious(data[start : start + _WINDOW]) for start in starts)
-    for match in _name_ends.finditer(data):
+    """Whether JSON lines may hold a secret: a quick look that never misses one."""
+    if len(data) > _WINDOW_BYTES:
+        starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
+        return any(suspicious(data[start : start + _WINDOW_BYTES]) for start in starts)
+    for match in _secret_name_ends.finditer(data):
         end = match.start()
         if _names_a_secret(data[data.rfind(b'"', 0, end) + 1 : end]):
             return True
@@ -112,7 +109,7 @@ def suspicious(data: bytes) -> bool:
 
 
 def formats(raw: bytes, span: Span) -> Iterator[Found]:
-    """What looks like a secret by itself, in one part of a text. These may overlap."""
+    """The secrets in one part of a text that their format gives away. They may overlap."""
     for kind, pattern in _format_rules:
         for match in pattern.finditer(raw, *span):
             name = match["name"].decode() if "name" in pattern.groupindex else ""
@@ -120,22 +117,19 @@ def formats(raw: bytes, span: Span) -> Iterator[Found]:
 
 
 def assignments(raw: bytes) -> Iterator[Found]:
-    """Values that are assigned to names of secrets, in any notation."""
+    """The values that are assigned to names of secrets, in any notation."""
     for match in _ASSIGNMENT.finditer(raw):
-        kind, span = _assigned(match)
+        group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
+        name = match["bare" if group == "value" else "name"].decode("utf-8", "replace")
+        kind = kind_of_name(name)
         if kind is not None:
-            yield without_scheme(raw, span), kind
+            yield without_scheme(raw, Span(*match.span(group))), kind
 
 
 def without_scheme(raw: bytes, span: Span) -> Span:
+    """The span without the authentication scheme before the credentials."""
     scheme = _SCHEME.match(raw, span.start, span.end)
     return Span(scheme.end(), span.end) if scheme else span
-
-
-def _assigned(match: re.Match[bytes]) -> tuple[str | None, Span]:
-    group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
-    name = match["bare" if group == "value" else "name"].decode("utf-8", "replace")
-    return kind_of_name(name), Span(*match.span(group))
 
 
 @lru_cache(maxsize=4096)

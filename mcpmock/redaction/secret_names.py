@@ -1,8 +1,8 @@
 """Which names are names of secrets: a table of words.
 
-Asks what the *words* of a name end with (`githubToken`, `X-Api-Key`), never for a part of one:
-`maxTokens` and `token_count` are no secrets. What the protocol itself calls a token is exempt.
-`redact` applies it to JSON, text and command lines, `redact_heads` to HTTP.
+The last *words* of a name decide (`githubToken`, `X-Api-Key`), never a part of a word: `maxTokens`
+and `token_count` are not secrets. `redactor` applies the table to JSON and command lines,
+`secret_formats` to text, `headers` to HTTP.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ SECRET_ENDINGS = frozenset({
     ("authorization",), ("cookie",), ("connection", "string"), ("client", "assertion"),
     ("code", "verifier"), ("subscription", "key"),
 })  # fmt: skip
+# These tokens name a call or a page and give no access; the first is MCP's own (basic/utilities/
+# progress).
 _EXEMPT = frozenset({
     ("progress", "token"), ("page", "token"), ("continuation", "token"), ("sync", "token"),
     ("cancel", "token"), ("cancellation", "token"), ("resume", "token"),
 })  # fmt: skip
 SESSION_ID = "session-id"
-"""The kind of what only HTTP has: the id of a session, in headers and queries."""
+"""The kind of a session id, which only headers and queries name."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case, however they are joined."""
+    """The words of a name in lower case, whether joined by case or by punctuation."""
     return tuple(word.lower() for word in _WORDS.findall(name))
 
 
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> str | None:
-    """What kind of secret a value of this name is (`githubToken`: `token`), or None for an ordinary
-    name.
-    """
+    """The kind of secret that a name stands for (`githubToken`: `token`), None if it is none."""
     words = words_of(name)
     for size in (2, 1):
         ending = words[-size:]

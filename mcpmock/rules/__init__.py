@@ -1,3 +1,3 @@
-"""The protocol's rules by revision: small values that cite the specification, and the watchers that
-find what breaks them. `rules.checker` stands above.
+"""The rules of the protocol by revision: values that cite the specification, and the functions
+that check traffic against them. `rules.checker` is the entry point.
 """

@@ -1,5 +1,5 @@
-"""Who asks, who answers, who cancels: ids used twice, answers to nothing, answers that come twice
-or too late.
+"""Rules of requests, responses and cancellations: reused ids, responses without a request, repeated
+and late responses.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from mcpmock.protocol.correlation import CANCELLED, PendingCall
 from mcpmock.protocol.messages import Direction, Notification, Request, Response, member
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 
-from .context import CheckedMessage, State, short
+from .context import CheckedMessage, State, describe_call, short
 from .lifecycle import INITIALIZE
+from .memory import drop_oldest
 from .rule import Breach, must, should
 
-MOST = 20_000
-"""How many ids are remembered."""
+MAX_CALLS = 20_000
+"""How many calls and ids are remembered."""
 _CANCELLATION, _MODERN = "basic/utilities/cancellation", "basic/patterns/cancellation"
 _SAME_ID = "responses MUST include the same ID as the request they correspond to"
 _NO_ANSWER = "{} cancellation notifications SHOULD: Not send a response for the cancelled request"
@@ -91,91 +92,83 @@ RULES = (
 
 @attrs.define
 class CallTracker:
-    """What became of calls: the watcher of ids, answers and cancels, and what others ask it."""
+    """Checks ids, responses and cancellations, and remembers which calls were cancelled."""
 
     _cancelled: OrderedDict[int, bool] = attrs.field(factory=OrderedDict)
-    """The calls that were cancelled while nobody had answered, and whether somebody has since."""
-    _crossed: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
+    """By call index, the calls cancelled before their response: True once it arrived."""
+    _progress_seen: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
     _used: OrderedDict[tuple[Direction, bytes], None] = attrs.field(factory=OrderedDict)
     _forgotten: bool = False
 
     def cancelled(self, call: PendingCall) -> bool:
-        """Whether it was cancelled before anybody answered."""
+        """Whether the call was cancelled before its response."""
         return call.index in self._cancelled
 
-    def crosses(self, call: PendingCall) -> bool:
-        """Whether this may have been on its way when the cancel was: the first word is given the
-        benefit of the doubt.
+    def may_have_crossed(self, call: PendingCall) -> bool:
+        """Whether this progress may have crossed the cancellation on the wire: true of the first
+        after it.
         """
-        first = call.index not in self._crossed
-        self._crossed[call.index] = None
-        if len(self._crossed) > MOST:
-            self._crossed.popitem(last=False)
+        first = call.index not in self._progress_seen
+        self._progress_seen[call.index] = None
+        drop_oldest(self._progress_seen, MAX_CALLS)
         return first
 
-    def watch(self, heard: CheckedMessage, state: State) -> Iterator[Breach]:
-        """What is wrong with who is asked, answered or cancelled."""
-        match heard.message:
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
+        """Yield the breaches in ids, responses and cancellations."""
+        match checked.message:
             case Request():
-                yield from self._ask(heard, heard.message)
+                yield from self._check_request_id(checked, checked.message)
             case Response(id=id_) if id_ is not None:
-                yield from self._answer(heard, id_)
+                yield from self._check_answer(checked, id_)
             case Notification(method=method) if method == CANCELLED:
-                yield from self._cancel(heard, state)
+                yield from self._check_cancel(checked, state)
             case _:
                 pass
 
-    def _ask(self, heard: CheckedMessage, request: Request) -> Iterator[Breach]:
+    def _check_request_id(self, checked: CheckedMessage, request: Request) -> Iterator[Breach]:
         if request.id == b"null":
-            return  # `forms` says so
-        key = (heard.direction, request.id)
+            return  # `jsonrpc` reports it
+        key = (checked.direction, request.id)
         known = key in self._used
         self._used[key] = None
-        if len(self._used) > MOST:
-            self._used.popitem(last=False)
-            self._forgotten = True
-        if heard.before is not None if heard.modern else known:
+        self._forgotten |= drop_oldest(self._used, MAX_CALLS)
+        if checked.open_call is not None if checked.modern else known:
             yield Breach("id-reused", f"the id {short(request.id)}, used before")
 
-    def _answer(self, heard: CheckedMessage, id_: bytes) -> Iterator[Breach]:
-        call = heard.note.call
+    def _check_answer(self, checked: CheckedMessage, id_: bytes) -> Iterator[Breach]:
+        call = checked.attribution.call
         if call is None:
-            if not self._forgotten and (heard.direction.back, id_) not in self._used:
-                yield Breach("answers-nothing", f"nobody asked with the id {short(id_)}")
-        elif heard.note.late and self._cancelled.get(call.index) is False:
+            if not self._forgotten and (checked.direction.back, id_) not in self._used:
+                yield Breach("answers-nothing", f"no request has the id {short(id_)}")
+        elif checked.attribution.late and self._cancelled.get(call.index) is False:
             self._cancelled[call.index] = True
-            yield Breach("answer-after-cancel", f"{_name(call)} was cancelled before")
-        elif heard.note.late:
-            yield Breach("answered-twice", f"{_name(call)} was answered before")
+            yield Breach("answer-after-cancel", f"{describe_call(call)} was cancelled before")
+        elif checked.attribution.late:
+            yield Breach("answered-twice", f"{describe_call(call)} was answered before")
 
-    def _cancel(self, heard: CheckedMessage, state: State) -> Iterator[Breach]:
-        call = heard.note.call
-        if heard.modern:
-            yield from _modern_cancel(heard, state)
-        if call is None or call.direction is not heard.direction:
-            named = member(getattr(heard.message, "params", None), "requestId")
+    def _check_cancel(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
+        call = checked.attribution.call
+        if checked.modern:
+            yield from _check_modern_cancel(checked, state)
+        if call is None or call.direction is not checked.direction:
+            named = member(getattr(checked.message, "params", None), "requestId")
             if call is None and not self._forgotten:
                 text = "without a requestId" if named is None else f"{short(named)}, an unknown id"
                 yield Breach("cancels-nothing", text)
             return
-        if heard.before is call:
+        if checked.open_call is call:
             self._cancelled[call.index] = False
-            if len(self._cancelled) > MOST:
-                self._cancelled.popitem(last=False)
+            drop_oldest(self._cancelled, MAX_CALLS)
         if call.request.method == INITIALIZE:
             yield Breach("cancels-initialize", "initialize was cancelled")
-        elif "task" in heard.asked:
-            yield Breach("cancels-task", f"{_name(call)} runs as a task")
+        elif "task" in checked.call_params:
+            yield Breach("cancels-task", f"{describe_call(call)} runs as a task")
 
 
-def _modern_cancel(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    call = heard.note.call
-    if not heard.from_client:
+def _check_modern_cancel(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    call = checked.attribution.call
+    if not checked.from_client:
         if call is not None and call.request.method != "subscriptions/listen":
-            yield Breach("server-cancels", f"the server cancels {_name(call)}")
+            yield Breach("server-cancels", f"the server cancels {describe_call(call)}")
     elif state.transport == "streamable-http":
         yield Breach("cancels-over-http", "notifications/cancelled over Streamable HTTP")
-
-
-def _name(call: PendingCall) -> str:
-    return f"{short(call.request.method)} #{short(call.request.id)}"

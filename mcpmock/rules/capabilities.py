@@ -1,6 +1,4 @@
-"""Who may send which method: by revision, by side, and by what the other side, or it itself, has
-declared.
-"""
+"""Rules of who may send which method: by revision, by side, and by the capabilities declared."""
 
 from __future__ import annotations
 
@@ -109,81 +107,83 @@ _BY_SENDER = {
 _FEATURES = ("tools", "resources", "prompts", "completions")
 
 
-def watch(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is wrong with who sent this, and with what was declared for it."""
-    if heard.revision is None:
+def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in the sender, the revision and the capabilities of a method."""
+    if checked.revision is None:
         return
-    if heard.result is not None:
-        yield from _undeclared(heard, state)
-    if not isinstance(heard.message, Request | Notification):
+    if checked.result is not None:
+        yield from _check_result_gate(checked, state)
+    if not isinstance(checked.message, Request | Notification):
         return
-    method = heard.message.method
-    mine, theirs = _sides(heard)
-    row = _BY_SENDER[heard.revision, mine].get(method)
+    method = checked.message.method
+    own_side, other_side = _sides(checked)
+    row = _BY_SENDER[checked.revision, own_side].get(method)
     if row is None:
-        if method in _BY_SENDER[heard.revision, theirs]:
-            side = "client" if heard.from_client else "server"
+        if method in _BY_SENDER[checked.revision, other_side]:
+            side = "client" if checked.from_client else "server"
             yield Breach("method-sender", f"{method} from the {side}")
         elif method in _KNOWN:
-            yield Breach("method-revision", f"{method} is no method of {heard.revision}")
+            yield Breach("method-revision", f"{checked.revision} has no method {method}")
     elif method == _LOGGING:
-        if not declared(_of(heard, state, server=True), "logging"):
+        if not declared(_capabilities_of(checked, state, server=True), "logging"):
             yield Breach("logging-undeclared", f"{_LOGGING} without the capability logging")
     elif row.extension is None:
-        yield from _gated(heard, state, row)
-        yield from _inside(heard, state)
+        yield from _check_gate(checked, state, row)
+        yield from _check_params_gate(checked, state)
 
 
-def _sides(heard: CheckedMessage) -> tuple[Sender, Sender]:
+def _sides(checked: CheckedMessage) -> tuple[Sender, Sender]:
     sides = Sender.CLIENT, Sender.SERVER
-    return sides if heard.from_client else (sides[1], sides[0])
+    return sides if checked.from_client else (sides[1], sides[0])
 
 
-def _of(heard: CheckedMessage, state: State, *, server: bool) -> Object | None:
-    """What a side has declared; None where nobody has seen it do so."""
-    if heard.modern:
+def _capabilities_of(checked: CheckedMessage, state: State, *, server: bool) -> Object | None:
+    """The capabilities that a side has declared; None if the declaration was not seen."""
+    if checked.modern:
         return state.server.capabilities if server else None
     return state.server_capabilities if server else state.client_capabilities
 
 
-def _gated(heard: CheckedMessage, state: State, row: Method) -> Iterator[Breach]:
-    """A request needs what its receiver declared, a notification what its sender did."""
+def _check_gate(checked: CheckedMessage, state: State, row: Method) -> Iterator[Breach]:
+    """A request needs a capability of its receiver, a notification one of its sender."""
     if row.gate is None:
         return
-    servers = heard.from_client is (row.kind is MessageKind.REQUEST)
-    if not declared(_of(heard, state, server=servers), row.gate):
+    servers = checked.from_client is (row.kind is MessageKind.REQUEST)
+    if not declared(_capabilities_of(checked, state, server=servers), row.gate):
         side = "server" if servers else "client"
         text = f"{row.name}, but the {side} has not declared {row.gate}"
         yield Breach("capability", text)
 
 
-def _undeclared(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """The result of a method whose capability the server has not declared. Servers alone are held
-    to that: they are asked about anything.
+def _check_result_gate(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Check the result of a method whose capability the server has not declared. A client may send
+    any request, so only the server's result is a breach.
     """
-    row = _BY_SENDER[heard.revision or LATEST, Sender.CLIENT].get(heard.method or "")
-    if heard.from_client or row is None or row.gate is None:
+    row = _BY_SENDER[checked.revision or LATEST, Sender.CLIENT].get(checked.method or "")
+    if checked.from_client or row is None or row.gate is None:
         return
     feature = row.gate.partition(".")[0]
-    if feature in _FEATURES and not declared(_of(heard, state, server=True), feature):
+    if feature in _FEATURES and not declared(
+        _capabilities_of(checked, state, server=True), feature
+    ):
         text = f"a result of {row.name} without the capability {feature}"
         yield Breach(f"{feature}-undeclared", text)
 
 
-def _inside(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is asked for within a request, where that has a capability of its own."""
+def _check_params_gate(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Check params that need a capability of their own."""
     client, server = state.client_capabilities, state.server_capabilities
-    url = heard.params.get("mode") == "url"
-    match heard.method:
+    url = checked.params.get("mode") == "url"
+    match checked.method:
         case "elicitation/create" if url and not declared(client, "elicitation.url"):
             yield Breach("elicitation-mode", "mode url, but the client has not declared it")
-        case "sampling/createMessage" if "tools" in heard.params:
+        case "sampling/createMessage" if "tools" in checked.params:
             if not declared(client, "sampling.tools"):
                 text = "tools, but the client has not declared sampling.tools"
                 yield Breach("sampling-tools", text)
-        case "tools/call" if "task" in heard.params:
+        case "tools/call" if "task" in checked.params:
             if not declared(server, "tasks.requests.tools.call"):
-                name = short(heard.params.get("name"))
+                name = short(checked.params.get("name"))
                 text = f"{name} as a task, which the server has not declared"
                 yield Breach("task-undeclared", text)
         case _:

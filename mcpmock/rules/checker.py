@@ -1,8 +1,7 @@
-"""`Checker`: a stage that holds live traffic against the protocol's rules; and `check`, the same
-over a cassette.
+"""`Checker`: a stage that checks live traffic against the rules of the protocol; `check`
+checks a cassette.
 
-The rules and what watches for them are in `rules/`. A checker changes nothing on the wire, and
-whatever goes wrong in it costs the check, not the session.
+A checker changes nothing on the wire, and an error in it ends the check, not the session.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
 from .conversation import ConversationChecker
-from .violation import Violation
+from .rule import Violation
 
 
 @attrs.define
 class Checker(Stage):
-    """Tells `report` of each violation in what passes; frames are numbered from 1."""
+    """Calls `report` with each violation in the traffic; frames are numbered from 1."""
 
     report: Callable[[Violation], None]
     conversation: ConversationChecker = attrs.field(factory=ConversationChecker)
     failure: Exception | None = None
-    """What went wrong in here. From then on nothing is checked."""
+    """The internal error that ended the check."""
     frames: int = 0
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
@@ -37,7 +36,7 @@ class Checker(Stage):
             try:
                 for frame in seen:
                     self.frames += 1
-                    for violation in self.conversation.hear(frame, self.frames):
+                    for violation in self.conversation.check(frame, self.frames):
                         self.report(violation)
             except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
                 self.failure = error
@@ -49,31 +48,31 @@ class Found:
     """A violation in a cassette."""
 
     take: int
-    """Which take, from 1."""
+    """The number of the take, from 1."""
     event: Event
     violation: Violation
 
 
 def check(cassette: Cassette) -> Iterator[Found]:
-    """The violations in a cassette, take for take, in the order of the events."""
+    """Yield the violations in a cassette, take by take, in the order of the events."""
     for number, take in enumerate(cassette.takes, 1):
         yield from _check_take(number, take, damaged=bool(cassette.damage))
 
 
 def _check_take(number: int, take: Take, *, damaged: bool) -> Iterator[Found]:
-    """Each session by itself; of a damaged cassette nothing is taken to be all there was."""
+    """Check each session by itself; in a damaged cassette every session counts as incomplete."""
     transport, server = take.transport, ServerState()
     conversations: dict[int, ConversationChecker] = {}
     for event in take.events:
         conversation = conversations.get(event.s)
         if conversation is None:
             conversation = ConversationChecker.over(
-                transport, alone=event.s == NO_SESSION, server=server
+                transport, sessionless=event.s == NO_SESSION, server=server
             )
             conversations[event.s] = conversation
         if damaged or event.gap is not UNSET or event.oversize is not None:
-            conversation.miss()
+            conversation.mark_incomplete()
         frame = None if event.oversize is not None else event.frame
         if frame is not None:
-            for violation in conversation.hear(frame, event.n):
+            for violation in conversation.check(frame, event.n):
                 yield Found(number, event, violation)

@@ -1,8 +1,7 @@
-"""`CheckedMessage`: one message with all that is known of it, decoded at the first look; `State`:
-what a
-conversation has agreed on so far; `ServerState`: what holds for every conversation with one server.
+"""`CheckedMessage`: one message with its context, decoded on first access; `State`: what one
+conversation has agreed on so far; `ServerState`: what holds for all conversations with one server.
 
-Watchers look at these; `conversation` makes and changes them.
+The rule modules read these; `conversation` and `messages` create and update them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import LATEST
 
-from .exchange import MOST, CheckedExchange
+from .exchange import MAX_REMEMBERED, CheckedExchange
 
 PREFIX = "io.modelcontextprotocol/"
 Object = dict[str, Any]
@@ -34,30 +33,30 @@ Object = dict[str, Any]
 
 @attrs.define
 class CheckedMessage:
-    """One message. Of a batch each is one."""
+    """One message; each member of a batch is one."""
 
     direction: Direction
     message: Message
     raw: bytes
-    note: Attribution
+    attribution: Attribution
     revision: str | None
-    """The one that it is held against; None where it is of none that we know."""
+    """The revision that the message is checked against; None if it is unknown."""
     exchange: CheckedExchange | None = None
-    home: int | None = None
-    """The exchange that its call came on, where that is known; of a request, that of the open one
+    call_exchange: int | None = None
+    """The exchange that carried its call, if known; for a request, the exchange of the open request
     with the same id.
     """
-    before: PendingCall | None = None
-    """The open call, this way, of the id in it (of a cancel: of the id it names), as it was before
-    this message.
+    open_call: PendingCall | None = None
+    """The call in this direction that was open under its id (for a cancellation: under the id it
+    names) before this message.
     """
     batch: int = 0
-    """How many messages came in one array with it; 0 for one that came alone."""
+    """The size of the batch that contained it; 0 outside a batch."""
 
     @property
     def method(self) -> str | None:
-        """Its own, of a response the one it answers."""
-        return self.note.method
+        """Its method; for a response, the method of the call that it answers."""
+        return self.attribution.method
 
     @property
     def modern(self) -> bool:
@@ -65,7 +64,7 @@ class CheckedMessage:
 
     @cached_property
     def params(self) -> Object:
-        """Of a request or a notification; empty where they are no object."""
+        """The params of a request or a notification; empty if they are not an object."""
         match self.message:
             case Request(params=raw) | Notification(params=raw) if raw is not None:
                 return as_object(decode(raw))
@@ -78,32 +77,36 @@ class CheckedMessage:
 
     @cached_property
     def result(self) -> Object | None:
-        """Of a response that has one; empty where it is no object."""
+        """The result of a response, if it has one; empty if it is not an object."""
         raw = self.message.result if isinstance(self.message, Response) else None
         return None if raw is None else as_object(decode(raw))
 
     @cached_property
     def error(self) -> Object | None:
-        """Of a response that is one."""
+        """The error of a response, if it has one."""
         raw = self.message.error if isinstance(self.message, Response) else None
         return None if raw is None else as_object(decode(raw))
 
     @cached_property
-    def asked(self) -> Object:
-        """The params of the request that this answers, reports on or cancels."""
-        call = self.note.call
+    def call_params(self) -> Object:
+        """The params of the request that this message answers, reports progress on or cancels."""
+        call = self.attribution.call
         raw = None if call is None else call.request.params
         return {} if raw is None else as_object(decode(raw))
 
     @property
     def code(self) -> object:
-        """The code of an error."""
+        """The error code, if it is an error response."""
         return None if self.error is None else self.error.get("code")
 
     @property
     def on_own_stream(self) -> bool:
-        """Whether it came where its call did. Without streams of their own all calls share one."""
-        return self.exchange is None or self.home is None or self.exchange.owner == self.home
+        """Whether it arrived on the stream of its call. Outside HTTP all calls share one stream."""
+        return (
+            self.exchange is None
+            or self.call_exchange is None
+            or self.exchange.owner == self.call_exchange
+        )
 
     @property
     def from_client(self) -> bool:
@@ -111,7 +114,7 @@ class CheckedMessage:
 
 
 class Phase(Enum):
-    """How far the handshake of the legacy era has come."""
+    """The state of the legacy handshake."""
 
     NEW = 0
     ASKED = 1
@@ -124,42 +127,42 @@ class ServerState:
     """What is known of a server from all conversations with it."""
 
     modern: bool = False
-    """It has answered as servers of the modern era do."""
+    """It has answered as a modern server does."""
     capabilities: Object | None = None
-    """What it told of itself in `server/discover`."""
+    """The capabilities in its answer to `server/discover`."""
     only_modern: bool = False
-    """It told that it speaks no revision of the legacy era."""
+    """It supports no legacy revision, according to `server/discover`."""
     sessions: bool = False
-    """It has given out session ids."""
+    """It has assigned session ids."""
     paths: set[str] = attrs.field(factory=set)
-    """Where messages were posted to."""
+    """The paths that messages were posted to."""
     request_states: OrderedDict[bytes, bytes] = attrs.field(factory=OrderedDict)
-    """Digests of the `requestState`s it gave out, with the ids of the requests it gave them to."""
+    """Digests of the `requestState`s it issued, with the ids of the requests they answered."""
 
 
 @attrs.define
 class State:
-    """What one conversation has come to."""
+    """The state of one conversation."""
 
     transport: str = "stdio"
-    alone: bool = False
-    """Each exchange is another caller's: over HTTP what belongs to no session."""
+    sessionless: bool = False
+    """HTTP exchanges outside any session: each one belongs to a caller of its own."""
     server: ServerState = attrs.field(factory=ServerState)
     phase: Phase = Phase.NEW
     revision: str | None = None
-    """The one that the handshake settled."""
+    """The revision that the handshake agreed on."""
     requested: str | None = None
-    """The one that the client asked for in it."""
+    """The revision that the client requested in the handshake."""
     client_capabilities: Object | None = None
     server_capabilities: Object | None = None
-    blind: bool = False
-    """Something was not seen: what seems to belong to nothing may belong to that."""
-    _said: set[str] = attrs.field(factory=set)
+    incomplete: bool = False
+    """Part of the conversation was not seen, so an unmatched message may belong to that part."""
+    _once_keys: set[str] = attrs.field(factory=set)
 
     def once(self, what: str) -> bool:
-        """Whether this is the first time: for what would be found at each message from here on."""
-        first = what not in self._said and len(self._said) < MOST
-        self._said |= {what} if first else set()
+        """True the first time: limits a violation that every following message would repeat."""
+        first = what not in self._once_keys and len(self._once_keys) < MAX_REMEMBERED
+        self._once_keys |= {what} if first else set()
         return first
 
     @property
@@ -173,8 +176,8 @@ def as_object(value: Any) -> Object:
 
 
 def declared(capabilities: Object | None, gate: str) -> bool:
-    """Whether a capability such as `resources.subscribe` is among these; of what nobody has told
-    nothing is known to be missing.
+    """Whether a capability such as `resources.subscribe` is declared; True if the declaration
+    itself was not seen.
     """
     if capabilities is None:
         return True
@@ -184,7 +187,12 @@ def declared(capabilities: Object | None, gate: str) -> bool:
     return value is not None and value is not False
 
 
+def describe_call(call: PendingCall) -> str:
+    """`tools/call #7`, for the text of a violation."""
+    return f"{short(call.request.method)} #{short(call.request.id)}"
+
+
 def short(value: object) -> str:
-    """A value from the wire in a finding, not long."""
+    """A value from the wire, shortened for the text of a violation."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,15 +1,14 @@
-"""`ConversationChecker`: the frames of one session go in, in order, and out come the violations of
-the protocol's rules.
+"""`ConversationChecker`: takes the frames of one session in order and returns the violations.
 
-It puts messages together, follows the HTTP exchanges and checks their heads and streams; `messages`
-checks what is said in them. Pure and bounded. What was not seen (a gap, a message too long to look
-at) is never reported as a violation. The live stage and the check of a cassette feed one of these
-per session; what all sessions with a server share is its `ServerState`.
+It reassembles messages, follows the HTTP exchanges and checks their heads and streams; `messages`
+checks the messages themselves. Pure and bounded. Traffic that was not seen (a gap, an oversize
+message) never counts as a violation. `checker` feeds one of these per session; all sessions with a
+server share one `ServerState`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -33,27 +32,26 @@ from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.raw_json import elements
 
 from . import http_heads, http_modern, http_sse, http_streams
-from .calls import MOST
 from .context import CheckedMessage, ServerState, State
-from .exchange import CheckedExchange, OpenExchanges
-from .memory import IncompleteMessages, slim
+from .exchange import MAX_REMEMBERED, CheckedExchange, OpenExchanges
+from .memory import IncompleteMessages, slim_request
 from .messages import Judge, MessageChecker
 from .revisions import revision_named, revision_of
-from .violation import Violation
+from .rule import Breach, Violation
 
 _OVER_HTTP = ("streamable-http", "sse")
 
 
 @attrs.define
 class ConversationChecker:
-    """One session, of which `hear` is given every frame once, in order."""
+    """One session: `check` takes each of its frames once, in order."""
 
     state: State = attrs.field(factory=State)
     _judge: Judge = attrs.field(init=False)
     _checker: MessageChecker = attrs.field(init=False)
     _exchanges: OpenExchanges = attrs.field(factory=OpenExchanges)
-    _heads: http_heads.Heads = attrs.field(factory=http_heads.Heads)
-    _sse: http_sse.Sse = attrs.field(factory=http_sse.Sse)
+    _heads: http_heads.HeadChecker = attrs.field(factory=http_heads.HeadChecker)
+    _sse: http_sse.SseChecker = attrs.field(factory=http_sse.SseChecker)
     _incomplete: IncompleteMessages = attrs.field(factory=IncompleteMessages)
 
     def __attrs_post_init__(self) -> None:
@@ -62,22 +60,24 @@ class ConversationChecker:
 
     @classmethod
     def over(
-        cls, transport: str, *, alone: bool = False, server: ServerState | None = None
+        cls, transport: str, *, sessionless: bool = False, server: ServerState | None = None
     ) -> ConversationChecker:
-        """`alone`: the exchanges outside any session, each of which is another caller's."""
-        return cls(State(transport, alone and transport in _OVER_HTTP, server or ServerState()))
+        """`sessionless`: the exchanges outside any session, each from a caller of its own."""
+        return cls(
+            State(transport, sessionless and transport in _OVER_HTTP, server or ServerState())
+        )
 
-    def miss(self) -> None:
-        """Part of the session was not seen."""
-        self.state.blind = True
+    def mark_incomplete(self) -> None:
+        """Note that part of the session was not seen."""
+        self.state.incomplete = True
 
-    def hear(self, frame: Frame, number: int) -> list[Violation]:
-        """The rules that this frame breaks. `number` is the caller's, for the violations."""
+    def check(self, frame: Frame, number: int) -> list[Violation]:
+        """The violations in this frame; each carries its `number`."""
         self._judge.number = number
         if isinstance(frame.fact, Fragment):
-            whole = self._incomplete.whole(frame)
-            self.state.blind |= self._incomplete.lost
-            return [] if whole is None else self.hear(whole, number)
+            whole = self._incomplete.add_piece(frame)
+            self.state.incomplete |= self._incomplete.lost
+            return [] if whole is None else self.check(whole, number)
         exchange = None if frame.exchange is None else self._exchanges.take(frame)
         if exchange is not None:
             return list(self._check_fact(frame, exchange))
@@ -89,39 +89,46 @@ class ConversationChecker:
                 yield from self._check_head(frame, exchange)
             case SseMeta():
                 if self._streamable:
-                    yield from self._judge.violations(http_streams.event(exchange), exchange)
+                    yield from self._violations(http_streams.check_event_id(exchange), exchange)
             case HttpBody() if frame.direction is not C2S and self._is_mcp(exchange):
                 if self._streamable:
-                    yield from self._judge.violations(
-                        http_heads.body(exchange, frame.raw), exchange
+                    yield from self._violations(
+                        http_heads.check_body(exchange, frame.raw), exchange
                     )
             case ExchangeEnd(how) if frame.direction is not C2S:
                 if self._streamable:
-                    yield from self._judge.violations(http_streams.ended(exchange, how), exchange)
+                    yield from self._violations(
+                        http_streams.check_stream_end(exchange, how), exchange
+                    )
                 self._end_exchange(exchange)
             case ExchangeEnd():
                 self._end_exchange(exchange)
             case None if frame.direction is C2S:
-                yield from self._check_posted(frame, exchange)
+                yield from self._check_request_body(frame, exchange)
             case None:
-                yield from self._check_sent(frame, exchange)
-                self._exchanges.data_is_over(exchange)
+                yield from self._check_response_message(frame, exchange)
+                self._exchanges.end_data(exchange)
             case _:
                 pass
+
+    def _violations(
+        self, breaches: Iterable[Breach], exchange: CheckedExchange, revision: str | None = None
+    ) -> Iterator[Violation]:
+        return self._judge.violations(breaches, exchange, revision)
 
     @property
     def _streamable(self) -> bool:
         return self.state.transport == "streamable-http"
 
     def _is_mcp(self, exchange: CheckedExchange) -> bool:
-        """Whether it is one of the protocol's: other paths have their own rules."""
+        """Whether the exchange belongs to MCP: other paths of the server may serve anything."""
         if exchange.posted is not None:
             return any(not isinstance(one, Opaque) for one in exchange.posted)
         path = "" if exchange.head is None else exchange.head.path
         return exchange.method != "POST" and path in self.state.server.paths
 
     def _check_head(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
-        """A head is judged when what it is about is known: of a POST the body."""
+        """Check a head; the head of a POST waits for its body, which names the revision."""
         if isinstance(frame.fact, HttpRequest):
             if exchange.method != "POST":
                 exchange.revision = revision_named(self.state, exchange)
@@ -133,21 +140,21 @@ class ConversationChecker:
         if not self._is_mcp(exchange):
             return
         if self._streamable:
-            yield from self._judge.violations(self._heads.asked(exchange, self.state), exchange)
-            yield from self._judge.violations(http_modern.asked(exchange), exchange)
+            yield from self._violations(self._heads.check_request(exchange, self.state), exchange)
+            yield from self._violations(http_modern.check_mirrored_headers(exchange), exchange)
         elif exchange.method == "POST":
-            yield from self._judge.violations(self._sse.asked(exchange), exchange, FIRST)
+            yield from self._violations(self._sse.check_post(exchange), exchange, FIRST)
 
     def _check_response_head(self, exchange: CheckedExchange) -> Iterator[Violation]:
         if self._streamable and self._is_mcp(exchange):
-            yield from self._judge.violations(self._heads.answered(exchange, self.state), exchange)
+            yield from self._violations(self._heads.check_response(exchange, self.state), exchange)
 
-    def _check_posted(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
-        """The body of a request: what is in it, then the heads around it."""
+    def _check_request_body(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+        """Check the messages in the body of a POST, and its heads."""
         items = parse_items(frame.raw)
         exchange.posted = items
         if self._is_mcp(exchange) and exchange.head is not None:
-            if len(self.state.server.paths) < MOST:
+            if len(self.state.server.paths) < MAX_REMEMBERED:
                 self.state.server.paths.add(exchange.head.path)
             exchange.revision = revision_of(self.state, C2S, items[0], exchange)
             exchange.open = [request.id for request in exchange.requests]
@@ -155,24 +162,28 @@ class ConversationChecker:
             yield from self._check_messages(frame, exchange)
             if exchange.response is not None:
                 yield from self._check_response_head(exchange)
-        exchange.posted = [slim(item) for item in items]
+        exchange.posted = [slim_request(item) for item in items]
 
-    def _check_sent(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
-        """A message in a response."""
+    def _check_response_message(
+        self, frame: Frame, exchange: CheckedExchange
+    ) -> Iterator[Violation]:
+        """Check a message in the body of a response."""
         if not self._streamable:
-            yield from self._judge.violations(self._sse.data(exchange, frame), exchange, FIRST)
+            yield from self._violations(
+                self._sse.check_event_data(exchange, frame), exchange, FIRST
+            )
         elif self._is_mcp(exchange):
-            yield from self._judge.violations(http_heads.body(exchange, frame.raw), exchange)
+            yield from self._violations(http_heads.check_body(exchange, frame.raw), exchange)
         event = None if exchange.event is None else exchange.event.event
-        if event not in (None, "", "message") or exchange.again or not frame.raw.strip():
+        if event not in (None, "", "message") or exchange.repeated or not frame.raw.strip():
             return
-        ours = parse(frame.raw) if exchange.status >= 400 or not self._is_mcp(exchange) else None
-        if isinstance(ours, Opaque) or (ours and member(frame.raw, "jsonrpc") is None):
+        message = parse(frame.raw) if exchange.status >= 400 or not self._is_mcp(exchange) else None
+        if isinstance(message, Opaque) or (message and member(frame.raw, "jsonrpc") is None):
             return
         yield from self._check_messages(frame, exchange)
 
     def _end_exchange(self, exchange: CheckedExchange) -> None:
-        self._heads.ended(exchange)
+        self._heads.forget_exchange(exchange)
         self._checker.forget_exchange(exchange.number)
         self._incomplete.forget(exchange.number)
 
@@ -191,11 +202,11 @@ class ConversationChecker:
             self._note_on_exchange(checked)
 
     def _note_on_exchange(self, checked: CheckedMessage) -> None:
-        """What a message changes about the exchanges: what is open on them, what was cancelled."""
-        message, call = checked.message, checked.note.call
+        """Note on the exchanges which requests were answered or cancelled."""
+        message, call = checked.message, checked.attribution.call
         if isinstance(message, Response) and checked.exchange is not None:
             if message.id is not None:
-                checked.exchange.answered(message.id)
+                checked.exchange.mark_answered(message.id)
             elif message.error is not None:
                 # An error without an id answers a request that could not be read, so which of them
                 # it answers is not known.

@@ -1,8 +1,5 @@
-"""`CheckedExchange`: what is known of one HTTP exchange while it lasts, for the watchers;
-`OpenExchanges`: all
-of a conversation.
-
-Keeps, never judges. On stdio there is none.
+"""`CheckedExchange`: the state of one open HTTP exchange, for the rules; `OpenExchanges`: all open
+exchanges of a conversation. Neither judges. On stdio there are no exchanges.
 """
 
 from __future__ import annotations
@@ -29,35 +26,37 @@ from mcpmock.protocol.transport_facts import (
     SESSION_HEADER,
 )
 
-MOST = 1000
-"""How many exchanges, events and the like are remembered; beyond, the oldest is forgotten."""
+from .memory import drop_oldest
+
+MAX_REMEMBERED = 1000
+"""How many exchanges, requests and the like are remembered; the oldest is dropped first."""
 
 
 @attrs.define(eq=False)
 class CheckedExchange:
-    """One exchange. What came in its body is known once `posted` is."""
+    """One exchange."""
 
     number: int
     head: HttpRequest | None = None
     response: HttpResponse | None = None
     posted: list[Message] | None = None
-    """The messages in the body of the request; None until it came."""
+    """The messages in the request body; None until it arrived."""
     revision: str | None = None
-    """Of the messages posted."""
+    """The revision of the posted messages."""
     open: list[bytes] = attrs.field(factory=list)
-    """The ids of the requests posted that have no answer yet."""
+    """The ids of the posted requests without a response."""
     resumes: int | None = None
-    """The number of the exchange whose stream it continues, as `Last-Event-ID` says."""
+    """The number of the exchange whose stream it resumes, according to `Last-Event-ID`."""
     event: SseMeta | None = None
-    """What the event said whose data comes next."""
+    """The fields of the event whose data comes next."""
     event_ids: bool = False
-    """Whether one of its events had an id."""
+    """One of its events had an id."""
     cancelled: bool = False
-    """Whether one of its requests was cancelled."""
+    """One of its requests was cancelled."""
     owner: int = 0
-    """The exchange that the stream began with of which the next data is a part."""
-    again: bool = False
-    """The next data was sent before, on this stream or another."""
+    """The number of the exchange in which the stream of the next data began."""
+    repeated: bool = False
+    """The next data was sent before, on this stream or on another."""
 
     @property
     def method(self) -> str:
@@ -78,40 +77,39 @@ class CheckedExchange:
 
     @property
     def session(self) -> str | None:
-        return self.asked(SESSION_HEADER)
+        return self.request_header(SESSION_HEADER)
 
     @property
     def version(self) -> str | None:
-        return self.asked(PROTOCOL_VERSION_HEADER)
+        return self.request_header(PROTOCOL_VERSION_HEADER)
 
-    def asked(self, name: str) -> str | None:
-        """A field of the request's head."""
+    def request_header(self, name: str) -> str | None:
+        """A header field of the request."""
         return None if self.head is None else self.head.header(name)
 
-    def asks(self, id_: bytes) -> bool:
-        """Whether a request of this id was posted here."""
+    def has_request(self, id_: bytes) -> bool:
+        """Whether a request with this id was posted in this exchange."""
         return any(same_id(request.id, id_) for request in self.requests)
 
-    def answered(self, id_: bytes) -> None:
+    def mark_answered(self, id_: bytes) -> None:
         self.open = [one for one in self.open if not same_id(one, id_)]
 
 
 @attrs.define
 class OpenExchanges:
-    """The exchanges of a conversation that are not over, and the events of its streams."""
+    """The open exchanges of a conversation, and the event ids of its streams."""
 
     _running: OrderedDict[int, CheckedExchange] = attrs.field(factory=OrderedDict)
     _events: OrderedDict[str, int] = attrs.field(factory=OrderedDict)
-    """By the id of an event, the exchange that its stream began with."""
+    """By event id, the number of the exchange in which its stream began."""
 
     def take(self, frame: Frame) -> CheckedExchange:
-        """The exchange of this frame, with what its head or its event says."""
+        """The exchange of this frame, updated with its head or its event."""
         number = frame.exchange or 0
         exchange = self._running.get(number)
         if exchange is None:
             exchange = self._running[number] = CheckedExchange(number, owner=number)
-            if len(self._running) > MOST:
-                self._running.popitem(last=False)
+            drop_oldest(self._running, MAX_REMEMBERED)
         match frame.fact:
             case HttpRequest() as head:
                 exchange.head = head
@@ -119,7 +117,7 @@ class OpenExchanges:
             case HttpResponse() as response:
                 exchange.response = response
             case SseMeta() as event:
-                self._event(exchange, event)
+                self._take_event(exchange, event)
             case ExchangeEnd() if not (frame.direction is C2S and exchange.head is None):
                 self._running.pop(number, None)
             case _:
@@ -127,20 +125,19 @@ class OpenExchanges:
         return exchange
 
     def running(self, number: int | None) -> CheckedExchange | None:
-        """The exchange of this number, if it is not over."""
+        """The open exchange of this number, if there is one."""
         return None if number is None else self._running.get(number)
 
-    def data_is_over(self, exchange: CheckedExchange) -> None:
-        """The data of an event came: the next belongs to another."""
-        exchange.event, exchange.again, exchange.owner = None, False, exchange.number
+    def end_data(self, exchange: CheckedExchange) -> None:
+        """Forget the event whose data arrived."""
+        exchange.event, exchange.repeated, exchange.owner = None, False, exchange.number
 
-    def _event(self, exchange: CheckedExchange, event: SseMeta) -> None:
+    def _take_event(self, exchange: CheckedExchange, event: SseMeta) -> None:
         exchange.event = event
-        if not event.id or len(event.id) > MOST:
+        if not event.id or len(event.id) > MAX_REMEMBERED:
             return
         exchange.event_ids = True
         first = exchange.number if exchange.resumes is None else exchange.resumes
-        exchange.again = event.id in self._events
+        exchange.repeated = event.id in self._events
         exchange.owner = self._events.setdefault(event.id, first)
-        if len(self._events) > 10 * MOST:
-            self._events.popitem(last=False)
+        drop_oldest(self._events, 10 * MAX_REMEMBERED)

@@ -1,5 +1,5 @@
-"""The heads of Streamable HTTP: what a client accepts, which session and which revision it names,
-and how the server answers each kind of body.
+"""Rules of Streamable HTTP heads: `Accept`, session and revision of a request, and the status and
+content type of a response.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.protocol.transport_facts import SESSION_HEADER
 
 from .context import Phase, State, short
-from .exchange import MOST, CheckedExchange
+from .exchange import MAX_REMEMBERED, CheckedExchange
 from .lifecycle import INITIALIZE
 from .rule import Breach, Rule, must, should
 
@@ -137,58 +137,60 @@ RULES = (
 
 
 @attrs.define
-class Heads:
-    """The watcher of heads."""
+class HeadChecker:
+    """Checks the heads of one conversation."""
 
     _deleted: bool = False
     _lost: bool = False
     """The server has answered 404 to the session."""
     _late: set[int] = attrs.field(factory=set)
-    """The running exchanges that began when the session was over."""
+    """The open exchanges that began after the session was deleted."""
 
-    def asked(self, exchange: CheckedExchange, state: State) -> Iterator[Breach]:
-        """What is wrong with the head of a request, once its body is known. What browsers ask
-        ahead of it is none of the protocol's.
+    def check_request(self, exchange: CheckedExchange, state: State) -> Iterator[Breach]:
+        """Yield the breaches in the head of a request, once its body is known. Other methods, such
+        as the OPTIONS of a browser's CORS preflight, are not part of MCP.
         """
         if exchange.method not in _METHODS:
             return
         if exchange.method == "POST":
-            yield from _accepts(exchange, "accept", (_JSON, EVENT_STREAM))
+            yield from _check_accept(exchange, "accept", (_JSON, EVENT_STREAM))
         elif exchange.method == "GET":
-            yield from _accepts(exchange, "accept-get", (EVENT_STREAM,))
+            yield from _check_accept(exchange, "accept-get", (EVENT_STREAM,))
         opening = any(request.method == INITIALIZE for request in exchange.requests)
         if exchange.revision == LATEST or opening:
             return
-        if state.alone and state.server.sessions and exchange.session is None:
+        if state.sessionless and state.server.sessions and exchange.session is None:
             yield Breach("session-missing", f"{exchange.method} without the Mcp-Session-Id")
-        yield from _version(exchange, state)
-        if state.alone:
+        yield from _check_version(exchange, state)
+        if state.sessionless:
             return
         if self._lost and not self._deleted and exchange.method != "DELETE":
             yield Breach("session-lost", f"{exchange.method} in a session answered with 404 before")
-        if self._deleted and len(self._late) < MOST:
+        if self._deleted and len(self._late) < MAX_REMEMBERED:
             self._late.add(exchange.number)
 
-    def answered(self, exchange: CheckedExchange, state: State) -> Iterator[Breach]:
-        """What is wrong with the head of a response, once what was asked is known."""
+    def check_response(self, exchange: CheckedExchange, state: State) -> Iterator[Breach]:
+        """Yield the breaches in the head of a response, once the request body is known."""
         session = None if exchange.response is None else exchange.response.header(SESSION_HEADER)
         if session is not None:
-            yield from self._given(exchange, state, session)
+            yield from self._check_given_session(exchange, state, session)
         if exchange.revision == LATEST and exchange.method in ("GET", "DELETE"):
             if state.server.only_modern and exchange.status != _NOT_ALLOWED:
                 yield Breach("get-modern", f"{exchange.method} answered with {exchange.status}")
             return
-        yield from self._session(exchange)
-        yield from _kind(exchange)
+        yield from self._check_ended_session(exchange)
+        yield from _check_answer_type(exchange)
         if exchange.version not in (None, *REVISIONS) and exchange.status < 300:
             text = f"{short(exchange.version)} answered with {exchange.status}"
             yield Breach("version-invalid", text)
 
-    def ended(self, exchange: CheckedExchange) -> None:
-        """An exchange is over."""
+    def forget_exchange(self, exchange: CheckedExchange) -> None:
+        """Drop an exchange that has ended."""
         self._late.discard(exchange.number)
 
-    def _given(self, exchange: CheckedExchange, state: State, session: str) -> Iterator[Breach]:
+    def _check_given_session(
+        self, exchange: CheckedExchange, state: State, session: str
+    ) -> Iterator[Breach]:
         if exchange.revision == LATEST:
             if state.server.modern and exchange.version == LATEST:
                 yield Breach("session-minted", "an Mcp-Session-Id in a response")
@@ -197,7 +199,7 @@ class Heads:
         elif any(request.method == INITIALIZE for request in exchange.requests):
             state.server.sessions = True
 
-    def _session(self, exchange: CheckedExchange) -> Iterator[Breach]:
+    def _check_ended_session(self, exchange: CheckedExchange) -> Iterator[Breach]:
         if exchange.session is None:
             return
         if exchange.number in self._late and exchange.status != _GONE:
@@ -207,26 +209,28 @@ class Heads:
         self._deleted = self._deleted or (exchange.method == "DELETE" and exchange.status < 300)
 
 
-def _accepts(exchange: CheckedExchange, rule: str, wanted: tuple[str, ...]) -> Iterator[Breach]:
-    accept = (exchange.asked("accept") or "").lower()
+def _check_accept(
+    exchange: CheckedExchange, rule: str, wanted: tuple[str, ...]
+) -> Iterator[Breach]:
+    accept = (exchange.request_header("accept") or "").lower()
     missing = [media for media in wanted if media not in accept]
     if missing and "*/*" not in accept:
         yield Breach(rule, f"an Accept without {' and '.join(missing)}")
 
 
-def _version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
-    """The revision in the head, once one was settled."""
+def _check_version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
+    """Check the revision in the head, after the handshake settled one."""
     if state.phase in (Phase.NEW, Phase.ASKED):
         return
     if exchange.version is None:
         yield Breach("version-missing", f"{exchange.method} without MCP-Protocol-Version")
     elif state.revision is not None and exchange.version != state.revision:
-        text = f"MCP-Protocol-Version {short(exchange.version)}, settled was {state.revision}"
+        text = f"MCP-Protocol-Version {short(exchange.version)}, negotiated: {state.revision}"
         yield Breach("version-differs", text)
 
 
-def _kind(exchange: CheckedExchange) -> Iterator[Breach]:
-    """Whether the status and the content type fit what was asked."""
+def _check_answer_type(exchange: CheckedExchange) -> Iterator[Breach]:
+    """Check the status and the content type against the kind of request."""
     response = exchange.response
     if response is None or not 200 <= response.status < 300:
         return
@@ -242,7 +246,7 @@ def _kind(exchange: CheckedExchange) -> Iterator[Breach]:
         yield Breach("accepted-status", f"a message answered with {response.status}")
 
 
-def body(exchange: CheckedExchange, raw: bytes) -> Iterator[Breach]:
-    """What is wrong with what came in the body of a response."""
+def check_body(exchange: CheckedExchange, raw: bytes) -> Iterator[Breach]:
+    """Yield the breaches in the body of a response."""
     if exchange.status == _ACCEPTED and raw.strip():
         yield Breach("accepted-body", f"a 202 with a body: {short(raw)}")

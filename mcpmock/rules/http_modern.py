@@ -1,6 +1,4 @@
-"""The heads of the modern era: what they repeat of the body, and the statuses that go with
-errors.
-"""
+"""Rules of modern HTTP heads: the headers that mirror the body, and the statuses of errors."""
 
 from __future__ import annotations
 
@@ -71,52 +69,60 @@ RULES = (
 )
 
 
-def asked(exchange: CheckedExchange) -> Iterator[Breach]:
-    """What is wrong with what the head of a POST repeats of its request."""
+def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
+    """Yield the breaches in the headers of a POST that mirror its body."""
     if exchange.revision != LATEST or len(exchange.requests) != 1:
         return
     [request] = exchange.requests
     meta = as_object(decode(member(request.params, "_meta") or b"{}"))
-    yield from _mirrored(exchange, "header-version", PROTOCOL_VERSION_HEADER, meta.get(VERSION))
-    yield from _mirrored(exchange, "header-method", METHOD_HEADER, request.method)
+    yield from _check_mirrored_header(
+        exchange, "header-version", PROTOCOL_VERSION_HEADER, meta.get(VERSION)
+    )
+    yield from _check_mirrored_header(exchange, "header-method", METHOD_HEADER, request.method)
     source = NAMES.get(request.method)
     if source is not None:
         value = decode(member(request.params, source) or b"null")
-        yield from _mirrored(exchange, "header-name", NAME_HEADER, value)
+        yield from _check_mirrored_header(exchange, "header-name", NAME_HEADER, value)
 
 
-def _mirrored(exchange: CheckedExchange, rule: str, field: str, value: object) -> Iterator[Breach]:
-    told = exchange.asked(field)
-    if told is None:
+def _check_mirrored_header(
+    exchange: CheckedExchange, rule: str, field: str, value: object
+) -> Iterator[Breach]:
+    received = exchange.request_header(field)
+    if received is None:
         yield Breach(rule, f"no {field} in the head")
         return
-    plain = unwrapped(told.encode("utf-8", "replace")).decode("utf-8", "replace")
+    plain = unwrapped(received.encode("utf-8", "replace")).decode("utf-8", "replace")
     redacted = _PLACEHOLDER in plain or _PLACEHOLDER in str(value)
     if isinstance(value, str) and plain != value and not redacted:
         text = f"{field} is {short(plain)}, the body has {short(value)}"
         yield Breach(f"{rule}-match", text)
 
 
-def answered(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is wrong with the status under which a response comes."""
-    exchange, call = heard.exchange, heard.note.call
-    if exchange is None or not heard.modern or not state.server.modern or call is None:
+def check_response(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in the HTTP status of a response."""
+    exchange, call = checked.exchange, checked.attribution.call
+    if exchange is None or not checked.modern or not state.server.modern or call is None:
         return
-    yield from _status(heard, exchange, call.request)
+    yield from _check_status(checked, exchange, call.request)
 
 
-def _status(heard: CheckedMessage, exchange: CheckedExchange, request: Request) -> Iterator[Breach]:
-    status, code = exchange.status, heard.code
-    told = f"the error {code} with the status {status}"
-    if heard.result is not None:
-        if status < 300 and any(breach.rule.endswith("-match") for breach in asked(exchange)):
+def _check_status(
+    checked: CheckedMessage, exchange: CheckedExchange, request: Request
+) -> Iterator[Breach]:
+    status, code = exchange.status, checked.code
+    text = f"the error {code} with the status {status}"
+    if checked.result is not None:
+        if status < 300 and any(
+            breach.rule.endswith("-match") for breach in check_mirrored_headers(exchange)
+        ):
             yield Breach("header-accepted", f"a result of {request.method}, head and body differ")
     elif code == METHOD_NOT_FOUND and status != _NOT_FOUND:
-        yield Breach("status-not-found", told)
+        yield Breach("status-not-found", text)
     elif code in DEFINED_MODERN and status != _BAD_REQUEST:
-        yield Breach("status-bad-request", told)
+        yield Breach("status-bad-request", text)
     elif code == INVALID_PARAMS and status != _BAD_REQUEST and not _has_meta(request):
-        yield Breach("status-meta", told)
+        yield Breach("status-meta", text)
 
 
 def _has_meta(request: Request) -> bool:

@@ -1,5 +1,5 @@
-"""The HTTP+SSE transport of 2024-11-05, which later revisions are spoken over too: the event that
-names the endpoint, and where messages go.
+"""Rules of the HTTP+SSE transport of 2024-11-05: the event that names the endpoint, and the target
+of posted messages. Later revisions are spoken over it, too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .context import short
 from .exchange import CheckedExchange
 from .rule import Breach, Rule, must
 
-_MESSAGE = (None, "", "message")
+_MESSAGE_EVENTS = (None, "", "message")
 
 
 def _must(name: str, sentence: str) -> Rule:
-    """Of the revision that has this transport, whichever is spoken over it."""
+    """A rule of the revision that defines this transport, whichever revision is spoken over it."""
     return must(name, "basic/transports", sentence, until=FIRST)
 
 
@@ -43,35 +43,33 @@ RULES = (
 
 
 @attrs.define
-class Sse:
-    """The watcher of one such session."""
+class SseChecker:
+    """Checks one HTTP+SSE session."""
 
     _path: str | None = None
 
-    def data(self, exchange: CheckedExchange, frame: Frame) -> Iterator[Breach]:
-        """What is wrong with the data of an event."""
+    def check_event_data(self, exchange: CheckedExchange, frame: Frame) -> Iterator[Breach]:
+        """Yield the breaches in an event."""
         event = None if exchange.event is None else exchange.event.event
         if event == "endpoint":
-            self._path = _path(exchange, frame)
+            self._path = _endpoint_path(exchange, frame)
         elif not frame.raw.strip():
             return
         elif self._path is None:
             self._path = ""
             yield Breach("sse-endpoint", "a message before the endpoint")
-        elif event not in _MESSAGE:
+        elif event not in _MESSAGE_EVENTS:
             yield Breach("sse-event", f"a message as an event {short(event)}")
 
-    def asked(self, exchange: CheckedExchange) -> Iterator[Breach]:
-        """What is wrong with where a message was posted to."""
+    def check_post(self, exchange: CheckedExchange) -> Iterator[Breach]:
+        """Yield the breaches in the target of a POST."""
         if self._path and exchange.head is not None and exchange.head.path != self._path:
             text = f"posted to {short(exchange.head.path)}, the endpoint is {short(self._path)}"
             yield Breach("sse-post", text)
 
 
-def _path(exchange: CheckedExchange, frame: Frame) -> str:
-    """Of the endpoint that an event names, relative to where the stream is; empty where that is no
-    URL.
-    """
+def _endpoint_path(exchange: CheckedExchange, frame: Frame) -> str:
+    """The path of the endpoint in an event, relative to the stream; empty if it is not a URL."""
     base = "/" if exchange.head is None else exchange.head.target
     try:
         return urlsplit(urljoin(base, frame.raw.decode("utf-8", "replace").strip())).path

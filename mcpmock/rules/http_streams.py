@@ -1,4 +1,4 @@
-"""Which stream carries which message, and how a stream ends."""
+"""Rules of Streamable HTTP streams: which stream carries which message, and how a stream ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcpmock.protocol.messages import Request, Response
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
-from .context import CheckedMessage, short
+from .context import CheckedMessage, describe_call, short
 from .exchange import CheckedExchange
 from .rule import Breach, must, should
 from .subscriptions import LISTEN
@@ -139,59 +139,64 @@ RULES = (
 )
 
 
-def event(exchange: CheckedExchange) -> Iterator[Breach]:
-    """What is wrong with the id of an event."""
+def check_event_id(exchange: CheckedExchange) -> Iterator[Breach]:
+    """Yield the breaches in the id of an event."""
     meta = exchange.event
-    if not exchange.again or meta is None:
+    if not exchange.repeated or meta is None:
         return
-    resumed = exchange.asked(LAST_EVENT_ID_HEADER) is not None
+    resumed = exchange.request_header(LAST_EVENT_ID_HEADER) is not None
     if not resumed:
         yield Breach("event-id-reused", f"the event id {short(meta.id)}, used before")
     elif exchange.owner != (exchange.number if exchange.resumes is None else exchange.resumes):
         yield Breach("replays-other-stream", f"the event {short(meta.id)} of another stream")
 
 
-def watch(heard: CheckedMessage) -> Iterator[Breach]:
-    """What is wrong with a message of the server's on this stream."""
-    exchange = heard.exchange
-    if exchange is None or heard.from_client:
+def check_message(checked: CheckedMessage) -> Iterator[Breach]:
+    """Yield the breaches in the choice of the stream for a server message."""
+    exchange = checked.exchange
+    if exchange is None or checked.from_client:
         return
-    if isinstance(heard.message, Response):
-        yield from _response(heard, exchange)
-    elif isinstance(heard.message, Request) and heard.before is not None:
-        if not heard.on_own_stream:
-            yield Breach("broadcast", f"{short(heard.method)} on a second stream")
-    elif heard.method == PROGRESS and heard.note.call and _strays(heard, exchange):
+    if isinstance(checked.message, Response):
+        yield from _check_response_stream(checked, exchange)
+    elif isinstance(checked.message, Request) and checked.open_call is not None:
+        if not checked.on_own_stream:
+            yield Breach("broadcast", f"{short(checked.method)} on a second stream")
+    elif (
+        checked.method == PROGRESS
+        and checked.attribution.call
+        and _is_on_other_stream(checked, exchange)
+    ):
         yield Breach("message-stream", "progress on the stream of another request")
-    if _is_over(exchange) and not isinstance(heard.message, Response):
-        yield Breach("stream-goes-on", f"{short(heard.method)} behind the last response")
+    if _is_answered_stream(exchange) and not isinstance(checked.message, Response):
+        yield Breach("stream-goes-on", f"{short(checked.method)} behind the last response")
 
 
-def _strays(heard: CheckedMessage, exchange: CheckedExchange) -> bool:
-    """Whether it is where its call is not, and no stream is resumed there."""
-    return not heard.on_own_stream and exchange.asked(LAST_EVENT_ID_HEADER) is None
+def _is_on_other_stream(checked: CheckedMessage, exchange: CheckedExchange) -> bool:
+    """Whether it is on a stream of another call; a resumed stream may carry messages of any."""
+    return not checked.on_own_stream and exchange.request_header(LAST_EVENT_ID_HEADER) is None
 
 
-def _response(heard: CheckedMessage, exchange: CheckedExchange) -> Iterator[Breach]:
-    call = heard.note.call
-    if call is None or heard.on_own_stream:
+def _check_response_stream(checked: CheckedMessage, exchange: CheckedExchange) -> Iterator[Breach]:
+    call = checked.attribution.call
+    if call is None or checked.on_own_stream:
         return
-    name = f"{short(call.request.method)} #{short(call.request.id)}"
+    name = describe_call(call)
     if exchange.method == "GET":
-        if exchange.asked(LAST_EVENT_ID_HEADER) is None:
+        if exchange.request_header(LAST_EVENT_ID_HEADER) is None:
             yield Breach("response-on-get", f"the response to {name} on a GET")
     elif exchange.method == "POST":
-        yield Breach("response-stream", f"the response to {name} in the answer to another")
+        yield Breach(
+            "response-stream", f"the response to {describe_call(call)} in the answer to another"
+        )
 
 
-def _is_over(exchange: CheckedExchange) -> bool:
+def _is_answered_stream(exchange: CheckedExchange) -> bool:
+    """Whether an event stream has carried the responses to all requests of its POST."""
     return bool(exchange.requests) and not exchange.open and exchange.streams
 
 
-def ended(exchange: CheckedExchange, how: str) -> Iterator[Breach]:
-    """What is wrong with a stream that the server has ended; one that broke off is nobody's
-    fault.
-    """
+def check_stream_end(exchange: CheckedExchange, how: str) -> Iterator[Breach]:
+    """Yield the breaches in how the server ended a stream. A lost connection breaks no rule."""
     left = how == "eof" and exchange.open and exchange.streams and not exchange.cancelled
     listening = all(request.method == LISTEN for request in exchange.requests)
     if left and not listening and not (exchange.event_ids and exchange.revision == LAST_LEGACY):

@@ -1,5 +1,5 @@
-"""Multi round-trip requests of the modern era: what a server may ask for in a result, and what the
-client brings along when it asks again.
+"""Rules of multi round-trip requests (modern era): what a server may request in a result, and what
+the client sends in its retry.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from mcpmock.protocol.messages import Request, encode
 from mcpmock.protocol.methods import LATEST
 
 from .context import CheckedMessage, Object, State, as_object, declared, short
-from .exchange import MOST
+from .exchange import MAX_REMEMBERED
+from .memory import drop_oldest
 from .modern import CAPABILITIES, INPUT_REQUIRED
 from .rule import Breach, Rule, must
 
-_ASKING = {"tools/call", "prompts/get", "resources/read"}
+_METHODS_WITH_INPUT = {"tools/call", "prompts/get", "resources/read"}
 _GATES = {
     "elicitation/create": "elicitation",
     "sampling/createMessage": "sampling",
@@ -60,26 +61,28 @@ RULES = (
 )
 
 
-def watch(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is wrong with a round of input."""
-    if not heard.modern:
+def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in an `InputRequiredResult`, or in a retry."""
+    if not checked.modern:
         return
-    if heard.result is not None and heard.result.get("resultType") == INPUT_REQUIRED:
-        yield from _asks(heard, state, heard.result)
-    elif isinstance(heard.message, Request) and heard.from_client:
-        yield from _asks_again(heard.params, heard.message, state)
+    if checked.result is not None and checked.result.get("resultType") == INPUT_REQUIRED:
+        yield from _check_input_required(checked, state, checked.result)
+    elif isinstance(checked.message, Request) and checked.from_client:
+        yield from _check_retry(checked.params, checked.message, state)
 
 
-def _asks(heard: CheckedMessage, state: State, result: Object) -> Iterator[Breach]:
-    if heard.method not in _ASKING:
-        yield Breach("input-where", f"{INPUT_REQUIRED} in answer to {heard.method}")
+def _check_input_required(
+    checked: CheckedMessage, state: State, result: Object
+) -> Iterator[Breach]:
+    if checked.method not in _METHODS_WITH_INPUT:
+        yield Breach("input-where", f"{INPUT_REQUIRED} in answer to {checked.method}")
     token = result.get("requestState")
     inputs = as_object(result.get("inputRequests"))
     if isinstance(token, str):
-        _remember(heard, state, token)
+        _remember_state(checked, state, token)
     elif not inputs:
         yield Breach("input-empty", "neither inputRequests nor a requestState")
-    capabilities = as_object(as_object(heard.asked.get("_meta")).get(CAPABILITIES))
+    capabilities = as_object(as_object(checked.call_params.get("_meta")).get(CAPABILITIES))
     for name, value in inputs.items():
         method = as_object(value).get("method")
         gate = _GATES.get(method) if isinstance(method, str) else None
@@ -90,27 +93,28 @@ def _asks(heard: CheckedMessage, state: State, result: Object) -> Iterator[Breac
             yield Breach("input-undeclared", text)
 
 
-def _remember(heard: CheckedMessage, state: State, token: str) -> None:
+def _remember_state(checked: CheckedMessage, state: State, token: str) -> None:
     states = state.server.request_states
-    states[_key(token)] = b"" if heard.note.call is None else heard.note.call.request.id
-    states.move_to_end(_key(token))
-    if len(states) > MOST:
-        states.popitem(last=False)
+    states[_digest(token)] = (
+        b"" if checked.attribution.call is None else checked.attribution.call.request.id
+    )
+    states.move_to_end(_digest(token))
+    drop_oldest(states, MAX_REMEMBERED)
 
 
-def _asks_again(params: Object, request: Request, state: State) -> Iterator[Breach]:
+def _check_retry(params: Object, request: Request, state: State) -> Iterator[Breach]:
     token, given = params.get("requestState"), state.server.request_states
     if token is None:
         return
-    before = given.get(_key(token)) if isinstance(token, str) else None
-    # What was given out before the recording began cannot be known.
-    if before is None and given and len(given) < MOST:
+    before = given.get(_digest(token)) if isinstance(token, str) else None
+    # A state issued before the recording began, or dropped from memory, is unknown, too.
+    if before is None and given and len(given) < MAX_REMEMBERED:
         quoted = short(encode(token))
-        yield Breach("request-state", f"a requestState that nobody gave: {quoted}")
+        yield Breach("request-state", f"an unknown requestState: {quoted}")
     elif before == request.id:
         yield Breach("retry-id", f"the retry has the id {short(request.id)} again")
 
 
-def _key(token: str) -> bytes:
-    """They may be long, and are many."""
+def _digest(token: str) -> bytes:
+    """A digest: states may be long, and there are many."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

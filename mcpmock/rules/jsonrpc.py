@@ -1,4 +1,4 @@
-"""What a message must look like, whatever was said before: JSON-RPC as the protocol narrows it."""
+"""Rules of the shape of a single message: JSON-RPC as MCP restricts it."""
 
 from __future__ import annotations
 
@@ -101,71 +101,69 @@ RULES = (
 _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 
 
-def watch(heard: CheckedMessage) -> Iterator[Breach]:
-    """What is wrong with the shape of a message."""
-    message = heard.message
+def check_message(checked: CheckedMessage) -> Iterator[Breach]:
+    """Yield the breaches in the shape of a message."""
+    message = checked.message
     if isinstance(message, Opaque):
-        if heard.exchange is None:
-            quoted = f": {short(heard.raw)}" if heard.raw.strip() else ": a blank line"
+        if checked.exchange is None:
+            quoted = f": {short(checked.raw)}" if checked.raw.strip() else ": a blank line"
             yield Breach("not-a-message", f"not JSON-RPC{quoted}")
-        elif heard.raw.strip():
-            yield Breach("json-rpc", f"not JSON-RPC: {short(heard.raw)}")
+        elif checked.raw.strip():
+            yield Breach("json-rpc", f"not JSON-RPC: {short(checked.raw)}")
         return
-    if decode(member(heard.raw, "jsonrpc") or b"null") != "2.0":
+    if decode(member(checked.raw, "jsonrpc") or b"null") != "2.0":
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
-    if heard.batch:
-        yield from _in_batch(heard)
+    if checked.batch:
+        yield from _check_batch(checked)
     match message:
         case Request():
-            yield from _request(message)
+            yield from _check_request(message)
         case Notification(method, params):
-            yield from _members(params, "params")
+            yield from _check_object(params, "params")
             if method in _REQUESTS:
                 yield Breach("request-id", f"{method} without an id")
         case Response():
-            yield from _response(heard, message)
+            yield from _check_response(checked, message)
 
 
-def _in_batch(heard: CheckedMessage) -> Iterator[Breach]:
-    yield Breach("batch", f"{heard.method or 'a message'} in a batch of {heard.batch}")
-    if heard.method == "initialize" and isinstance(heard.message, Request):
-        yield Breach("initialize-in-batch", f"initialize in a batch of {heard.batch}")
+def _check_batch(checked: CheckedMessage) -> Iterator[Breach]:
+    yield Breach("batch", f"{checked.method or 'a message'} in a batch of {checked.batch}")
+    if checked.method == "initialize" and isinstance(checked.message, Request):
+        yield Breach("initialize-in-batch", f"initialize in a batch of {checked.batch}")
 
 
-def _request(request: Request) -> Iterator[Breach]:
-    yield from _members(request.params, "params")
+def _check_request(request: Request) -> Iterator[Breach]:
+    yield from _check_object(request.params, "params")
     if request.id == b"null":
         yield Breach("id-null", f"{short(request.method)} with a null id")
-    elif not is_name(request.id):
+    elif not is_string_or_integer(request.id):
         yield Breach("id-type", f"{short(request.method)} with the id {short(request.id)}")
     if request.method.startswith("notifications/"):
         yield Breach("notification-id", f"{short(request.method)} with the id {short(request.id)}")
 
 
-def _response(heard: CheckedMessage, response: Response) -> Iterator[Breach]:
+def _check_response(checked: CheckedMessage, response: Response) -> Iterator[Breach]:
     if response.result is not None:
-        yield from _members(response.result, "result")
+        yield from _check_object(response.result, "result")
         if response.id is None:
             yield Breach("result-id", "a result without an id")
         if response.error is not None:
             yield Breach("result-and-error", "a result and an error in one response")
-    elif heard.error is not None:
-        code = heard.error.get("code")
-        if "code" not in heard.error or not isinstance(heard.error.get("message"), str):
+    elif checked.error is not None:
+        code = checked.error.get("code")
+        if "code" not in checked.error or not isinstance(checked.error.get("message"), str):
             yield Breach("error-members", "an error without a code or a message")
         elif not isinstance(code, int) or isinstance(code, bool):
             yield Breach("error-code", f"the code {short(code)}")
 
 
-def _members(raw: bytes | None, name: str) -> Iterator[Breach]:
+def _check_object(raw: bytes | None, name: str) -> Iterator[Breach]:
     if raw is not None and raw[:1] != b"{":
-        yield Breach("members-object", f"{name} that is no object: {short(raw)}")
+        yield Breach("members-object", f"{name} is not an object: {short(raw)}")
 
 
-def is_name(raw: bytes) -> bool:
-    """Whether it is what an id and a token may be. A whole number in another spelling (`1.0`) is
-    one, for to many peers it is the same.
-    """
+def is_string_or_integer(raw: bytes) -> bool:
+    """Whether an id or a token has an allowed type. `1.0` is allowed: many peers treat it as 1."""
     value = decode(raw)
     if isinstance(value, bool):
         return False

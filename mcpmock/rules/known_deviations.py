@@ -1,8 +1,8 @@
-"""What the official SDKs are known to do against the specification: where it is seen it is named,
-and lowered to a notice.
+"""Known deviations of the official SDKs from the specification. A violation that matches one names
+it and becomes a notice.
 
-Nothing on the wire says which SDK wrote a message, so a deviation is told by what it is, as
-narrowly as that can be said.
+Nothing on the wire says which SDK wrote a message, so each deviation is recognised by its content,
+as narrowly as possible.
 """
 
 from __future__ import annotations
@@ -16,62 +16,72 @@ from mcpmock.protocol.error_codes import REQUEST_CANCELLED
 from .context import CheckedMessage, State, as_object
 from .exchange import CheckedExchange
 
-When = Callable[[CheckedMessage | None, CheckedExchange | None, State], bool]
+DeviationTest = Callable[[CheckedMessage | None, CheckedExchange | None, State], bool]
 
 _BAD_REQUEST = 400
 _PYTHON = "the Python SDK's servers"
 _PYTHON_1, _PYTHON_2 = "the Python SDK 1", "the Python SDK 2"
 
 
-def _always(heard: CheckedMessage | None, exchange: CheckedExchange | None, state: State) -> bool:  # noqa: ARG001
+def _always(checked: CheckedMessage | None, exchange: CheckedExchange | None, state: State) -> bool:  # noqa: ARG001
     return True
 
 
 @attrs.frozen
 class Deviation:
-    """`of` breaks `rule`: `what` it does. `when` tells it from what else breaks the rule."""
+    """`of` names the software, `what` its behaviour; `when` recognises it among the violations of
+    `rule`.
+    """
 
     rule: str
     of: str
     what: str
-    when: When = _always
+    when: DeviationTest = _always
 
     @property
     def words(self) -> str:
         return f"known of {self.of}: {self.what}"
 
 
-def _said(raw: bytes) -> When:
-    """A message of just these bytes, or of white space where there are none."""
-    return lambda heard, _exchange, _state: heard is not None and heard.raw.strip() == raw
+def _has_raw(raw: bytes) -> DeviationTest:
+    """The message consists of these bytes, ignoring surrounding white space."""
+    return lambda checked, _exchange, _state: checked is not None and checked.raw.strip() == raw
 
 
-def _code(code: int) -> When:
-    return lambda heard, _exchange, _state: heard is not None and heard.code == code
+def _has_code(code: int) -> DeviationTest:
+    return lambda checked, _exchange, _state: checked is not None and checked.code == code
 
 
-def _method(name: str) -> When:
-    return lambda heard, _exchange, _state: heard is not None and heard.method == name
+def _has_method(name: str) -> DeviationTest:
+    return lambda checked, _exchange, _state: checked is not None and checked.method == name
 
 
-def _status(status: int) -> When:
-    return lambda _heard, exchange, _state: exchange is not None and exchange.status == status
+def _has_status(status: int) -> DeviationTest:
+    return lambda _checked, exchange, _state: exchange is not None and exchange.status == status
 
 
-def _answers(id_: bytes) -> When:
-    return lambda heard, _exchange, _state: getattr(heard and heard.message, "id", None) == id_
+def _has_id(id_: bytes) -> DeviationTest:
+    return lambda checked, _exchange, _state: (
+        getattr(checked and checked.message, "id", None) == id_
+    )
 
 
-def _python_server(method: str) -> When:
-    """The Python SDK's servers declare these three, each with its `listChanged`, and nothing
-    else.
+def _python_server(method: str) -> DeviationTest:
+    """The server declares tools, resources and prompts, each with `listChanged`, as the Python
+    SDK's servers do.
     """
 
-    def when(heard: CheckedMessage | None, exchange: CheckedExchange | None, state: State) -> bool:  # noqa: ARG001
-        told = state.server_capabilities or state.server.capabilities or {}
-        features = [as_object(told.get(name)) for name in ("tools", "resources", "prompts")]
-        spelled = all(isinstance(feature.get("listChanged"), bool) for feature in features)
-        return spelled and heard is not None and heard.method == method
+    def when(
+        checked: CheckedMessage | None,
+        exchange: CheckedExchange | None,  # noqa: ARG001
+        state: State,
+    ) -> bool:
+        capabilities = state.server_capabilities or state.server.capabilities or {}
+        features = [as_object(capabilities.get(name)) for name in ("tools", "resources", "prompts")]
+        declares_list_changed = all(
+            isinstance(feature.get("listChanged"), bool) for feature in features
+        )
+        return declares_list_changed and checked is not None and checked.method == method
 
     return when
 
@@ -86,19 +96,19 @@ DEVIATIONS = (
         "answer-after-cancel",
         f"{_PYTHON_1}'s servers",
         "they answer a cancelled request with the error 0",
-        _code(0),
+        _has_code(0),
     ),
     Deviation(
         "answer-after-cancel",
         f"{_PYTHON_2}'s servers",
         "over HTTP they answer a cancelled request with the error -32800",
-        _code(REQUEST_CANCELLED),
+        _has_code(REQUEST_CANCELLED),
     ),
     Deviation(
         "answers-nothing",
         f"{_PYTHON_1}'s servers",
         'what they refuse for its HTTP head gets an error with the id "server-error"',
-        _answers(b'"server-error"'),
+        _has_id(b'"server-error"'),
     ),
     Deviation(
         "logging-undeclared",
@@ -116,14 +126,14 @@ DEVIATIONS = (
         "capability",
         "the SDKs' clients and the inspector",
         "they set a log level on any server",
-        _method("logging/setLevel"),
+        _has_method("logging/setLevel"),
     ),
     Deviation(
         "method-revision",
         f"{_PYTHON_2}'s clients",
         "they send ping in the modern era too",
-        lambda heard, _exchange, _state: (
-            heard is not None and heard.modern and heard.method == "ping"
+        lambda checked, _exchange, _state: (
+            checked is not None and checked.modern and checked.method == "ping"
         ),
     ),
     Deviation(
@@ -135,32 +145,32 @@ DEVIATIONS = (
         "json-rpc",
         "the TypeScript SDK 1's servers",
         "a client that resumes a stream gets events with empty objects",
-        _said(b"{}"),
+        _has_raw(b"{}"),
     ),
     Deviation(
         "session-ended",
         "the npm server-everything",
         "it answers a session that is over with 400",
-        _status(_BAD_REQUEST),
+        _has_status(_BAD_REQUEST),
     ),
     Deviation(
         "get-modern",
         "the TypeScript SDK 2's servers",
         "they answer GET and DELETE with 400",
-        _status(_BAD_REQUEST),
+        _has_status(_BAD_REQUEST),
     ),
     Deviation(
         "not-a-message",
         "FastMCP's servers",
         "they leave a blank line at the end",
-        _said(b""),
+        _has_raw(b""),
     ),
 )
 
 
-def known(
-    rule: str, heard: CheckedMessage | None, exchange: CheckedExchange | None, state: State
+def find_deviation(
+    rule: str, checked: CheckedMessage | None, exchange: CheckedExchange | None, state: State
 ) -> Deviation | None:
-    """The deviation that explains this breach, if there is one."""
+    """The known deviation that explains a breach of `rule`, if there is one."""
     candidates = (one for one in DEVIATIONS if one.rule == rule)
-    return next((one for one in candidates if one.when(heard, exchange, state)), None)
+    return next((one for one in candidates if one.when(checked, exchange, state)), None)

@@ -1,4 +1,4 @@
-"""The handshake of the legacy era: what comes before it, what is in it, and what it settles."""
+"""Rules of the legacy handshake: its order, its content, and the state that it settles."""
 
 from __future__ import annotations
 
@@ -58,89 +58,105 @@ RULES = (
         "handshake-modern", "basic/versioning", "There is no negotiation handshake.", since=LATEST
     ),
 )
-_EARLY = {INITIALIZE, DISCOVER, "ping", CANCELLED}
-"""What a client may send whenever it likes: `server/discover` asks which era a server is of."""
-_NEEDED = ("protocolVersion", "capabilities")
+_ALWAYS_ALLOWED = {INITIALIZE, DISCOVER, "ping", CANCELLED}
+"""Methods that a client may send at any time: `server/discover` finds out the era of a server."""
+_REQUIRED_MEMBERS = ("protocolVersion", "capabilities")
 
 
-def watch(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is wrong with a message as a part of the handshake, or ahead of it."""
-    if state.alone:
+def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in the handshake, and in messages that precede its end."""
+    if state.sessionless:
         return
-    if heard.method == INITIALIZE and heard.note.call is not None and not heard.note.late:
-        yield from _handshake(heard, state)
-    if not isinstance(heard.message, Request | Notification):
+    if (
+        checked.method == INITIALIZE
+        and checked.attribution.call is not None
+        and not checked.attribution.late
+    ):
+        yield from _check_initialize(checked, state)
+    if not isinstance(checked.message, Request | Notification):
         return
-    if heard.from_client:
-        yield from _from_client(heard, state)
-    elif isinstance(heard.message, Request) and heard.method != "ping":
-        early = state.phase is not Phase.READY and not _began_unseen(state)
+    if checked.from_client:
+        yield from _check_client_order(checked, state)
+    elif isinstance(checked.message, Request) and checked.method != "ping":
+        early = state.phase is not Phase.READY and not _may_have_begun_before_recording(state)
         if early:
-            text = f"{heard.method} before notifications/initialized"
+            text = f"{checked.method} before notifications/initialized"
             yield Breach("request-before-initialized", text)
 
 
-def settle(heard: CheckedMessage, state: State) -> None:
-    """What a message changes about the state of the handshake."""
-    if heard.method == INITIALIZE:
-        if heard.from_client and state.phase is Phase.NEW:
+def update_handshake(checked: CheckedMessage, state: State) -> None:
+    """Update the state of the handshake with a message."""
+    if checked.method == INITIALIZE:
+        if checked.from_client and state.phase is Phase.NEW:
             state.phase = Phase.ASKED
-            state.requested = _text(heard.params.get("protocolVersion"))
-            state.client_capabilities = as_object(heard.params.get("capabilities"))
-        elif not heard.from_client and state.phase is Phase.ASKED and heard.note.call is not None:
-            _settle_answer(heard, state)
-    elif heard.method == INITIALIZED and state.phase is not Phase.NEW:
+            state.requested = _string_or_none(checked.params.get("protocolVersion"))
+            state.client_capabilities = as_object(checked.params.get("capabilities"))
+        elif (
+            not checked.from_client
+            and state.phase is Phase.ASKED
+            and checked.attribution.call is not None
+        ):
+            _store_initialize_result(checked, state)
+    elif checked.method == INITIALIZED and state.phase is not Phase.NEW:
         state.phase = Phase.READY
 
 
-def _settle_answer(heard: CheckedMessage, state: State) -> None:
-    if heard.result is None:
+def _store_initialize_result(checked: CheckedMessage, state: State) -> None:
+    if checked.result is None:
         state.phase = Phase.NEW
         return
     state.phase = Phase.ANSWERED
-    state.revision = _text(heard.result.get("protocolVersion"))
-    state.server_capabilities = as_object(heard.result.get("capabilities"))
+    state.revision = _string_or_none(checked.result.get("protocolVersion"))
+    state.server_capabilities = as_object(checked.result.get("capabilities"))
 
 
-def _handshake(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    if isinstance(heard.message, Request):
+def _check_initialize(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    if isinstance(checked.message, Request):
         if state.phase is not Phase.NEW:
-            yield Breach("handshake-twice", "initialize, and not for the first time")
-        missing = [name for name in (*_NEEDED, "clientInfo") if name not in heard.params]
+            yield Breach("handshake-twice", "initialize was sent before")
+        missing = [
+            name for name in (*_REQUIRED_MEMBERS, "clientInfo") if name not in checked.params
+        ]
         if missing:
             yield Breach("initialize-params", f"initialize without {', '.join(missing)}")
-    elif heard.result is not None:
-        missing = [name for name in (*_NEEDED, "serverInfo") if name not in heard.result]
+    elif checked.result is not None:
+        missing = [
+            name for name in (*_REQUIRED_MEMBERS, "serverInfo") if name not in checked.result
+        ]
         if missing:
             yield Breach("initialize-result", f"an answer without {', '.join(missing)}")
-        if heard.modern:
+        if checked.modern:
             yield Breach("handshake-modern", f"initialize settled {LATEST}")
 
 
-def _from_client(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    if heard.method in _EARLY or heard.modern:
+def _check_client_order(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    if checked.method in _ALWAYS_ALLOWED or checked.modern:
         return
-    if state.phase is Phase.NEW and not _began_unseen(state) and state.once("handshake-first"):
-        yield Breach("handshake-first", f"{heard.method} before initialize")
-    elif isinstance(heard.message, Notification):
+    if (
+        state.phase is Phase.NEW
+        and not _may_have_begun_before_recording(state)
+        and state.once("handshake-first")
+    ):
+        yield Breach("handshake-first", f"{checked.method} before initialize")
+    elif isinstance(checked.message, Notification):
         return
     elif state.phase is Phase.ASKED:
-        text = f"{heard.method} before the answer to initialize"
+        text = f"{checked.method} before the answer to initialize"
         yield Breach("request-before-answer", text)
-    elif state.phase is Phase.ANSWERED and _is_late(heard, state):
-        yield Breach("initialized-missing", f"{heard.method} without notifications/initialized")
+    elif state.phase is Phase.ANSWERED and _lacks_initialized(checked, state):
+        yield Breach("initialized-missing", f"{checked.method} without notifications/initialized")
 
 
-def _is_late(heard: CheckedMessage, state: State) -> bool:
-    """Over HTTP the notification and one request may come by different ways, and cross."""
-    crossed = heard.exchange is not None and state.once("initialized-crossed")
+def _lacks_initialized(checked: CheckedMessage, state: State) -> bool:
+    """Over HTTP the notification and one request may cross: they are separate POSTs."""
+    crossed = checked.exchange is not None and state.once("initialized-crossed")
     return not crossed and state.once("initialized-missing")
 
 
-def _began_unseen(state: State) -> bool:
-    """A session with an id may have begun before anybody recorded it."""
+def _may_have_begun_before_recording(state: State) -> bool:
+    """A session with an id may have begun before the recording."""
     return state.phase is Phase.NEW and state.transport == "streamable-http"
 
 
-def _text(value: object) -> str | None:
+def _string_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None

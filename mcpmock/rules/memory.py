@@ -1,8 +1,11 @@
-"""How much of what was heard is kept: of requests what later messages are held against, of messages
-in pieces as many and as much as is bearable.
+"""Bounds on what the checker remembers: the size of open requests, the number of entries in a
+mapping, and incomplete messages.
 """
 
 from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
 
 import attrs
 
@@ -10,49 +13,62 @@ from mcpmock.protocol.messages import Direction, Frame, Message, Request
 from mcpmock.protocol.raw_json import members
 from mcpmock.protocol.reassembly import Reassembly
 
-_LONG = 1000
-"""Bytes beyond which an id, a token and the params of a request are not kept."""
-_KEPT = {"_meta", "task"}
-_LONGEST, _MOST = 4 << 20, 16
-"""Bytes of a message in pieces, and how many of these there may be at a time."""
+_MAX_KEPT_BYTES = 1000
+"""The size up to which an id, a token or the params of a request are kept."""
+_KEPT_PARAMS = {"_meta", "task"}
+_MAX_MESSAGE_BYTES, _MAX_INCOMPLETE_MESSAGES = 4 << 20, 16
+"""The size of one reassembled message, and how many may be incomplete at a time."""
 
 
-def slim(message: Message) -> Message:
-    """What is kept of a request as long as it is open: its arguments may be megabytes."""
-    if not isinstance(message, Request) or len(message.params or b"") <= _LONG:
+def drop_oldest(kept: OrderedDict[Any, Any], limit: int) -> bool:
+    """Drop the oldest entry beyond `limit`; True if one was dropped."""
+    over = len(kept) > limit
+    if over:
+        kept.popitem(last=False)
+    return over
+
+
+def slim_request(message: Message) -> Message:
+    """The request with only the params that later rules read: its arguments may be megabytes."""
+    if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return message
-    kept = {name: raw for name, raw in _members(message).items() if len(raw) <= _LONG}
+    kept = {name: raw for name, raw in _kept_params(message).items() if len(raw) <= _MAX_KEPT_BYTES}
     params = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in kept.items())
     return Request(message.id, message.method, b"{%b}" % params)
 
 
 def too_long(message: Message) -> bool:
-    """Whether not even its id and its `_meta` can be kept: what belongs to it will not be known."""
-    if len(getattr(message, "id", None) or b"") > _LONG:
+    """Whether its id or a needed param is too long to keep, so that later messages cannot be
+    matched with it.
+    """
+    if len(getattr(message, "id", None) or b"") > _MAX_KEPT_BYTES:
         return True
-    if not isinstance(message, Request) or len(message.params or b"") <= _LONG:
+    if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return False
-    return any(len(raw) > _LONG for raw in _members(message).values())
+    return any(len(raw) > _MAX_KEPT_BYTES for raw in _kept_params(message).values())
 
 
-def _members(request: Request) -> dict[str, bytes]:
-    """Of the params, those that rules ask for later."""
+def _kept_params(request: Request) -> dict[str, bytes]:
+    """The params that rules read after the request itself was checked."""
     raw = request.params or b""
     spans = members(raw) or {}
-    return {name: raw[slice(*spans[name])] for name in _KEPT & spans.keys()}
+    return {name: raw[slice(*spans[name])] for name in _KEPT_PARAMS & spans.keys()}
 
 
 @attrs.define
 class IncompleteMessages:
-    """Messages of which only pieces have come."""
+    """Messages that have arrived only in part."""
 
     lost: bool = False
-    """One was too long, or there were too many."""
-    _reassembly: Reassembly = attrs.field(factory=lambda: Reassembly(_LONGEST))
+    """A message was dropped: it was too long, or too many were incomplete."""
+    _reassembly: Reassembly = attrs.field(factory=lambda: Reassembly(_MAX_MESSAGE_BYTES))
 
-    def whole(self, frame: Frame) -> Frame | None:
-        """The message that this piece is the last of."""
-        if not self._reassembly.has_begun(frame) and len(self._reassembly) >= _MOST:
+    def add_piece(self, frame: Frame) -> Frame | None:
+        """The whole message, when this piece is its last."""
+        if (
+            not self._reassembly.has_begun(frame)
+            and len(self._reassembly) >= _MAX_INCOMPLETE_MESSAGES
+        ):
             self.lost = True
             return None
         whole = self._reassembly.add(frame)
@@ -62,6 +78,6 @@ class IncompleteMessages:
         return None if whole.too_long else whole.frame
 
     def forget(self, exchange: int) -> None:
-        """What has not come by the end of its exchange will not."""
+        """Drop the incomplete messages of an exchange that has ended."""
         for way in Direction:
             self._reassembly.cut(way, exchange)

@@ -1,5 +1,5 @@
-"""The modern era's messages: the `_meta` of every request, the type of every result, the codes of
-errors, and what nobody sends any more.
+"""Rules of modern messages: the `_meta` of requests, the type of results, error codes, and messages
+of the legacy era that are no longer sent.
 """
 
 from __future__ import annotations
@@ -108,48 +108,48 @@ RULES = (
 )
 
 
-def watch(heard: CheckedMessage, state: State) -> Iterator[Breach]:
-    """What is wrong with a message of the modern era, whatever it is about."""
-    if not heard.modern:
+def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in a modern message, independent of its method."""
+    if not checked.modern:
         return
-    message = heard.message
+    message = checked.message
     if isinstance(message, Request):
-        if heard.from_client:
-            yield from _meta(heard.meta)
+        if checked.from_client:
+            yield from _check_meta(checked.meta)
         else:
             yield Breach("server-request", f"the server asks {short(message.method)}")
-    elif isinstance(message, Response) and heard.from_client:
-        name = "client-response" if heard.exchange is None else "client-response-posted"
+    elif isinstance(message, Response) and checked.from_client:
+        name = "client-response" if checked.exchange is None else "client-response-posted"
         yield Breach(name, "the client answers")
     elif isinstance(message, Response) and state.server.modern:
-        if heard.result is not None:
-            yield from _result(heard, heard.result)
-        elif heard.error is not None and _answers_a_post(heard):
-            yield from _error(heard.error)
+        if checked.result is not None:
+            yield from _check_result(checked, checked.result)
+        elif checked.error is not None and _answers_a_post(checked):
+            yield from _check_error(checked.error)
 
 
-def settle(heard: CheckedMessage, state: State) -> None:
-    """Whether the server has shown itself as one of the modern era: of a legacy one nothing of this
-    is asked, though a client may speak to it as if it were.
+def update_server(checked: CheckedMessage, state: State) -> None:
+    """Note whether the server answers as a modern one. A legacy server is not bound by these
+    rules, even if a client sends it modern requests.
     """
-    if heard.from_client or not heard.modern or state.phase is not Phase.NEW:
+    if checked.from_client or not checked.modern or state.phase is not Phase.NEW:
         return
-    result = heard.result
+    result = checked.result
     if result is not None and ("resultType" in result or "supportedVersions" in result):
         state.server.modern = True
-        if heard.method == DISCOVER:
+        if checked.method == DISCOVER:
             state.server.capabilities = as_object(result.get("capabilities"))
             state.server.only_modern = result.get("supportedVersions") == [LATEST]
-    elif heard.code in DEFINED_MODERN:
+    elif checked.code in DEFINED_MODERN:
         state.server.modern = True
 
 
-def _answers_a_post(heard: CheckedMessage) -> bool:
-    """Servers of both eras answer to other methods as they did in the legacy one."""
-    return heard.exchange is None or heard.exchange.method in ("POST", "")
+def _answers_a_post(checked: CheckedMessage) -> bool:
+    """Servers of both eras answer other HTTP methods as in the legacy era."""
+    return checked.exchange is None or checked.exchange.method in ("POST", "")
 
 
-def _meta(meta: Object) -> Iterator[Breach]:
+def _check_meta(meta: Object) -> Iterator[Breach]:
     missing = [
         name
         for name, kind in ((VERSION, str), (CAPABILITIES, dict))
@@ -161,35 +161,35 @@ def _meta(meta: Object) -> Iterator[Breach]:
         yield Breach("meta-client-info", f"no {PREFIX}clientInfo in _meta")
 
 
-def _result(heard: CheckedMessage, result: Object) -> Iterator[Breach]:
+def _check_result(checked: CheckedMessage, result: Object) -> Iterator[Breach]:
     kind = result.get("resultType")
     if kind is None:
-        yield Breach("result-type", f"a result of {heard.method} without a resultType")
-    elif kind not in (COMPLETE, INPUT_REQUIRED) and not _has_extensions(heard):
+        yield Breach("result-type", f"a result of {checked.method} without a resultType")
+    elif kind not in (COMPLETE, INPUT_REQUIRED) and not _has_extensions(checked):
         yield Breach("result-type-unknown", f"the resultType {short(kind)}")
     if f"{PREFIX}serverInfo" not in as_object(result.get("_meta")):
         yield Breach("meta-server-info", f"no {PREFIX}serverInfo in the _meta of a result")
-    if heard.method in CACHEABLE and kind == COMPLETE:
+    if checked.method in CACHEABLE and kind == COMPLETE:
         missing = [name for name in ("ttlMs", "cacheScope") if name not in result]
         if missing:
-            text = f"a result of {heard.method} without {' and '.join(missing)}"
+            text = f"a result of {checked.method} without {' and '.join(missing)}"
             yield Breach("cache-hints", text)
     ttl = result.get("ttlMs")
     if isinstance(ttl, int | float) and ttl < 0:
         yield Breach("cache-ttl", f"ttlMs is {short(ttl)}")
-    if heard.method == DISCOVER:
+    if checked.method == DISCOVER:
         missing = [name for name in ("supportedVersions", "capabilities") if name not in result]
         if missing:
             yield Breach("discover-result", f"a result without {' and '.join(missing)}")
 
 
-def _has_extensions(heard: CheckedMessage) -> bool:
-    """Whether the client told of any: they may have types of their own."""
-    capabilities = as_object(as_object(heard.asked.get("_meta")).get(CAPABILITIES))
+def _has_extensions(checked: CheckedMessage) -> bool:
+    """Whether the client declared extensions: they may define result types of their own."""
+    capabilities = as_object(as_object(checked.call_params.get("_meta")).get(CAPABILITIES))
     return bool(capabilities.get("extensions"))
 
 
-def _error(error: Object) -> Iterator[Breach]:
+def _check_error(error: Object) -> Iterator[Breach]:
     code, data = error.get("code"), as_object(error.get("data"))
     if code in RETIRED_MODERN:
         yield Breach("error-retired", f"the code {code}")

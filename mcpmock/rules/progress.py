@@ -1,4 +1,4 @@
-"""Progress: of which call, whether it goes up, and whether it ends with the call."""
+"""Rules of progress: its token, its increase, and its end with the call."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from mcpmock.protocol.messages import Direction, Request
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 
 from .calls import CallTracker
-from .context import CheckedMessage, short
-from .jsonrpc import is_name
+from .context import CheckedMessage, describe_call, short
+from .jsonrpc import is_string_or_integer
+from .memory import drop_oldest
 from .rule import Breach, Rule, must, should
 
-_MOST = 10_000
+MAX_CALLS = 10_000
 _LEGACY, _MODERN = "basic/utilities/progress", "basic/patterns/progress"
 
 
 def _both(name: str, sentence: str) -> tuple[Rule, Rule]:
-    """The page moved, the words are the same."""
+    """The rule in both eras: the page moved, the sentence is the same."""
     return must(name, _LEGACY, sentence, until=LAST_LEGACY), must(
         name, _MODERN, sentence, since=LATEST
     )
@@ -74,65 +75,68 @@ RULES = (
 
 @attrs.define
 class ProgressTracker:
-    """The watcher of tokens and of the progress reported under them."""
+    """Checks progress tokens and the progress reported with them."""
 
-    _last: OrderedDict[int, float] = attrs.field(factory=OrderedDict)
-    """By the index of the call, how far it had come."""
-    _asked: OrderedDict[tuple[Direction, bytes], PendingCall] = attrs.field(factory=OrderedDict)
+    _amounts: OrderedDict[int, float] = attrs.field(factory=OrderedDict)
+    """The last progress value by call index."""
+    _calls_by_token: OrderedDict[tuple[Direction, bytes], PendingCall] = attrs.field(
+        factory=OrderedDict
+    )
     """The latest call of each token."""
 
-    def watch(
-        self, heard: CheckedMessage, fates: CallTracker, calls: Correlation
+    def check_message(
+        self, checked: CheckedMessage, call_tracker: CallTracker, calls: Correlation
     ) -> Iterator[Breach]:
-        """What is wrong with the token of a request, or with progress."""
-        if isinstance(heard.message, Request):
-            yield from self._token(heard, calls)
-        elif heard.method == PROGRESS:
-            yield from self._progress(heard, fates)
+        """Yield the breaches in the token of a request, or in a progress notification."""
+        if isinstance(checked.message, Request):
+            yield from self._check_token(checked, calls)
+        elif checked.method == PROGRESS:
+            yield from self._check_progress(checked, call_tracker)
 
-    def _token(self, heard: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        call = heard.note.call
+    def _check_token(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
+        call = checked.attribution.call
         if call is None or call.token is None:
             return
-        if not is_name(call.token):
+        if not is_string_or_integer(call.token):
             yield Breach("token-type", f"the token {short(call.token)}")
         key = (call.direction, call.token)
-        before = self._asked.get(key)
-        self._asked[key] = call
-        if len(self._asked) > _MOST:
-            self._asked.popitem(last=False)
+        before = self._calls_by_token.get(key)
+        self._calls_by_token[key] = call
+        drop_oldest(self._calls_by_token, MAX_CALLS)
         if before and calls.open_call(before.direction, before.request.id) is before:
             yield Breach("token-reused", f"the token {short(call.token)}, of an active request")
 
-    def _progress(self, heard: CheckedMessage, fates: CallTracker) -> Iterator[Breach]:
-        told: Any = heard.params.get("progress")
-        number = isinstance(told, int | float) and not isinstance(told, bool)
-        call, named = heard.note.call, heard.params.get("progressToken")
+    def _check_progress(
+        self, checked: CheckedMessage, call_tracker: CallTracker
+    ) -> Iterator[Breach]:
+        amount: Any = checked.params.get("progress")
+        number = isinstance(amount, int | float) and not isinstance(amount, bool)
+        call, named = checked.attribution.call, checked.params.get("progressToken")
         if not number or named is None:
             yield Breach("progress-members", "progress without a token or a number")
         if call is None:
             if named is not None:
-                yield Breach("progress-token", f"nobody gave the token {short(named)}")
+                yield Breach("progress-token", f"no request has the token {short(named)}")
             return
         if number:
-            yield from self._amount(call, told)
-        if heard.note.late and "task" not in heard.asked:
-            yield from _late(heard, call, fates)
+            yield from self._check_increase(call, amount)
+        if checked.attribution.late and "task" not in checked.call_params:
+            yield from _check_late_progress(checked, call, call_tracker)
 
-    def _amount(self, call: PendingCall, amount: float) -> Iterator[Breach]:
-        before = self._last.get(call.index)
-        self._last[call.index] = amount
-        if len(self._last) > _MOST:
-            self._last.popitem(last=False)
+    def _check_increase(self, call: PendingCall, amount: float) -> Iterator[Breach]:
+        before = self._amounts.get(call.index)
+        self._amounts[call.index] = amount
+        drop_oldest(self._amounts, MAX_CALLS)
         if before is not None and amount <= before:
             yield Breach("progress-increases", f"progress {short(amount)} after {short(before)}")
 
 
-def _late(heard: CheckedMessage, call: PendingCall, fates: CallTracker) -> Iterator[Breach]:
-    what = f"{short(call.request.method)} #{short(call.request.id)}"
-    if fates.cancelled(call):
-        if not fates.crosses(call):
-            yield Breach("progress-after-cancel", f"{what} was cancelled before")
-    elif heard.on_own_stream:
-        # Between two streams of HTTP there is no order.
-        yield Breach("progress-after-answer", f"{what} was answered before")
+def _check_late_progress(
+    checked: CheckedMessage, call: PendingCall, call_tracker: CallTracker
+) -> Iterator[Breach]:
+    if call_tracker.cancelled(call):
+        if not call_tracker.may_have_crossed(call):
+            yield Breach("progress-after-cancel", f"{describe_call(call)} was cancelled before")
+    elif checked.on_own_stream:
+        # Messages on different HTTP streams have no order.
+        yield Breach("progress-after-answer", f"{describe_call(call)} was answered before")

@@ -1,4 +1,4 @@
-"""All rules: by revision, by name."""
+"""All rules, by revision and name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
 
 @cache
 def in_force(revision: str) -> dict[str, Rule]:
-    """The rules that hold in this revision, by name; none in one that we do not know."""
+    """The rules of this revision, by name; empty for an unknown revision."""
     if revision not in REVISIONS:
         return {}
     return {rule.name: rule for rule in RULES if rule.since <= revision <= rule.until}

@@ -1,7 +1,8 @@
-"""`Rule`: one sentence of the specification that traffic can break, and `Breach`: that it was.
+"""`Rule`: one sentence of the specification that traffic can break; `Breach`: one case of that;
+`Violation`: a breach as it is reported to the user.
 
-A rule whose words or whose place changed from revision to revision has several rows, like a method
-in `protocol.methods`. The rows stand in the modules that watch for them; `book` gathers them.
+A rule whose wording or page changed between revisions has several rows, like a method in
+`protocol.methods`. Each module defines the rows that it checks; `registry` collects them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import attrs
 from mcpmock.errors import Level
 from mcpmock.protocol.methods import FIRST, LATEST
 
+from .known_deviations import Deviation
+
 _MOVED = {(FIRST, "basic/index"): "basic/messages"}
-"""Pages that stood elsewhere in a revision, with the same words."""
+"""Pages that have another path in a revision, with the same sentences."""
 
 
 @attrs.frozen
@@ -26,33 +29,55 @@ class Rule:
     section: str
     """The page of the specification, below the revision."""
     sentence: str
-    """What it says there; of a list its head and the point."""
+    """The sentence, verbatim; from a list, its introduction and the item."""
     since: str = FIRST
     until: str = LATEST
 
     def cite(self, revision: str) -> str:
-        """`2025-11-25 basic/lifecycle`: where the sentence stands."""
+        """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
         return f"{revision} {_MOVED.get((revision, self.section), self.section)}"
 
 
 class Breach(NamedTuple):
-    """The rule of this name was broken; `text` says by what."""
+    """A breach of the rule of this name; `text` describes it."""
 
     rule: str
     text: str
 
 
+@attrs.frozen
+class Violation:
+    """A broken rule: by which frame, in which revision, and how."""
+
+    number: int
+    """The number of the frame, as the caller counts; in a cassette, the `n` of the event."""
+    rule: Rule
+    revision: str
+    text: str
+    known: Deviation | None = None
+    """The known deviation of an SDK that explains it."""
+
+    @property
+    def level(self) -> Level:
+        return self.rule.level if self.known is None else Level.NOTICE
+
+    @property
+    def cited(self) -> str:
+        """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
+        return self.rule.cite(self.revision)
+
+
 def must(
     name: str, section: str, sentence: str, *, since: str = FIRST, until: str = LATEST
 ) -> Rule:
-    """A rule that is an error to break: the sentence says MUST."""
+    """A rule whose breach is an error: the sentence says MUST."""
     return Rule(name, Level.ERROR, section, sentence, since, until)
 
 
 def should(
     name: str, section: str, sentence: str, *, since: str = FIRST, until: str = LATEST
 ) -> Rule:
-    """A rule that is a warning to break: the sentence says SHOULD, or two messages that crossed on
-    the wire look the same.
+    """A rule whose breach is a warning: the sentence says SHOULD, or messages that crossed on the
+    wire look like a breach.
     """
     return Rule(name, Level.WARNING, section, sentence, since, until)

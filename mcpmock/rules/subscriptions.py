@@ -1,5 +1,5 @@
-"""What a server of the modern era says unasked: only on a listen, only of the kinds asked for, each
-tagged; and log messages only for requests that set a level.
+"""Rules of notifications from modern servers: only on a `subscriptions/listen` stream, only of the
+requested types, each tagged; log messages only for requests that set a level.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from mcpmock.protocol.messages import C2S, Notification, Request, Response, enco
 from mcpmock.protocol.methods import LATEST
 
 from .context import PREFIX, CheckedMessage, Object, as_object, short
-from .exchange import MOST
+from .exchange import MAX_REMEMBERED
+from .memory import drop_oldest
 from .rule import Breach, Rule, must
 
 LISTEN = "subscriptions/listen"
@@ -70,48 +71,47 @@ RULES = (
 
 @attrs.define
 class Subscription:
-    """A listen: what it asked for, and whether it was acknowledged."""
+    """One `subscriptions/listen` request: its filter, and whether it was acknowledged."""
 
-    asked: Object
+    filter: Object
     acknowledged: bool = False
 
 
 @attrs.define
 class Subscriptions:
-    """The watcher of listens and of what is delivered on them."""
+    """Checks listen requests and the notifications on their streams."""
 
     _listens: OrderedDict[int, Subscription] = attrs.field(factory=OrderedDict)
-    """By the index of their calls."""
+    """The open subscriptions by call index."""
 
-    def watch(self, heard: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        """What is wrong with a notification of a server's, where one needs a listen or a level."""
-        if not heard.modern:
+    def check_message(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
+        """Yield the breaches in a server notification that needs a subscription or a log level."""
+        if not checked.modern:
             return
-        call = heard.note.call
-        match heard.message:
+        call = checked.attribution.call
+        match checked.message:
             case Request(method=method) if method == LISTEN and call is not None:
                 self._listens[call.index] = Subscription(
-                    as_object(heard.params.get("notifications"))
+                    as_object(checked.params.get("notifications"))
                 )
-                if len(self._listens) > MOST:
-                    self._listens.popitem(last=False)
+                drop_oldest(self._listens, MAX_REMEMBERED)
             case Response() if call is not None:
                 self._listens.pop(call.index, None)
-            case Notification(method=method) if not heard.from_client:
+            case Notification(method=method) if not checked.from_client:
                 if method == _LOG:
-                    yield from self._log(heard, calls)
+                    yield from self._check_log(checked, calls)
                 elif method in _KINDS or method == _ACKNOWLEDGED:
-                    yield from self._change(heard, method)
+                    yield from self._check_change(checked, method)
             case _:
                 pass
 
-    def _change(self, heard: CheckedMessage, method: str) -> Iterator[Breach]:
-        call, tag = heard.note.call, heard.meta.get(_ID)
+    def _check_change(self, checked: CheckedMessage, method: str) -> Iterator[Breach]:
+        call, tag = checked.attribution.call, checked.meta.get(_ID)
         if tag is None:
             yield Breach("subscription-id", f"{method} without a subscriptionId")
             return
         listen = None if call is None else self._listens.get(call.index)
-        if listen is None or not heard.on_own_stream:
+        if listen is None or not checked.on_own_stream:
             text = f"{method}: no open listen has the id {short(encode(tag))}"
             yield Breach("subscription-unknown", text)
         elif method == _ACKNOWLEDGED:
@@ -121,21 +121,21 @@ class Subscriptions:
                 listen.acknowledged = True
                 yield Breach("subscription-acknowledged", f"{method} before the acknowledgement")
             kind = _KINDS[method]
-            if not listen.asked.get(kind):
+            if not listen.filter.get(kind):
                 yield Breach("subscription-unasked", f"{method} without {kind} in the filter")
 
-    def _log(self, heard: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        """On stdio nothing tells which request a log message belongs to: any that is open will
-        do.
-        """
-        asking = calls.open_calls(C2S)
-        if heard.exchange is not None and heard.exchange.posted is not None:
-            asking = [call for call in asking if heard.exchange.asks(call.request.id)] or asking
-        if heard.meta.get(_ID) is not None or (
-            asking and all(call.request.method == LISTEN for call in asking)
+    def _check_log(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
+        """On stdio a log message does not name its request: any open one may have set the level."""
+        calls_in_question = calls.open_calls(C2S)
+        if checked.exchange is not None and checked.exchange.posted is not None:
+            calls_in_question = [
+                call for call in calls_in_question if checked.exchange.has_request(call.request.id)
+            ] or calls_in_question
+        if checked.meta.get(_ID) is not None or (
+            calls_in_question and all(call.request.method == LISTEN for call in calls_in_question)
         ):
             yield Breach("log-stream", f"{_LOG} on a listen")
-        elif not any(_has_level(call) for call in asking):
+        elif not any(_has_level(call) for call in calls_in_question):
             yield Breach("log-level", f"{_LOG}, but no open request has set a logLevel")
 
 

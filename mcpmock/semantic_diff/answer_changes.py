@@ -14,20 +14,20 @@ from mcpmock.playback.request_key import canonical, significant
 
 from .catalog_changes import CATALOGS, HANDSHAKES, catalog_changes, handshake_changes
 from .normalize import Document
-from .severity import Change, Item, Path
-from .value_changes import Edit, How, Measure, edits
+from .severity import Change, Item, ValuePath
+from .value_changes import Edit, EditKind, Measure, edits
 
-_RESULT: Path = ("result",)
-_ERROR: Path = ("error",)
+_RESULT: ValuePath = ("result",)
+_ERROR: ValuePath = ("error",)
 _RULES = {
-    How.REMOVED: "output-field-removed",
-    How.ADDED: "output-field-added",
-    How.TEXT: "result-text-changed",
-    How.VALUE: "result-value-changed",
-    How.TYPE: "output-type-changed",
-    How.REORDERED: "list-reordered",
-    How.ITEM_REMOVED: "result-item-removed",
-    How.ITEM_ADDED: "result-item-added",
+    EditKind.REMOVED: "output-field-removed",
+    EditKind.ADDED: "output-field-added",
+    EditKind.TEXT: "result-text-changed",
+    EditKind.VALUE: "result-value-changed",
+    EditKind.TYPE: "output-type-changed",
+    EditKind.REORDERED: "list-reordered",
+    EditKind.ITEM_REMOVED: "result-item-removed",
+    EditKind.ITEM_ADDED: "result-item-added",
 }
 
 
@@ -86,9 +86,9 @@ def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterat
 
 
 def _judged(edit: Edit) -> Change:
-    if edit.path[-1] == "resultType" and edit.how is How.TEXT:
+    if edit.path[-1] == "resultType" and edit.kind is EditKind.TEXT:
         return Change("output-type-changed", edit.path, edit.old, edit.new)
-    return Change(_RULES[edit.how], edit.path, edit.old, edit.new)
+    return Change(_RULES[edit.kind], edit.path, edit.old, edit.new)
 
 
 def _without_repetition(
@@ -102,7 +102,7 @@ def _without_repetition(
     for edit in found:
         if _is_text(edit) and _said(edit.old) in before and _said(edit.new) in after:
             continue
-        wrapped = edit.path[1:3] == ("structuredContent", "result") and edit.how is How.TEXT
+        wrapped = edit.path[1:3] == ("structuredContent", "result") and edit.kind is EditKind.TEXT
         if not wrapped or (edit.old, edit.new) not in doubles:
             yield edit
 
@@ -111,7 +111,7 @@ def _is_text(edit: Edit) -> bool:
     """`$.result.content[n].text`."""
     match edit.path[1:]:
         case ("content", Item(), "text"):
-            return edit.how is How.TEXT
+            return edit.kind is EditKind.TEXT
         case _:
             return False
 

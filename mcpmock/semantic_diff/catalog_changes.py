@@ -17,11 +17,11 @@ import attrs
 from mcpmock.protocol.methods import LISTS
 
 from .schema_changes import INPUT, OUTPUT, schema_changes
-from .severity import ABSENT, Change, Item, Path
+from .severity import ABSENT, Change, Item, ValuePath
 from .value_changes import Measure, edits
 
 _TEXTS = {"description", "title", "instructions"}
-Member = Callable[[Any, Any, Path, Measure], Iterator[Change]]
+Member = Callable[[Any, Any, ValuePath, Measure], Iterator[Change]]
 """Compares what two members have under one name; each may be ABSENT."""
 
 
@@ -48,7 +48,7 @@ HANDSHAKES = {"initialize", "server/discover"}
 
 
 def catalog_changes(
-    method: str, old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    method: str, old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     """What changed in the result of a list method."""
     catalog, member = CATALOGS[method], LISTS[method]
@@ -62,7 +62,7 @@ def catalog_changes(
 
 
 def handshake_changes(
-    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     """What changed in what a server says first."""
     for name in dict.fromkeys((*old, *new)):
@@ -83,7 +83,7 @@ def handshake_changes(
                 yield from _said(one, other, inside, measure)
 
 
-def _capabilities(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _capabilities(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """A capability counts as there unless it is absent or false."""
     for edit in edits(_plain(old), _plain(new), path, measure):
         had, has = (value not in (ABSENT, False, None) for value in (edit.old, edit.new))
@@ -93,7 +93,7 @@ def _capabilities(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[
         yield Change(rule, edit.path, edit.old, edit.new)
 
 
-def _versions(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
+def _versions(old: list[Any], new: list[Any], path: ValuePath) -> Iterator[Change]:
     for i, version in enumerate(old):
         if version not in new:
             yield Change("protocol-version-removed", (*path, Item(i, None)), version)
@@ -102,7 +102,7 @@ def _versions(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
             yield Change("protocol-version-added", (*path, Item(None, j)), ABSENT, version)
 
 
-def _renamed(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _renamed(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     for edit in edits(_plain(old), _plain(new), path, measure):
         yield Change("server-info-changed", edit.path, edit.old, edit.new)
 
@@ -110,9 +110,9 @@ def _renamed(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chang
 def _members(
     old: list[Any],
     new: list[Any],
-    path: Path,
+    path: ValuePath,
     catalog: Catalog,
-    compared: Callable[[Any, Any, Path, Measure], Iterator[Change]],
+    compared: Callable[[Any, Any, ValuePath, Measure], Iterator[Change]],
     measure: Measure,
 ) -> Iterator[Change]:
     """A list whose members have names."""
@@ -154,7 +154,7 @@ def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Cata
     return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
 
 
-def _compared(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _compared(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two tools, prompts or resources."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _said(old, new, path, measure)
@@ -172,7 +172,7 @@ def _compared(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chan
             yield from _said(one, other, inside, measure)
 
 
-def _output(old: Any, new: Any, path: Path) -> Iterator[Change]:
+def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
     if old is ABSENT or new is ABSENT:
         rule = "output-schema-removed" if new is ABSENT else "output-schema-added"
         yield Change(rule, path, old, new)
@@ -180,7 +180,7 @@ def _output(old: Any, new: Any, path: Path) -> Iterator[Change]:
         yield from schema_changes(old, new, path, OUTPUT)
 
 
-def _argument(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _argument(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two arguments of a prompt."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _said(old, new, path, measure)
@@ -194,14 +194,14 @@ def _argument(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Chan
 
 
 def _metadata(
-    old: dict[str, Any], new: dict[str, Any], path: Path, measure: Measure
+    old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
     for name in dict.fromkeys((*old, *new)):
         one, other = old.get(name, ABSENT), new.get(name, ABSENT)
         yield from _said(one, other, (*path, name), measure)
 
 
-def _said(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Change]:
+def _said(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """What is only said of something: descriptions, hints, icons."""
     if old is ABSENT or new is ABSENT:
         found = [(path, old, new)]

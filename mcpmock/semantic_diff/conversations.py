@@ -33,7 +33,7 @@ from mcpmock.protocol.messages import (
 )
 
 from .message import DiffMessage, SingleMessage, join_pages
-from .severity import Where
+from .severity import EventLocation
 
 _KILL_SIGNALS = {1, 2, 9, 15}
 """HUP, INT, KILL, TERM: sent from outside, so not a failure of the server."""
@@ -62,7 +62,7 @@ class RecordedConversation:
     """By exchange, the verb of the request and the status it was answered with."""
     failure: str | None = None
     """How the server ended, if it ended by itself, with an error."""
-    failed_at: Where | None = None
+    failed_at: EventLocation | None = None
 
     @cached_property
     def keys(self) -> tuple[tuple[str, bytes], ...]:
@@ -190,8 +190,8 @@ class _Reader:
         one.sure = call is note.call or (call.exchange == event.x is not None)
         self._requests[call.index].within.append(one)
 
-    def _where(self, event: Event) -> Where:
-        return Where(self.conversation.number, event.n)
+    def _where(self, event: Event) -> EventLocation:
+        return EventLocation(self.conversation.number, event.n)
 
 
 def _messages(frame: Frame) -> Iterable[tuple[SingleMessage, bytes]]:

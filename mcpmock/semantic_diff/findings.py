@@ -17,7 +17,7 @@ from mcpmock.redaction.redactor import PLACEHOLDER
 from .ignore_rules import Label, Leeway, Rules
 from .message import DiffMessage
 from .normalize import Namings, text_of
-from .severity import ABSENT, RULES, Change, Difference, Verdict, Where, spelled
+from .severity import ABSENT, RULES, Change, Difference, EventLocation, Verdict, to_jsonpath
 from .value_changes import Measure, edits
 
 MAX_DIFFERENCES = 10_000
@@ -52,8 +52,8 @@ class Findings:
         measure: Measure,
         *,
         method: str | None = None,
-        old: Where | None = None,
-        new: Where | None = None,
+        old: EventLocation | None = None,
+        new: EventLocation | None = None,
     ) -> None:
         """Adds a change within two messages, or the change that there is one more or less."""
         leeway = measure.leeway
@@ -62,7 +62,7 @@ class Findings:
             return
         before, after = excerpts(change.old, change.new)
         call = " ".join(part for part in leeway.call if part) or None
-        path, method = spelled(change.path), leeway.method if method is None else method
+        path, method = to_jsonpath(change.path), leeway.method if method is None else method
         # A whole message that is missing or added counts as the same one whatever it says.
         values = (before, after) if change.path else ()
         key = (change.rule, method, call, path, *values)
@@ -98,7 +98,7 @@ class Findings:
             self.add(change, measure, old=old.where, new=new.where)
 
     def only_in_old(
-        self, family: str, message: DiffMessage, call: Label, *, new: Where | None = None
+        self, family: str, message: DiffMessage, call: Label, *, new: EventLocation | None = None
     ) -> None:
         """Adds a message that the new recording lacks; `new` is where it would belong."""
         measure = self.measure(message, None, call, Namings())
@@ -106,7 +106,7 @@ class Findings:
         self.add(change, measure, old=message.where, new=new)
 
     def only_in_new(
-        self, family: str, message: DiffMessage, call: Label, *, old: Where | None = None
+        self, family: str, message: DiffMessage, call: Label, *, old: EventLocation | None = None
     ) -> None:
         """Adds a message that the old recording lacks; `old` is where it would belong."""
         measure = self.measure(None, message, call, Namings())

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from .severity import Path, Place, place_of
+from .severity import DocumentPath, ValuePath, document_path
 
 Label = tuple[str, str]
 """The method of a call (or of a message that belongs to none), and the name of what it calls."""
@@ -56,7 +56,7 @@ class Scoped:
         one = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
         return one and fnmatchcase(call[1], self.name)
 
-    def places(self, document: Any) -> set[Place]:
+    def places(self, document: Any) -> set[DocumentPath]:
         """Where it leads in a document. What is nested too deeply for it is led nowhere."""
         from jsonpath import JSONPathError
 
@@ -124,10 +124,10 @@ class Leeway:
     old: Any
     """The documents that the paths lead into."""
     new: Any
-    _ignored: tuple[set[Place], set[Place]] | None = None
-    _unordered: tuple[set[Place], set[Place]] | None = None
+    _ignored: tuple[set[DocumentPath], set[DocumentPath]] | None = None
+    _unordered: tuple[set[DocumentPath], set[DocumentPath]] | None = None
 
-    def ignores(self, path: Path) -> bool:
+    def ignores(self, path: ValuePath) -> bool:
         """Whether this or something around it is to be ignored."""
         if not self.rules.ignore:
             return False
@@ -139,7 +139,7 @@ class Leeway:
             for length in range(len(place) + 1)
         )
 
-    def is_unordered(self, path: Path) -> bool:
+    def is_unordered(self, path: ValuePath) -> bool:
         """Whether the order of this list means nothing."""
         if not self.rules.unordered:
             return False
@@ -147,7 +147,7 @@ class Leeway:
             self._unordered = self._found(self.rules.unordered)
         return any(place in found for found, place in self._looked_up(self._unordered, path))
 
-    def _found(self, rules: Iterable[Scoped]) -> tuple[set[Place], set[Place]]:
+    def _found(self, rules: Iterable[Scoped]) -> tuple[set[DocumentPath], set[DocumentPath]]:
         mine = [rule for rule in rules if rule.is_for(self.method, self.call)]
         old, new = (
             {place for rule in mine for place in rule.places(document)}
@@ -156,9 +156,9 @@ class Leeway:
         return old, new
 
     def _looked_up(
-        self, found: tuple[set[Place], set[Place]], path: Path
-    ) -> Iterable[tuple[set[Place], Place]]:
-        return (found[0], place_of(path, new=False)), (found[1], place_of(path, new=True))
+        self, found: tuple[set[DocumentPath], set[DocumentPath]], path: ValuePath
+    ) -> Iterable[tuple[set[DocumentPath], DocumentPath]]:
+        return (found[0], document_path(path, new=False)), (found[1], document_path(path, new=True))
 
 
 @lru_cache(maxsize=64)

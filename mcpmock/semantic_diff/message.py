@@ -16,7 +16,7 @@ from mcpmock.protocol.methods import LISTS, NAMES
 
 from .ignore_rules import Label
 from .normalize import Document, document_of, key_of
-from .severity import Where
+from .severity import EventLocation
 
 SingleMessage = Request | Notification | Response | Opaque
 
@@ -25,7 +25,7 @@ SingleMessage = Request | Notification | Response | Opaque
 class DiffMessage:
     """One message. Of a request also what was answered and what came within it."""
 
-    where: Where
+    where: EventLocation
     rank: int
     """Its place among all messages of the conversation."""
     direction: Direction

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from .normalize import key_of
-from .severity import ABSENT, Change, Item, Path
+from .severity import ABSENT, Change, Item, ValuePath
 
 _DEEPEST = 60
 _TEXTS = {"description", "title"}
@@ -79,7 +79,7 @@ OUTPUT = Use(
 )
 
 
-def schema_changes(old: Any, new: Any, path: Path, use: Use) -> Iterator[Change]:
+def schema_changes(old: Any, new: Any, path: ValuePath, use: Use) -> Iterator[Change]:
     """What changed from one schema to the other; `path` is where they stand."""
     if key_of(old) != key_of(new):
         yield from _Comparer(old, new, use).changes(old, new, path)
@@ -93,7 +93,7 @@ class _Comparer:
     _seen: set[tuple[int, int]] = attrs.field(factory=set)
     """The pairs that were reached by reference: schemas may refer to themselves."""
 
-    def changes(self, old: Any, new: Any, path: Path) -> Iterator[Change]:
+    def changes(self, old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
         one, other = _resolved(old, self.old_root), _resolved(new, self.new_root)
         if one is not old or other is not new:
             if (id(one), id(other)) in self._seen:
@@ -113,7 +113,7 @@ class _Comparer:
         yield from self._constraints(one, other, path)
         yield from _rest(one, other, path)
 
-    def _other(self, old: Any, new: Any, path: Path) -> Change:
+    def _other(self, old: Any, new: Any, path: ValuePath) -> Change:
         """Schemas that are no objects: `false` takes nothing, `true` and `{}` everything."""
         if _says_no(new) and not _says_no(old):
             rule = self.use.tightened
@@ -123,7 +123,7 @@ class _Comparer:
             rule = self.use.tightened if _takes_all(old) else "schema-changed"
         return Change(rule, path, old, new)
 
-    def _types(self, old: dict[str, Any], new: dict[str, Any], path: Path) -> Iterator[Change]:
+    def _types(self, old: dict[str, Any], new: dict[str, Any], path: ValuePath) -> Iterator[Change]:
         before, after = _types_of(old), _types_of(new)
         if before == after:
             return
@@ -136,7 +136,9 @@ class _Comparer:
         else:
             yield Change(self.use.type_changed, where, *told)
 
-    def _values(self, old: dict[str, Any], new: dict[str, Any], path: Path) -> Iterator[Change]:
+    def _values(
+        self, old: dict[str, Any], new: dict[str, Any], path: ValuePath
+    ) -> Iterator[Change]:
         before, after = _values_of(old), _values_of(new)
         if before is not None and after is not None and before.keys() == after.keys():
             if list(before) != list(after):
@@ -155,7 +157,9 @@ class _Comparer:
             worse = gone if self.use is INPUT else come
             yield Change(worse, (*path, name), *told)
 
-    def _properties(self, old: dict[str, Any], new: dict[str, Any], path: Path) -> Iterator[Change]:
+    def _properties(
+        self, old: dict[str, Any], new: dict[str, Any], path: ValuePath
+    ) -> Iterator[Change]:
         before, after = _object(old.get("properties")), _object(new.get("properties"))
         needed, needs = _names(old.get("required")), _names(new.get("required"))
         for name in before:
@@ -180,7 +184,9 @@ class _Comparer:
             words = ("optional", "required") if newly else ("required", "optional")
             yield Change(rule, (*path, "required"), *(f"{name}: {word}" for word in words))
 
-    def _inside(self, old: dict[str, Any], new: dict[str, Any], path: Path) -> Iterator[Change]:
+    def _inside(
+        self, old: dict[str, Any], new: dict[str, Any], path: ValuePath
+    ) -> Iterator[Change]:
         """Schemas within schemas; the absence of one takes everything."""
         for name in ("items", "additionalProperties", *_INSIDE):
             if name not in old and name not in new:
@@ -194,7 +200,7 @@ class _Comparer:
         for name in (*_UNIONS, "allOf", "prefixItems"):
             yield from self._branches(old.get(name), new.get(name), (*path, name))
 
-    def _opposed(self, old: Any, new: Any, path: Path, name: str) -> Iterator[Change]:
+    def _opposed(self, old: Any, new: Any, path: ValuePath, name: str) -> Iterator[Change]:
         if name == "not" or name == "if":
             if key_of(old) != key_of(new):
                 yield Change("schema-changed", path, old, new)
@@ -203,7 +209,7 @@ class _Comparer:
         else:
             yield from self.changes(old, new, path)
 
-    def _branches(self, old: Any, new: Any, path: Path) -> Iterator[Change]:
+    def _branches(self, old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
         """The members of a union and the like: those that are the same stand for each other, the
         others by their order.
         """
@@ -228,7 +234,7 @@ class _Comparer:
             yield Change(more, (*path, Item(None, j)), ABSENT, other[j])
 
     def _constraints(
-        self, old: dict[str, Any], new: dict[str, Any], path: Path
+        self, old: dict[str, Any], new: dict[str, Any], path: ValuePath
     ) -> Iterator[Change]:
         for name in _CONSTRAINTS:
             one, other = old.get(name, ABSENT), new.get(name, ABSENT)
@@ -242,7 +248,7 @@ class _Comparer:
             yield Change(rule, (*path, name), one, other)
 
 
-def _rest(old: dict[str, Any], new: dict[str, Any], path: Path) -> Iterator[Change]:
+def _rest(old: dict[str, Any], new: dict[str, Any], path: ValuePath) -> Iterator[Change]:
     """What only says something to people, and what is not known here."""
     for name in dict.fromkeys((*old, *new)):
         handled = name in _HANDLED and name not in _TEXTS and name not in _NOTES

@@ -138,10 +138,10 @@ class Item:
     name: tuple[str, str] | None = None
 
 
-Step = str | Item
-Path = tuple[Step, ...]
+PathStep = str | Item
+ValuePath = tuple[PathStep, ...]
 """The way to a value, in both documents at once."""
-Place = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 """The way to a value in one document."""
 
 
@@ -158,13 +158,13 @@ class Change:
     """Something that is not the same in two documents, with the rule it falls under."""
 
     rule: str
-    path: Path
+    path: ValuePath
     old: Any = ABSENT
     new: Any = ABSENT
 
 
 @attrs.frozen(order=True)
-class Where:
+class EventLocation:
     """An event: the take, from 1, and its number in that."""
 
     take: int
@@ -185,8 +185,8 @@ class Difference:
     old: str | None
     """The value in short, as JSON; None where there is none."""
     new: str | None
-    old_event: Where | None
-    new_event: Where | None
+    old_event: EventLocation | None
+    new_event: EventLocation | None
     times: int = 1
     """How often there is the very same; the events are the first."""
 
@@ -198,7 +198,7 @@ class Difference:
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def place_of(path: Path, *, new: bool) -> Place:
+def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
     """Where a path leads in one document; as far as it goes where there is no such value."""
     place: list[str | int] = []
     for step in path:
@@ -209,12 +209,12 @@ def place_of(path: Path, *, new: bool) -> Place:
     return tuple(place)
 
 
-def spelled(path: Path) -> str:
+def to_jsonpath(path: ValuePath) -> str:
     """A path as JSONPath (RFC 9535)."""
     return "$" + "".join(_spelled(step) for step in path)
 
 
-def _spelled(step: Step) -> str:
+def _spelled(step: PathStep) -> str:
     if isinstance(step, str):
         return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step)}]"
     if step.name is not None:

@@ -20,7 +20,7 @@ from mcpmock.playback.variables import same
 
 from .ignore_rules import Leeway
 from .normalize import Namings, key_of
-from .severity import ABSENT, Item, Path
+from .severity import ABSENT, Item, ValuePath
 
 _DEEPEST = 100
 """Deeper values are the same or not, and no more is said."""
@@ -28,7 +28,7 @@ _MOST_ALIGNED = 200
 """Longer lists are compared place by place, where they differ at all."""
 
 
-class How(Enum):
+class EditKind(Enum):
     """In which way two values differ."""
 
     REMOVED = "a member is gone"
@@ -45,8 +45,8 @@ class How(Enum):
 class Edit:
     """One place where two values differ."""
 
-    how: How
-    path: Path
+    kind: EditKind
+    path: ValuePath
     old: Any = ABSENT
     new: Any = ABSENT
 
@@ -67,41 +67,43 @@ class Measure:
         return same(old, new)
 
 
-def edits(old: Any, new: Any, path: Path, measure: Measure) -> Iterator[Edit]:
+def edits(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Edit]:
     """Where two values differ, in the order of the old one."""
     if isinstance(old, dict) and isinstance(new, dict) and len(path) < _DEEPEST:
         for name in old:
             if name in new:
                 yield from edits(old[name], new[name], (*path, name), measure)
             else:
-                yield Edit(How.REMOVED, (*path, name), old[name])
+                yield Edit(EditKind.REMOVED, (*path, name), old[name])
         for name in new:
             if name not in old:
-                yield Edit(How.ADDED, (*path, name), ABSENT, new[name])
+                yield Edit(EditKind.ADDED, (*path, name), ABSENT, new[name])
     elif isinstance(old, list) and isinstance(new, list) and len(path) < _DEEPEST:
         yield from _list_edits(old, new, path, measure)
     elif not measure.same(old, new):
         yield Edit(_how(old, new), path, old, new)
 
 
-def _how(old: Any, new: Any) -> How:
+def _how(old: Any, new: Any) -> EditKind:
     if isinstance(old, str) and isinstance(new, str):
-        return How.TEXT
+        return EditKind.TEXT
     alike = type(old) is type(new) or (_is_number(old) and _is_number(new))
-    return How.VALUE if alike or old is None or new is None else How.TYPE
+    return EditKind.VALUE if alike or old is None or new is None else EditKind.TYPE
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _list_edits(old: list[Any], new: list[Any], path: Path, measure: Measure) -> Iterator[Edit]:
+def _list_edits(
+    old: list[Any], new: list[Any], path: ValuePath, measure: Measure
+) -> Iterator[Edit]:
     old_keys, new_keys = [*map(key_of, old)], [*map(key_of, new)]
     if old_keys == new_keys:
         pairs = [(place, place) for place in range(len(old))]
     elif Counter(old_keys) == Counter(new_keys):
         if not measure.leeway.is_unordered(path):
-            yield Edit(How.REORDERED, path, old, new)
+            yield Edit(EditKind.REORDERED, path, old, new)
         return
     elif measure.leeway.is_unordered(path):
         pairs = _whatever_the_order(old_keys, new_keys)
@@ -110,9 +112,9 @@ def _list_edits(old: list[Any], new: list[Any], path: Path, measure: Measure) ->
     for i, j in pairs:
         yield from edits(old[i], new[j], (*path, Item(i, j)), measure)
     for i in sorted({*range(len(old))} - {i for i, _ in pairs}):
-        yield Edit(How.ITEM_REMOVED, (*path, Item(i, None)), old[i])
+        yield Edit(EditKind.ITEM_REMOVED, (*path, Item(i, None)), old[i])
     for j in sorted({*range(len(new))} - {j for _, j in pairs}):
-        yield Edit(How.ITEM_ADDED, (*path, Item(None, j)), ABSENT, new[j])
+        yield Edit(EditKind.ITEM_ADDED, (*path, Item(None, j)), ABSENT, new[j])
 
 
 def _in_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:

@@ -184,6 +184,12 @@ def end_to_end(headers: Headers) -> Headers:
     return [field for name, field in zip(names, headers, strict=True) if name not in dropped]
 
 
+def with_defaults(fields: Headers, defaults: Headers) -> Headers:
+    """The fields, then those of `defaults` that they do not name."""
+    names = {name.lower() for name, _ in fields}
+    return [*fields, *(field for field in defaults if field[0].lower() not in names)]
+
+
 def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) -> HttpRequest:
     """The head as it is written to the upstream: fields of the client's connection gone, Host and
     Origin mapped where they mean us, and no compression asked for.

@@ -1,8 +1,8 @@
-"""Choosing rows of a timeline by an expression: `method=tools/* tool=get_* !kind=error`.
+"""Filters for the rows of a timeline: `method=tools/* tool=get_* !kind=error`.
 
-Terms are separated by spaces and must all hold; `!` before a term turns it round. Values are globs,
-where `?` may stand for a space; `text` looks anywhere in the payload. An expression that is not
-valid is a ValueError, whose message is for the user.
+Terms are separated by spaces and must all hold; `!` before a term negates it. Values are globs,
+where `?` may stand for a space; `text` looks anywhere in the payload. An invalid
+expression raises a ValueError with a message for the user.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _READERS: dict[str, Callable[[Row], tuple[str | None, ...]]] = {
     "id": lambda row: row.id_forms,
     "take": lambda row: (str(row.take),),
     "s": lambda row: (str(row.event.s),),
-    "x": lambda row: (_number(row.event.x),),
-    "status": lambda row: (_number(row.status),),
+    "x": lambda row: (_format_number(row.event.x),),
+    "status": lambda row: (_format_number(row.status),),
     "text": lambda row: (_searchable_text(row),),
 }
 _CHOICES = {"kind": KINDS, "dir": _DIRECTIONS}
@@ -57,13 +57,13 @@ class Filter:
     @classmethod
     def parse(cls, expression: str) -> Filter:
         """Raises ValueError for an unknown term, with a list of the known ones."""
-        return cls(tuple(_term(text) for text in expression.split()))
+        return cls(tuple(_parse_term(text) for text in expression.split()))
 
     def keeps(self, row: Row) -> bool:
         return all(term.holds(row) for term in self.terms)
 
 
-def _term(text: str) -> Term:
+def _parse_term(text: str) -> Term:
     key, equals, glob = text.removeprefix("!").partition("=")
     if key not in _READERS or not equals:
         known = ", ".join(f"{name}=" for name in _READERS)
@@ -75,7 +75,7 @@ def _term(text: str) -> Term:
     return Term(key, pattern, negated=text.startswith("!"))
 
 
-def _number(value: int | None) -> str | None:
+def _format_number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 

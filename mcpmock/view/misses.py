@@ -1,5 +1,5 @@
-"""The report of a miss: the request, the nearest recorded ones with what differs, and the next
-command to run.
+"""The report of a miss: the request, the nearest recorded requests with their differences, and the
+next command to run.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
     """The lines of the report."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
-        *(f"  {_place(near)}: {near.why}{_difference(near)}" for near in miss.near),
+        *(
+            f"  {_describe_source(near)}: {near.why}{_describe_differences(near)}"
+            for near in miss.near
+        ),
         f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
     ]
 
 
-def _place(near: NearMiss) -> str:
+def _describe_source(near: NearMiss) -> str:
     return "the stub" if near.n == STUBBED else f"event {near.n}"
 
 
-def _difference(near: NearMiss) -> str:
+def _describe_differences(near: NearMiss) -> str:
     had = "stubbed" if near.n == STUBBED else "recorded"
     return "".join(
-        f"; {d.path}: {had} {_short(d.recorded)}, asked {_short(d.live)}"
+        f"; {d.path}: {had} {_shorten_value(d.recorded)}, asked {_shorten_value(d.live)}"
         for d in near.differences[:3]
     )
 
 
-def _short(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     if value is None:
         return "nothing"
     try:

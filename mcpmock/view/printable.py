@@ -1,7 +1,7 @@
 """Text of the traffic made safe for terminals and logs.
 
-All that was recorded is hostile when shown: an escape sequence in the result of a tool must not
-move the cursor. Nothing recorded goes to a terminal, a log or a report but through `printable`.
+Recorded text is hostile: an escape sequence in the result of a tool must not move the cursor. All
+recorded text passes through `printable` on its way to a terminal, a log or a report.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _UNPRINTABLE = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
-_COMMANDS = re.compile(r"#(?=#(?:\[|vso\[))")
+_CI_COMMANDS = re.compile(r"#(?=#(?:\[|vso\[))")
 
 
 def printable(text: str) -> str:
-    """`text` on one line, with every character that a terminal would act on spelled out."""
-    return _UNPRINTABLE.sub(_spelled, text)
+    """`text` on one line; characters that a terminal would act on are escaped."""
+    return _UNPRINTABLE.sub(_escape_character, text)
 
 
 def printable_lines(text: str) -> str:
@@ -28,13 +28,13 @@ def printable_lines(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """As `printable`, and safe in the log of a CI system, which takes `##[` for the start of a
-    command anywhere in a line (and `::` at the start of one: callers put something in front).
+    """As `printable`, and safe in the log of a CI system, which reads `##[` anywhere in a
+    line as a command (and `::` at its start: callers put a prefix in front).
     """
-    return _COMMANDS.sub(_spelled, printable(text))
+    return _CI_COMMANDS.sub(_escape_character, printable(text))
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"

@@ -1,8 +1,7 @@
-"""Cassettes in numbers: how often each method and tool was called, how the calls ended, how
-long they took and how large they were.
+"""Statistics of cassettes: how often each method and tool was called, how the calls ended, how long
+they took and how large they were.
 
-Counts the rows of `timeline`, which knows who answers whom, and adds up over any number of
-cassettes; each is forgotten once it is counted. The command line prints them.
+Counts the rows of `timeline` over any number of cassettes, one in memory at a time.
 """
 
 from __future__ import annotations
@@ -89,17 +88,16 @@ def stats(cassettes: Iterable[Cassette]) -> Stats:
         found.cassettes += 1
         found.takes += len(cassette.takes)
         found.events += sum(len(take.events) for take in cassette.takes)
-        _count(found, timeline(cassette))
+        _count_rows(found, timeline(cassette))
     found.calls = dict(sorted(found.calls.items(), key=lambda item: item[0].rank))
     found.notifications = dict(sorted(found.notifications.items(), key=lambda item: item[0].rank))
     return found
 
 
-def _count(found: Stats, rows: Sequence[Row]) -> None:
+def _count_rows(found: Stats, rows: Sequence[Row]) -> None:
     for row, size in zip(rows, _sizes(rows), strict=True):
-        found.kinds[row.kind] += (
-            row.kind != "opaque" or size > 0
-        )  # an SSE event without data carries no message
+        # An SSE event without data carries no message.
+        found.kinds[row.kind] += row.kind != "opaque" or size > 0
         if row.direction is None or row.method is None:
             continue
         if row.kind == "request":
@@ -108,15 +106,15 @@ def _count(found: Stats, rows: Sequence[Row]) -> None:
             _note_answer(_calls_of(found, rows[row.call]), row, size)
         elif row.kind == "notification":
             what = What(row.direction, row.method)
-            told = found.notifications.setdefault(what, Notifications())
-            told.count += 1
-            told.size += size
+            notifications = found.notifications.setdefault(what, Notifications())
+            notifications.count += 1
+            notifications.size += size
             if row.method == PROGRESS and row.call is not None:
                 _calls_of(found, rows[row.call]).progress += 1
 
 
 def _calls_of(found: Stats, request: Row) -> Calls:
-    assert request.direction is not None, "because it is a message"
+    assert request.direction is not None, "a request has a direction"
     what = What(request.direction, request.method or "", request.tool)
     return found.calls.setdefault(what, Calls())
 

@@ -1,4 +1,4 @@
-"""One line about an event: the tool and its arguments, the text of a result, an error.
+"""The one-line summary of an event: the tool and its arguments, the text of a result, an error.
 
 The text comes from the recording and is hostile: callers pass it through `printable`. One table
 says which members matter for which method; a message of any other method is shown as written.
@@ -25,13 +25,13 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import elements
 
 MAX_SUMMARY_CHARS = 200
-_ITEMS = 20
-_Path = tuple[str, ...]
-_CALL: tuple[_Path, ...] = (("name",), ("arguments",))
-_ASKED: dict[str, tuple[_Path, ...]] = {
+_MAX_ITEMS = 20
+_MemberPath = tuple[str, ...]
+_NAME_AND_ARGUMENTS: tuple[_MemberPath, ...] = (("name",), ("arguments",))
+_PARAMS_SHOWN: dict[str, tuple[_MemberPath, ...]] = {
     "initialize": (("clientInfo", "name"), ("clientInfo", "version"), ("protocolVersion",)),
-    "tools/call": _CALL,
-    "prompts/get": _CALL,
+    "tools/call": _NAME_AND_ARGUMENTS,
+    "prompts/get": _NAME_AND_ARGUMENTS,
     "resources/read": (("uri",),),
     "resources/subscribe": (("uri",),),
     "resources/unsubscribe": (("uri",),),
@@ -44,7 +44,7 @@ _ASKED: dict[str, tuple[_Path, ...]] = {
     PROGRESS: (("progress",), ("total",), ("message",)),
     "notifications/resources/updated": (("uri",),),
 }
-_ANSWERED: dict[str, tuple[_Path, ...]] = {
+_RESULT_SHOWN: dict[str, tuple[_MemberPath, ...]] = {
     "initialize": (("serverInfo", "name"), ("serverInfo", "version"), ("protocolVersion",)),
     "tools/list": (("tools",),),
     "tools/call": (("content",), ("structuredContent",)),
@@ -57,18 +57,24 @@ _ANSWERED: dict[str, tuple[_Path, ...]] = {
     "sampling/createMessage": (("model",), ("content",)),
     "elicitation/create": (("action",), ("content",)),
 }
-_NAMES: tuple[_Path, ...] = (("text",), ("content", "text"), ("name",), ("uri",), ("type",))
+_ITEM_NAME_PATHS: tuple[_MemberPath, ...] = (
+    ("text",),
+    ("content", "text"),
+    ("name",),
+    ("uri",),
+    ("type",),
+)
 
 
 def message_summary(message: Message, raw: bytes, method: str | None) -> str:
     """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
     match message:
         case Request() | Notification():
-            return brief(_selected_members(message.params, _ASKED.get(message.method, ())))
+            return brief(_selected_members(message.params, _PARAMS_SHOWN.get(message.method, ())))
         case Response(error=bytes() as error):
             return brief(_selected_members(error, (("code",), ("message",))))
         case Response():
-            return brief(_selected_members(message.result, _ANSWERED.get(method or "", ())))
+            return brief(_selected_members(message.result, _RESULT_SHOWN.get(method or "", ())))
         case _:
             return brief(raw.decode("utf-8", "backslashreplace"))
 
@@ -81,47 +87,47 @@ def event_summary(event: Event) -> str:
         case Event(end=dict() as end):
             return brief(" ".join(f"{how} {value}" for how, value in end.items()))
         case Event(http=dict()):
-            return brief(_head(event))
+            return brief(_head_summary(event))
         case Event(gap=Gap() as gap):
             return brief(f"{gap.events} events, {gap.bytes} bytes: {gap.reason}")
         case Event(sse=SseMeta() as sse):
-            told = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
-            rest = [f"{name}={value}" for name, value in told.items() if value is not None]
+            fields = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
+            rest = [f"{name}={value}" for name, value in fields.items() if value is not None]
             return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
         case Event(fault=dict() as fault):
-            return brief(_receipt(fault))
+            return brief(_fault_summary(fault))
         case _:
             return brief(str(event.fault))
 
 
-def _receipt(fault: dict[str, Any]) -> str:
+def _fault_summary(fault: dict[str, Any]) -> str:
     """`slow weather (latency) response of tools/call 1: seconds=0.25`."""
-    told = {name: value for name, value in fault.items() if isinstance(value, str)}
-    kind = told.get("kind", "")
-    first = f"{told['name']} ({kind})" if "name" in told else kind
-    on = " of ".join(told[name] for name in ("on", "method") if name in told)
+    texts = {name: value for name, value in fault.items() if isinstance(value, str)}
+    kind = texts.get("kind", "")
+    first = f"{texts['name']} ({kind})" if "name" in texts else kind
+    on = " of ".join(texts[name] for name in ("on", "method") if name in texts)
     drawn = fault.get("drawn")
     values = drawn.items() if isinstance(drawn, dict) else ()
     rest = " ".join(f"{name}={value}" for name, value in values)
-    about = " ".join(word for word in (first, on, told.get("id", "")) if word)
+    about = " ".join(word for word in (first, on, texts.get("id", "")) if word)
     return (f"{about}: {rest}" if rest else about) or str(fault)
 
 
-def _head(event: Event) -> str:
+def _head_summary(event: Event) -> str:
     """`POST /mcp`, `200 text/event-stream`, `404 Not Found application/json`."""
     frame = event.frame
     match None if frame is None else frame.fact:
         case HttpRequest(method=method, target=target):
             return f"{method} {target}"
         case HttpResponse(status=status, reason=reason) as head:
-            told = "" if status == 200 and head.media_type else reason
-            return f"{status} {told} {head.media_type}"
+            phrase = "" if status == 200 and head.media_type else reason
+            return f"{status} {phrase} {head.media_type}"
         case _:
             return ""
 
 
 def head_text(frame: Frame) -> str:
-    """A head as HTTP spells it, a line for each field; nothing of a frame of another kind."""
+    """The lines of an HTTP head; empty for a frame of another kind."""
     match frame.fact:
         case HttpRequest(method=method, target=target, headers=headers):
             first = f"{method} {target}"
@@ -133,9 +139,9 @@ def head_text(frame: Frame) -> str:
 
 
 def text_member(raw: bytes | None, *path: str) -> str | None:
-    """The string at a path, None where there is none."""
+    """The string at a path; None if there is none."""
     value = member(raw, *path)
-    return None if value is None or value[:1] != b'"' else _text(value)
+    return None if value is None or value[:1] != b'"' else _decode_text(value)
 
 
 def brief(text: str) -> str:
@@ -144,27 +150,31 @@ def brief(text: str) -> str:
     return line if len(line) <= MAX_SUMMARY_CHARS else line[: MAX_SUMMARY_CHARS - 3] + "..."
 
 
-def _selected_members(raw: bytes | None, paths: tuple[_Path, ...]) -> str:
+def _selected_members(raw: bytes | None, paths: tuple[_MemberPath, ...]) -> str:
     found = [value for path in paths if (value := member(raw, *path)) is not None]
-    return " ".join(_words(value) for value in found) if found else _words(raw or b"")
+    return (
+        " ".join(_readable_value(value) for value in found)
+        if found
+        else _readable_value(raw or b"")
+    )
 
 
-def _words(raw: bytes) -> str:
-    """A string as its text, a list by the names or the texts in it, the rest as written."""
+def _readable_value(raw: bytes) -> str:
+    """A string as its text, a list as the names or texts of its items, other values as written."""
     spans = elements(raw) if raw[:1] == b"[" else None
     if spans is None:
-        return _text(raw)
-    items = [_item(raw[span.start : span.end]) for span in spans[:_ITEMS]]
-    return ", ".join(items) + (", ..." if len(spans) > _ITEMS else "")
+        return _decode_text(raw)
+    items = [_item_name(raw[span.start : span.end]) for span in spans[:_MAX_ITEMS]]
+    return ", ".join(items) + (", ..." if len(spans) > _MAX_ITEMS else "")
 
 
-def _item(raw: bytes) -> str:
-    found = (member(raw, *path) for path in _NAMES)
-    return _text(next((value for value in found if value is not None), raw))
+def _item_name(raw: bytes) -> str:
+    found = (member(raw, *path) for path in _ITEM_NAME_PATHS)
+    return _decode_text(next((value for value in found if value is not None), raw))
 
 
-def _text(raw: bytes) -> str:
-    """Encodable whatever was recorded: a lone surrogate is spelled out."""
+def _decode_text(raw: bytes) -> str:
+    """The text of a JSON value. A lone surrogate is escaped, so that the text can be encoded."""
     value = decode(raw) if raw[:1] == b'"' else None
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

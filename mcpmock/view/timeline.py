@@ -46,27 +46,25 @@ class Row:
     """Which take of the cassette, from 1."""
     event: Event
     kind: str
-    """One of KINDS. `error` is a response too: an error, or a tool's result that says it is one."""
+    """One of KINDS. `error` is an error response, or a tool result with `isError`."""
     summary: str
     direction: Direction | None = None
     method: str | None = None
-    """Its own method; of a response the method it answers."""
+    """Its method; for a response, the method of its request."""
     id: str | None = None
-    """As it was spelled."""
+    """The id as written in the JSON."""
     tool: str | None = None
-    """The tool that is called, of the call and of all that belongs to it."""
+    """The tool of the call that the message belongs to."""
     latency: int | None = None
-    """Of a response: microseconds since its request; of a response's head, since that of its
-    request.
-    """
+    """Microseconds from a request to its response, or from head to head."""
     status: int | None = None
-    """The status that its HTTP exchange was answered with."""
+    """The response status of its HTTP exchange."""
     call: int | None = None
-    """The place among the rows of the request it answers, reports on, cancels, or is."""
+    """The row index of the request that it is, answers, reports progress on or cancels."""
     within: int | None = None
-    """The place of the client's request during which the server sent this."""
+    """The row index of the client request during which the server sent this."""
     item: int | None = None
-    """Its place in a batch."""
+    """Its index in a batch."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -75,7 +73,7 @@ class Row:
 
     @property
     def id_forms(self) -> tuple[str, ...]:
-        """Its id as spelled, and where that is a string also bare."""
+        """Its id as written; a string also without its quotes."""
         if self.id is None:
             return ()
         value = decode(self.id.encode())
@@ -91,8 +89,8 @@ def timeline(cassette: Cassette) -> list[Row]:
 
 
 def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
-    """Of a whole timeline, the requests with this id and all that belongs to them: the server's
-    questions and the client's answers too, and what HTTP said around them.
+    """The requests with this id and all rows that belong to them, including server requests during
+    them and the facts of their HTTP exchanges. `rows` are a whole timeline.
     """
     inside: set[int] = set()
     found: set[int] = set()
@@ -102,14 +100,12 @@ def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
             found.add(place)
             if row.kind == "request":
                 inside.add(place)
-    around = _around(rows, found)
+    around = _surrounding_facts(rows, found)
     return [row for place, row in enumerate(rows) if place in found | around]
 
 
 def raws(rows: Iterable[Row]) -> Iterator[bytes]:
-    """What each row says, byte for byte: of the members of a batch each its own, nothing of what is
-    no message.
-    """
+    """The bytes of the message in each row, without the rest of its batch; empty for a fact."""
     batch, spans = None, None
     for row in rows:
         payload = row.event.payload or b""
@@ -118,13 +114,13 @@ def raws(rows: Iterable[Row]) -> Iterator[bytes]:
             continue
         if row.event is not batch:
             batch, spans = row.event, elements(payload)
-        assert spans is not None, "because its members are rows"
+        assert spans is not None, "a row with `item` comes from a batch"
         yield payload[slice(*spans[row.item])]
 
 
-def _around(rows: Sequence[Row], found: set[int]) -> set[int]:
-    """The places of the facts of each HTTP exchange that carried one of these to the server, and of
-    what an event had besides its data. A stream that carried one to the client may carry much else.
+def _surrounding_facts(rows: Sequence[Row], found: set[int]) -> set[int]:
+    """The row indexes of the facts of each HTTP exchange that carried one of these to the server,
+    and of their SSE fields. A stream to the client may carry unrelated messages.
     """
     sent = [rows[place] for place in found]
     posts = {(row.take, row.event.x) for row in sent if row.event.x and row.event.d == "c2s"}
@@ -148,15 +144,15 @@ class _Annotator:
     take: Take
     number: int
     offset: int
-    """The place of its first row among all rows."""
+    """The index of its first row among all rows."""
     timed: bool
-    """Whether it has times: `fmt` drops them."""
+    """Whether its events have times: `fmt` drops them."""
     rows: list[Row] = attrs.field(factory=list)
     _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
-    _fates: dict[int, str] = attrs.field(factory=dict)
-    """What became of a request, by its place."""
+    _outcomes: dict[int, str] = attrs.field(factory=dict)
+    """By row index of a request: answered or cancelled."""
     _heads: dict[int, int] = attrs.field(factory=dict)
-    """When the request of each HTTP exchange came."""
+    """The time of the request head of each HTTP exchange."""
     _statuses: dict[int, int] = attrs.field(factory=dict)
 
     @classmethod
@@ -168,22 +164,22 @@ class _Annotator:
         for event in self.take.events:
             frame = event.frame
             if frame is None or frame.fact is not None:
-                self.rows.append(self._fact(event, frame))
+                self.rows.append(self._fact_row(event, frame))
             else:
-                self._messages(event, frame)
+                self._add_messages(event, frame)
         for place, row in enumerate(self.rows, self.offset):
-            yield self._completed(place, row)
+            yield self._complete_row(place, row)
 
-    def _completed(self, place: int, row: Row) -> Row:
-        """With what became known after it."""
+    def _complete_row(self, place: int, row: Row) -> Row:
+        """Add the status and the outcome, which later events decide."""
         status = None if row.event.x is None else self._statuses.get(row.event.x)
         if status is not None:
             row = attrs.evolve(row, status=status)
-        fate = self._fates.get(place, "unanswered")
-        odd = row.kind == "request" and fate != _ANSWERED
-        return attrs.evolve(row, notes=(fate, *row.notes)) if odd else row
+        outcome = self._outcomes.get(place, "unanswered")
+        odd = row.kind == "request" and outcome != _ANSWERED
+        return attrs.evolve(row, notes=(outcome, *row.notes)) if odd else row
 
-    def _fact(self, event: Event, frame: Frame | None) -> Row:
+    def _fact_row(self, event: Event, frame: Frame | None) -> Row:
         kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
         direction = frame.direction if frame is not None and event.d is not None else None
         return Row(
@@ -193,11 +189,11 @@ class _Annotator:
             summary=event_summary(event),
             direction=direction,
             latency=None if frame is None else self._time_to_head(event, frame),
-            notes=_modifiers(event),
+            notes=_event_notes(event),
         )
 
     def _time_to_head(self, event: Event, frame: Frame) -> int | None:
-        """Keeps account of the heads of exchanges."""
+        """Note the head of an exchange; for a response, the time since its request."""
         if isinstance(frame.fact, HttpRequest) and event.x is not None:
             self._heads[event.x] = event.t
         if not isinstance(frame.fact, HttpResponse) or event.x is None:
@@ -209,78 +205,78 @@ class _Annotator:
     def _calls(self, event: Event) -> Correlation:
         return self._sessions.setdefault(id_space(event.s, event.x), Correlation())
 
-    def _messages(self, event: Event, frame: Frame) -> None:
+    def _add_messages(self, event: Event, frame: Frame) -> None:
         messages = parse_items(frame.raw)
         batch = frame.raw.lstrip()[:1] == b"[" and messages != [Opaque()]
         for item, message in enumerate(messages):
-            self.rows.append(self._message(event, frame, message, item if batch else None))
+            self.rows.append(self._message_row(event, frame, message, item if batch else None))
 
-    def _message(self, event: Event, frame: Frame, message: Message, item: int | None) -> Row:
+    def _message_row(self, event: Event, frame: Frame, message: Message, item: int | None) -> Row:
         place = self.offset + len(self.rows)
-        note = self._calls(event).note(frame.direction, message, place, event.x)
+        attribution = self._calls(event).note(frame.direction, message, place, event.x)
         id_ = getattr(message, "id", None)
-        notes = (*self._oddities(message, note), *_modifiers(event))
+        notes = (*self._message_notes(message, attribution), *_event_notes(event))
         return Row(
             take=self.number,
             event=event,
-            kind=_kind(message),
-            summary=message_summary(message, frame.raw, note.method),
+            kind=_message_kind(message),
+            summary=message_summary(message, frame.raw, attribution.method),
             direction=frame.direction,
-            method=note.method,
+            method=attribution.method,
             id=None if id_ is None else id_.decode("utf-8", "backslashreplace"),
-            tool=_tool(note),
-            latency=self._latency(event, message, note),
-            call=None if note.call is None else note.call.index,
-            within=self._within(event, frame, message, note),
+            tool=_called_tool(attribution),
+            latency=self._latency(event, message, attribution),
+            call=None if attribution.call is None else attribution.call.index,
+            within=self._enclosing_call(event, frame, message, attribution),
             item=item,
             notes=notes if item is None else (f"batch {item + 1}", *notes),
         )
 
-    def _oddities(self, message: Message, note: Attribution) -> tuple[str, ...]:
-        """What is odd about it; keeps account of what became of the requests."""
+    def _message_notes(self, message: Message, attribution: Attribution) -> tuple[str, ...]:
+        """The notes on a message; records the outcome of requests."""
         match message:
             case Response():
-                return self._answer(note)
+                return self._note_answer(attribution)
             case Notification(method=method) if method == CANCELLED:
-                return self._cancel(note)
-            case Notification(method=method) if method == PROGRESS and note.call is None:
+                return self._note_cancellation(attribution)
+            case Notification(method=method) if method == PROGRESS and attribution.call is None:
                 return ("unknown token",)
             case _:
-                return ("late",) if note.late else ()
+                return ("late",) if attribution.late else ()
 
-    def _answer(self, note: Attribution) -> tuple[str, ...]:
-        if note.call is None:
+    def _note_answer(self, attribution: Attribution) -> tuple[str, ...]:
+        if attribution.call is None:
             return ("answers no request",)
-        if note.late:
-            return (f"late: {self._fates[note.call.index]} before",)
-        self._fates[note.call.index] = _ANSWERED
+        if attribution.late:
+            return (f"late: {self._outcomes[attribution.call.index]} before",)
+        self._outcomes[attribution.call.index] = _ANSWERED
         return ()
 
-    def _cancel(self, note: Attribution) -> tuple[str, ...]:
-        if note.call is None:
+    def _note_cancellation(self, attribution: Attribution) -> tuple[str, ...]:
+        if attribution.call is None:
             return ("cancels no request",)
-        fate = self._fates.setdefault(note.call.index, _CANCELLED)
-        return ("late: answered before",) if fate == _ANSWERED else ()
+        outcome = self._outcomes.setdefault(attribution.call.index, _CANCELLED)
+        return ("late: answered before",) if outcome == _ANSWERED else ()
 
-    def _latency(self, event: Event, message: Message, note: Attribution) -> int | None:
-        if not self.timed or note.call is None or not isinstance(message, Response):
+    def _latency(self, event: Event, message: Message, attribution: Attribution) -> int | None:
+        if not self.timed or attribution.call is None or not isinstance(message, Response):
             return None
-        return event.t - self.rows[note.call.index - self.offset].event.t
+        return event.t - self.rows[attribution.call.index - self.offset].event.t
 
-    def _within(
-        self, event: Event, frame: Frame, message: Message, note: Attribution
+    def _enclosing_call(
+        self, event: Event, frame: Frame, message: Message, attribution: Attribution
     ) -> int | None:
-        """The client's call that a server message was sent for without naming it."""
-        if frame.direction is C2S or note.method is None:
+        """The client request that caused a server message which does not name it."""
+        if frame.direction is C2S or attribution.method is None:
             return None
-        if note.call is not None and note.call.direction is C2S:
+        if attribution.call is not None and attribution.call.direction is C2S:
             return None
         one_stream = event.x is None or self.take.transport == "sse"
-        call = self._calls(event).related(message, note, event.x, guess=one_stream)
+        call = self._calls(event).related(message, attribution, event.x, guess=one_stream)
         return None if call is None else call.index
 
 
-def _kind(message: Message) -> str:
+def _message_kind(message: Message) -> str:
     match message:
         case Request():
             return "request"
@@ -294,16 +290,16 @@ def _kind(message: Message) -> str:
             return "opaque"
 
 
-def _tool(note: Attribution) -> str | None:
-    request = None if note.call is None else note.call.request
+def _called_tool(attribution: Attribution) -> str | None:
+    request = None if attribution.call is None else attribution.call.request
     if request is None or request.method != "tools/call":
         return None
     return text_member(request.params, "name")
 
 
-def _modifiers(event: Event) -> tuple[str, ...]:
+def _event_notes(event: Event) -> tuple[str, ...]:
     found = []
-    if event.eol != "\n" and event.x is None:  # how an event stream breaks its lines is no news
+    if event.eol != "\n" and event.x is None:  # SSE allows any line break
         found.append({"\r\n": "CRLF", "": "no line break"}.get(event.eol, "odd line break"))
     if event.oversize is not None:
         found.append(f"only the head of {event.oversize.bytes} bytes")

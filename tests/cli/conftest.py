@@ -82,3 +82,19 @@ def hostile(tmp_path: Path) -> Path:
     lines = [b'{"n":%d,' % n + dump(event)[1:] + b"\n" for n, event in enumerate(more, 9)]
     path.write_bytes(data + b"".join(lines))
     return path
+
+
+def hostile_and_damaged(tmp_path: Path) -> Path:
+    """The same with lines that are not events, one of them with the hostile string."""
+    file = tmp_path / "damaged.jsonl"
+    bad = dump({"n": 1, "d": HOSTILE, "m": {}}) + b"\n" + b'{"n":"' + HOSTILE.encode() + b'"}\n'
+    gap = dump({"n": 99, "gap": {"reason": HOSTILE}}) + b"\n"
+    file.write_bytes(hostile(tmp_path).read_bytes() + bad + gap)
+    return file
+
+
+def assert_inert(*printed: str) -> None:
+    """No control character, and no line that GitHub Actions takes for a command."""
+    for text in printed:
+        assert [] == CONTROLS.findall(text)
+        assert "\n::" not in text

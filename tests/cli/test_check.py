@@ -10,7 +10,7 @@ import pytest
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
 from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
-from tests.cli.conftest import CONTROLS, HOSTILE, Run
+from tests.cli.conftest import CONTROLS, HOSTILE, Run, assert_inert, hostile_and_damaged
 from tests.rules.violations import opening
 from tests.support import HEADER, c2s, call, cancelled, progress, request, response, s2c
 
@@ -201,6 +201,13 @@ def test_what_was_said_cannot_act_on_the_terminal(run: Run, file: Path) -> None:
         assert 1 == status
         assert not CONTROLS.search(out + err)
         assert 6 <= len(out.splitlines())
+
+
+def test_findings_in_damaged_cassettes_are_inert(run: Run, tmp_path: Path) -> None:
+    """Damage is quoted inert, by `check` and by commands that refuse it."""
+    damaged = hostile_and_damaged(tmp_path)
+    for command in ("check", "show"):
+        assert_inert(*run(command, damaged)[1:])
 
 
 def test_the_shipped_recordings_pass(run: Run) -> None:

@@ -11,21 +11,40 @@ import pytest
 from mcpmock.cli import diff_formats
 from mcpmock.cli.diff_formats import fails, junit, markdown, object_of, text
 from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
-from mcpmock.semantic_diff.severity import RULES, Where
+from mcpmock.semantic_diff.severity import RULES, EventLocation
 
 CALL = ("tools/call", "add")
 ERROR = Difference(
-    rule=RULES["error-for-result"], method="tools/call", call="tools/call add",
-    path="$.result.isError", old='"3"', new='"no"', old_event=Where(1, 7), new_event=Where(2, 9),
-)  # fmt: skip
+    rule=RULES["error-for-result"],
+    method="tools/call",
+    call="tools/call add",
+    path="$.result.isError",
+    old='"3"',
+    new='"no"',
+    old_event=EventLocation(1, 7),
+    new_event=EventLocation(2, 9),
+)
 STEPS = Difference(
-    rule=RULES["notification-missing"], method="notifications/progress", call="tools/call add",
-    path="$", old='{"progress":1}', new=None, old_event=Where(1, 8), new_event=None, times=3,
-)  # fmt: skip
+    rule=RULES["notification-missing"],
+    method="notifications/progress",
+    call="tools/call add",
+    path="$",
+    old='{"progress":1}',
+    new=None,
+    old_event=EventLocation(1, 8),
+    new_event=None,
+    times=3,
+)
 NOISE = Difference(
-    rule=RULES["noise-added"], method="", call=None,
-    path="$", old=None, new='"x"', old_event=None, new_event=Where(1, 1),
-)  # fmt: skip
+    rule=RULES["noise-added"],
+    method="",
+    call=None,
+    path="$",
+    old=None,
+    new='"x"',
+    old_event=None,
+    new_event=EventLocation(1, 1),
+)
 
 
 def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Comparison:
@@ -124,8 +143,9 @@ def test_junit_has_a_case_for_each_kind_of_call() -> None:
     assert ["tools/call add", "ping", "(no call)"] == list(cases)
     assert failure is not None
     assert ("error-for-result", "1 difference, first error-for-result") == (
-        failure.get("type"), failure.get("message"),
-    )  # fmt: skip
+        failure.get("type"),
+        failure.get("message"),
+    )
     assert "at $.result.isError" in (failure.text or "")
     assert beside is not None
     assert "notification-missing" in (beside.text or "")

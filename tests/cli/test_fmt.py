@@ -1,4 +1,4 @@
-"""`mcpmock fmt` and `recover`: what they say, do and end with."""
+"""`mcpmock fmt`: output, files and exit status."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
-from tests.support import HEADER, dump
+from tests.cassette.test_lines import ONE, TWO, sealed
+from tests.cli.conftest import Run, assert_inert, hostile, hostile_and_damaged
+from tests.support import HEADER
 
 DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 
@@ -78,72 +78,8 @@ def test_fmt_json(run: Run, file: Path) -> None:
     assert {"type": "formatted", "file": str(file), "changed": True, **counts} == found
 
 
-def test_what_can_be_saved_is_saved_to_a_new_file(run: Run, file: Path, tmp_path: Path) -> None:
-    """`recover` says what was lost and why, leaves the old file alone, and the new one is whole."""
-    out = tmp_path / "out.jsonl"
-    file.write_bytes(b"oops\n" + EVENTS + DAMAGED)
-    status, said, err = run("recover", file, "-o", out)
-
-    assert (0, "") == (status, said)
-    words = "1 header lost and replaced; 1 footer left out (checksum no longer fits)"
-    assert [
-        f"mcpmock: {file}:1: lost: not an event: not JSON",
-        f"mcpmock: {file}:6: lost: not an event: not JSON",
-        f"mcpmock: {out}: saved 4 events in 2 takes; {words}",
-    ] == err.splitlines()
-    assert b"oops\n" + EVENTS + DAMAGED == file.read_bytes()
-    assert 0 == run("check", out)[0]
-    assert (0, "", "") == run("recover", "-q", file, "-o", tmp_path / "quiet.jsonl")
-
-
-def test_events_numbered_anew_are_said(run: Run, file: Path, tmp_path: Path) -> None:
-    """`recover` tells where it did more than to leave out lines; `--json` gives counts."""
-    file.write_bytes(HEADER + TWO + ONE)
-    _, said, err = run("recover", "--json", file, "-o", tmp_path / "out.jsonl")
-
-    assert "saved 2 events in 1 take; 1 take renumbered" in err
-    counts = {"takes": 1, "events": 2, "lost": 0, "headers": 0, "footers": 0, "renumbered": 1}
-    assert {"type": "recovered", "file": str(file), **counts} == json.loads(said)
-
-
-def test_recover_overwrites_nothing(run: Run, file: Path, tmp_path: Path) -> None:
-    """An OUT that exists, the file itself or a dangling link, is refused."""
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "nowhere")
-    for out in (file, link):
-        status, _, err = run("recover", file, "-o", out)
-        assert 3 == status
-        assert f"{out}: exists" in err
-    assert sealed() == file.read_bytes()
-    assert link.is_symlink()
-
-
-def test_where_nothing_can_be_saved_nothing_is_written(
-    run: Run, file: Path, tmp_path: Path
-) -> None:
-    """What holds no good line is refused."""
-    file.write_bytes(b"hello\n")
-    status, _, err = run("recover", file, "-o", tmp_path / "out.jsonl")
-
-    assert 3 == status
-    assert "contains nothing that can be recovered" in err
-    assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_nothing_in_a_file_acts_on_a_terminal(run: Run, tmp_path: Path) -> None:
-    """No command that tidies cassettes lets a control character through."""
-    path, worse = hostile(tmp_path), tmp_path / "worse.jsonl"
-    bad = dump({"n": 1, "d": HOSTILE, "m": {}}) + b"\n" + b'{"n":"' + HOSTILE.encode() + b'"}\n'
-    gap = dump({"n": 99, "gap": {"reason": HOSTILE}}) + b"\n"
-    worse.write_bytes(path.read_bytes() + bad + gap)
-    for arguments in (
-        ("check", path, worse),
-        ("fmt", worse),
-        ("recover", worse, "-o", tmp_path / "out.jsonl"),
-        ("fmt", path),
-        ("show", worse),
-    ):
-        _, out, err = run(*arguments)
-
-        assert [] == CONTROLS.findall(out + err)
-        assert "\n::" not in out + err
+def test_output_is_inert_on_a_terminal(run: Run, tmp_path: Path) -> None:
+    """`fmt` prints no control character of a cassette, be it refused or formatted."""
+    path, damaged = hostile(tmp_path), hostile_and_damaged(tmp_path)
+    for file in (damaged, path):
+        assert_inert(*run("fmt", file)[1:])

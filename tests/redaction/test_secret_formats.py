@@ -1,4 +1,4 @@
-"""Where secrets stand in text. That `suspicious` never misses what is found is in test_redact."""
+"""Where secrets stand in text. That `suspicious` never misses what is found is in test_redactor."""
 
 from __future__ import annotations
 

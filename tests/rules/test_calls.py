@@ -130,12 +130,12 @@ def test_callers_without_a_session_do_not_know_of_each_other() -> None:
     two = [asked(x, ask(1, "tools/list"), "tools/list") for x in (2, 3)]
     both = [answers(x, done(1, {"ttlMs": 0, "cacheScope": "private"})) for x in (2, 3)]
 
-    assert [] == names(*modern_http(), *two, *both, transport=HTTP, alone=True)
+    assert [] == names(*modern_http(), *two, *both, transport=HTTP, sessionless=True)
 
 
 def test_what_was_forgotten_is_held_against_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once ids had to be forgotten, an answer to an unknown one may belong to one of them."""
-    monkeypatch.setattr(calls, "MOST", 3)
+    monkeypatch.setattr(calls, "MAX_CALLS", 3)
     asks = [c2s(request(number, "ping")) for number in range(2, 7)]
 
     assert [] == names(*opening(), *asks, s2c(response(99)), c2s(cancelled(99)))
@@ -150,16 +150,13 @@ def test_a_session_over_http_has_ids_of_its_own() -> None:
 
 
 def test_the_memory_of_cancels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of very many calls that were cancelled the latest are remembered."""
-    monkeypatch.setattr(calls, "MOST", 3)
-    fates = ConversationChecker()
+    """Of very many cancelled calls the latest are remembered."""
+    monkeypatch.setattr(calls, "MAX_CALLS", 3)
+    conversation = ConversationChecker()
     for number in range(1, 9):
         asks = request(number, "tools/call", {}, token=number)
         for frame in (c2s(asks), c2s(cancelled(number)), s2c(progress(number))):
-            fates.hear(frame, number)
+            conversation.check(frame, number)
+    tracker = conversation._checker.session.call_tracker
 
-    assert (
-        3
-        == len(fates._checker.session.fates._cancelled)
-        == len(fates._checker.session.fates._crossed)
-    )
+    assert 3 == len(tracker._cancelled) == len(tracker._progress_seen)

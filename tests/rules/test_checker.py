@@ -14,7 +14,7 @@ from mcpmock.protocol.methods import LATEST
 from mcpmock.rules.checker import Checker, Found, check
 from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.registry import RULES
-from mcpmock.rules.violation import Violation
+from mcpmock.rules.rule import Violation
 from tests.rules import (
     test_calls,
     test_capabilities,

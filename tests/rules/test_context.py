@@ -9,12 +9,12 @@ import pytest
 from mcpmock.protocol.correlation import Attribution, PendingCall
 from mcpmock.protocol.messages import C2S, S2C, parse
 from mcpmock.rules.context import CheckedMessage, State, as_object, declared, short
-from mcpmock.rules.exchange import MOST
+from mcpmock.rules.exchange import MAX_REMEMBERED
 from tests.support import error, notification, request, response
 
 
-def heard(raw: bytes, note: Attribution | None = None) -> CheckedMessage:
-    return CheckedMessage(S2C, parse(raw), raw, note or Attribution(), None)
+def checked_message(raw: bytes, attribution: Attribution | None = None) -> CheckedMessage:
+    return CheckedMessage(S2C, parse(raw), raw, attribution or Attribution(), None)
 
 
 def test_members() -> None:
@@ -22,12 +22,18 @@ def test_members() -> None:
     asked = request(1, "tools/call", {"name": "dig", "_meta": {"a": 1}})
     call = PendingCall(1, C2S, parse(asked), None)  # type: ignore[arg-type]
 
-    assert {"a": 1} == heard(asked).meta
-    assert {} == heard(notification("x", [1])).params
-    assert (None, None, {}) == (heard(asked).result, heard(asked).error, heard(asked).asked)
-    assert {"b": 2} == heard(response(1, {"b": 2})).result
-    assert -5 == heard(error(1, -5)).code
-    assert "dig" == heard(response(1), Attribution("tools/call", call)).asked["name"]
+    assert {"a": 1} == checked_message(asked).meta
+    assert {} == checked_message(notification("x", [1])).params
+    assert (None, None, {}) == (
+        checked_message(asked).result,
+        checked_message(asked).error,
+        checked_message(asked).call_params,
+    )
+    assert {"b": 2} == checked_message(response(1, {"b": 2})).result
+    assert -5 == checked_message(error(1, -5)).code
+    assert (
+        "dig" == checked_message(response(1), Attribution("tools/call", call)).call_params["name"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,9 @@ def test_once() -> None:
     state = State()
 
     assert [True, False, True] == [state.once(what) for what in "aab"]
-    assert MOST - 2 == sum(state.once(str(number)) for number in range(2 * MOST))
+    assert MAX_REMEMBERED - 2 == sum(
+        state.once(str(number)) for number in range(2 * MAX_REMEMBERED)
+    )
 
 
 def test_short() -> None:

@@ -79,7 +79,7 @@ def test_a_message_in_pieces_is_one() -> None:
 
 def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """From then on nothing is known to be missing, but what is wrong by itself is still found."""
-    monkeypatch.setattr(memory, "_LONGEST", 10)
+    monkeypatch.setattr(memory, "_MAX_MESSAGE_BYTES", 10)
     asks: list[Step] = [*opening(), pieces(request(1, "roots/list")), c2s(response(1))]
 
     assert ["id-null"] == names(*asks, s2c(progress(9)), c2s(request(None, "ping")))
@@ -88,7 +88,7 @@ def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_missed_is_held_against_nobody() -> None:
     """An answer to what was not seen, progress under its token, a cancel of it."""
     conversation = ConversationChecker()
-    conversation.miss()
+    conversation.mark_incomplete()
     late: list[Frame] = [
         *opening(),
         s2c(response(5)),
@@ -96,7 +96,7 @@ def test_what_was_missed_is_held_against_nobody() -> None:
         c2s(request(1, "tools/list")),
     ]
 
-    assert [] == [told for frame in late for told in conversation.hear(frame, 1)]
+    assert [] == [told for frame in late for told in conversation.check(frame, 1)]
 
 
 def test_long_requests_are_not_kept() -> None:
@@ -104,13 +104,13 @@ def test_long_requests_are_not_kept() -> None:
     conversation = ConversationChecker()
     big = {"name": "dig", "arguments": {"text": "x" * 100_000}}
     for frame in (*opening(), c2s(request(1, "tools/call", big, token=7)), s2c(progress(7))):
-        assert [] == conversation.hear(frame, 1)
+        assert [] == conversation.check(frame, 1)
     [call] = conversation._checker.session.calls.open_calls(C2S)
 
     assert len(call.request.params or b"") < 100
-    assert not conversation.state.blind
-    assert [] == conversation.hear(c2s(request("x" * 2000, "ping")), 1)
-    assert conversation.state.blind
+    assert not conversation.state.incomplete
+    assert [] == conversation.check(c2s(request("x" * 2000, "ping")), 1)
+    assert conversation.state.incomplete
 
 
 def test_a_long_meta_is_not_kept_either() -> None:
@@ -122,11 +122,11 @@ def test_a_long_meta_is_not_kept_either() -> None:
 
 def test_exchanges_that_never_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers without a session come and go, and some are never answered."""
-    monkeypatch.setattr(messages, "MOST", 10)
-    conversation = ConversationChecker.over(HTTP, alone=True)
+    monkeypatch.setattr(messages, "MAX_CALLS", 10)
+    conversation = ConversationChecker.over(HTTP, sessionless=True)
     for x in range(100):
         for frame in asked(x, ask(1, "tools/list"), "tools/list"):
-            assert [] == conversation.hear(frame, 1)
+            assert [] == conversation.check(frame, 1)
 
     assert len(conversation._checker._exchanges) <= 11
     assert len(conversation._checker._origins) <= 11
@@ -143,12 +143,12 @@ def test_an_error_without_an_id_answers_what_was_posted() -> None:
 
 def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many paths that messages were posted to some are remembered."""
-    monkeypatch.setattr(module, "MOST", 3)
-    conversation = ConversationChecker.over(HTTP, alone=True)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
+    conversation = ConversationChecker.over(HTTP, sessionless=True)
     for x in range(9):
         for frame in post(x, request(1, "ping"), to=f"/{x}"):
-            conversation.hear(frame, 1)
-        conversation.hear(Frame(C2S, b"more", fact=HttpBody(), exchange=x), 1)
+            conversation.check(frame, 1)
+        conversation.check(Frame(C2S, b"more", fact=HttpBody(), exchange=x), 1)
 
     assert 3 == len(conversation.state.server.paths)
 
@@ -173,16 +173,16 @@ def test_garbage_never_raises() -> None:
             b'{"jsonrpc":"2.0","id":1,"error":{"code":[],"data":[]}}']  # fmt: skip
     for _ in range(300):
         transport = dice.choice(["stdio", HTTP, "sse"])
-        told = ConversationChecker.over(transport, alone=dice.random() < 0.5)
+        told = ConversationChecker.over(transport, sessionless=dice.random() < 0.5)
         for _ in range(40):
             raw, x = dice.choice(raws), dice.randrange(4)
             made = dice.choice([post(x, raw), says(x, raw, id="1"), opens(x), [ends(x)],
                                 [c2s(raw)], [s2c(raw)], answers(x, raw), pieces(raw)])  # fmt: skip
             for frame in made:
-                told.hear(frame, 1)
+                told.check(frame, 1)
 
 
 def test_the_eras_do_not_mix() -> None:
     """A server that shows itself as modern to one caller owes nothing of that to a session."""
-    assert [] == names(*modern_http(), transport=HTTP, alone=True)
+    assert [] == names(*modern_http(), transport=HTTP, sessionless=True)
     assert [] == names(*opening_http(), transport=HTTP)

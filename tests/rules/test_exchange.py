@@ -27,10 +27,10 @@ def test_heads() -> None:
 def test_what_is_open() -> None:
     """An id is answered by any of its spellings."""
     found = CheckedExchange(1, posted=[Request(b"1.0", "ping")], open=[b"1.0"])
-    found.answered(b"1")
+    found.mark_answered(b"1")
 
     assert [] == found.open
-    assert found.asks(b"1")
+    assert found.has_request(b"1")
 
 
 def test_the_events_of_a_stream_keep_their_owner() -> None:
@@ -39,11 +39,11 @@ def test_the_events_of_a_stream_keep_their_owner() -> None:
     take(exchanges, *post(1, b"{}"), *opens(1), *says(1, b"{}", id="a"))
     resumed = take(exchanges, *get(2, last_event_id="a"), *opens(2), says(2, b"{}", id="b")[0])
 
-    assert (1, 1, False) == (resumed.resumes, resumed.owner, resumed.again)
+    assert (1, 1, False) == (resumed.resumes, resumed.owner, resumed.repeated)
     again = take(exchanges, says(2, b"{}", id="a")[0])
-    assert (1, True) == (again.owner, again.again)
-    exchanges.data_is_over(again)
-    assert (2, False, None) == (again.owner, again.again, again.event)
+    assert (1, True) == (again.owner, again.repeated)
+    exchanges.end_data(again)
+    assert (2, False, None) == (again.owner, again.repeated, again.event)
 
 
 def test_what_is_over_is_forgotten() -> None:
@@ -58,11 +58,11 @@ def test_what_is_over_is_forgotten() -> None:
 def test_the_memory_is_bounded() -> None:
     """Of exchanges and events without number only the latest are kept."""
     exchanges = OpenExchanges()
-    for number in range(3 * module.MOST):
+    for number in range(3 * module.MAX_REMEMBERED):
         take(exchanges, Frame(C2S, fact=HttpBody(), exchange=number))
         for event in range(4):
             take(exchanges, says(number, b"", id=f"{number}-{event}")[0])
 
     assert exchanges.running(0) is None
-    assert exchanges.running(3 * module.MOST - 1) is not None
-    assert len(exchanges._events) <= 10 * module.MOST
+    assert exchanges.running(3 * module.MAX_REMEMBERED - 1) is not None
+    assert len(exchanges._events) <= 10 * module.MAX_REMEMBERED

@@ -117,12 +117,12 @@ def test_a_request_without_the_session_id() -> None:
     server = ServerState()
     violations(*opening_http(), transport=HTTP, server=server)
     stray = [post(9, PING, mcp_protocol_version="2025-11-25"), accepts(9, 400)]
-    [told] = violations(*stray, transport=HTTP, alone=True, server=server)
+    [told] = violations(*stray, transport=HTTP, sessionless=True, server=server)
     probe = asked(10, ask("opening", "server/discover"), "server/discover")
 
     assert ("session-missing", "error") == (told.rule.name, told.level.value)
     assert [] == violations(
-        probe, answers(10, discovered()), transport=HTTP, alone=True, server=server
+        probe, answers(10, discovered()), transport=HTTP, sessionless=True, server=server
     )
 
 
@@ -175,7 +175,7 @@ def test_other_paths_have_other_rules() -> None:
         answers(4, b'{"access_token":"x"}'),
     ]
 
-    assert [] == names(*modern_http(), *other, transport=HTTP, alone=True)
+    assert [] == names(*modern_http(), *other, transport=HTTP, sessionless=True)
 
 
 def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
@@ -186,4 +186,4 @@ def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
     asks = [asked(1, ask("opening", "server/discover"), "server/discover"), answers(1, both)]
     stream = [get(2, mcp_protocol_version=LATEST), opens(2)]
 
-    assert [] == names(*asks, *stream, transport=HTTP, alone=True)
+    assert [] == names(*asks, *stream, transport=HTTP, sessionless=True)

@@ -72,14 +72,14 @@ def test_what_is_no_ascii_is_wrapped() -> None:
     """A name is compared with what the wrapping holds."""
     asks = called(READ, "resources/read", name=WRAPPED)
 
-    assert [] == names(*asks, answers(2, done(1, HINTS)), transport=HTTP, alone=True)
+    assert [] == names(*asks, answers(2, done(1, HINTS)), transport=HTTP, sessionless=True)
 
 
 def test_what_was_redacted_is_not_compared() -> None:
     """A placeholder stands for what nobody can compare any more."""
     asks = called(READ, "resources/read", name="mcpmock:secret:token:1")
 
-    assert [] == names(*asks, transport=HTTP, alone=True)
+    assert [] == names(*asks, transport=HTTP, sessionless=True)
 
 
 def test_errors_with_their_statuses() -> None:
@@ -87,7 +87,7 @@ def test_errors_with_their_statuses() -> None:
     fine = [(-32601, 404), (-32020, 400), (-32602, 200), (-32603, 200)]
 
     for code, status in fine:
-        assert [] == names(*refused(code, status), transport=HTTP, alone=True)
+        assert [] == names(*refused(code, status), transport=HTTP, sessionless=True)
 
 
 def test_the_legacy_era_repeats_nothing() -> None:

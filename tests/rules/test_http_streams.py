@@ -169,7 +169,7 @@ def test_a_listen_may_end_without_a_word() -> None:
     """The specification says it in three ways; all are fine."""
     listen = asked(2, ask(1, "subscriptions/listen", {"notifications": {}}), "subscriptions/listen")
 
-    assert [] == names(*modern_http(), listen, opens(2), ends(2), transport=HTTP, alone=True)
+    assert [] == names(*modern_http(), listen, opens(2), ends(2), transport=HTTP, sessionless=True)
 
 
 def test_the_events_of_other_streams_are_known() -> None:

@@ -66,7 +66,7 @@ def test_a_state_may_be_older_than_the_recording() -> None:
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once states had to be forgotten, one that nobody knows may be one of them."""
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
     rounds = [wants(1, requestState=str(number)) for number in range(9)]
 
     assert ["answered-twice"] * 8 == names(*modern(), CALL, *rounds, again(2, requestState="0"))

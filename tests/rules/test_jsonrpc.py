@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.rules.jsonrpc import is_name
+from mcpmock.rules.jsonrpc import is_string_or_integer
 from tests.rules.violations import (
     HTTP,
     Planted,
@@ -109,4 +109,4 @@ def test_an_unreadable_request_is_answered_without_an_id() -> None:
 )  # fmt: skip
 def test_ids_and_tokens(raw: bytes, fits: bool) -> None:
     """They are strings or whole numbers, however these are spelled."""
-    assert fits is is_name(raw)
+    assert fits is is_string_or_integer(raw)

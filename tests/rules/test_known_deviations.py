@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.rules.context import State
-from mcpmock.rules.known_deviations import DEVIATIONS, Deviation, known
+from mcpmock.rules.known_deviations import DEVIATIONS, Deviation, find_deviation
 from mcpmock.rules.registry import RULES
 from tests.rules.violations import HTTP, got, opening, opening_http, posted, violations
 from tests.support import answers, c2s, error, notification, opens, request, s2c, says
@@ -68,4 +68,4 @@ def test_events_with_nothing_in_them() -> None:
 
 def test_what_nobody_is_known_for() -> None:
     """Most breaches have no explanation."""
-    assert known("id-null", None, None, State()) is None
+    assert find_deviation("id-null", None, None, State()) is None

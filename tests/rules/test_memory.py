@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, Request, decode, parse
-from mcpmock.rules.memory import IncompleteMessages, slim, too_long
+from mcpmock.rules.memory import IncompleteMessages, slim_request, too_long
 from tests.support import request, response
 
 LONG = "x" * 5000
@@ -20,9 +20,9 @@ def asked(**params: Any) -> Request:
 def test_a_request_is_kept_without_its_arguments() -> None:
     """A short one as it is; of a long one what later messages are held against."""
     short = asked(name="dig")
-    long = slim(asked(name="dig", arguments=LONG, _meta={"progressToken": 7}, task={}))
+    long = slim_request(asked(name="dig", arguments=LONG, _meta={"progressToken": 7}, task={}))
 
-    assert slim(short) is short
+    assert slim_request(short) is short
     assert isinstance(long, Request)
     assert {"_meta": {"progressToken": 7}, "task": {}} == decode(long.params or b"")
 
@@ -32,20 +32,20 @@ def test_what_is_too_long_to_be_kept() -> None:
     assert not too_long(asked(arguments=LONG))
     assert too_long(asked(_meta={"x": LONG}))
     assert too_long(parse(response(LONG)))
-    assert b"{}" == getattr(slim(asked(_meta={"x": LONG})), "params", None)
+    assert b"{}" == getattr(slim_request(asked(_meta={"x": LONG})), "params", None)
 
 
 def test_very_many_in_pieces_are_not_kept() -> None:
     """Only some may be under way at once; what is over makes room."""
     torn = IncompleteMessages()
     for x in range(16):
-        assert torn.whole(Frame(S2C, b"a", fact=Fragment(), exchange=x)) is None
+        assert torn.add_piece(Frame(S2C, b"a", fact=Fragment(), exchange=x)) is None
     torn.forget(3)
-    torn.whole(Frame(C2S, b"a", fact=Fragment(), exchange=3))
+    torn.add_piece(Frame(C2S, b"a", fact=Fragment(), exchange=3))
     before = torn.lost
 
-    assert torn.whole(Frame(S2C, b"a", fact=Fragment(last=True), exchange=99)) is None
+    assert torn.add_piece(Frame(S2C, b"a", fact=Fragment(last=True), exchange=99)) is None
     assert (False, True) == (before, torn.lost)
-    whole = torn.whole(Frame(S2C, b"b", fact=Fragment(last=True), exchange=7))
+    whole = torn.add_piece(Frame(S2C, b"b", fact=Fragment(last=True), exchange=7))
     assert whole is not None
     assert (b"ab", None, 7) == (whole.raw, whole.fact, whole.exchange)

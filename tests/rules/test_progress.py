@@ -109,11 +109,11 @@ def test_progress_without_an_amount() -> None:
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many tokens the latest are remembered."""
-    monkeypatch.setattr(module, "_MOST", 3)
+    monkeypatch.setattr(module, "MAX_CALLS", 3)
     conversation = ConversationChecker()
     for number in range(1, 9):
         for raw in (request(number, "tools/call", {}, token=number), progress(number)):
-            conversation.hear(Frame(C2S if b"id" in raw else S2C, raw), number)
+            conversation.check(Frame(C2S if b"id" in raw else S2C, raw), number)
     reports = conversation._checker.session.progress
 
-    assert 3 == len(reports._last) == len(reports._asked)
+    assert 3 == len(reports._amounts) == len(reports._calls_by_token)

@@ -14,8 +14,10 @@ from tests.support import error, request
 
 LIST = parse(request(1, "tools/list"))
 NEW = State()
-BOTH_ERAS = State("streamable-http", alone=True, server=ServerState(modern=True))
-ONE_ERA = State("streamable-http", alone=True, server=ServerState(modern=True, only_modern=True))
+BOTH_ERAS = State("streamable-http", sessionless=True, server=ServerState(modern=True))
+ONE_ERA = State(
+    "streamable-http", sessionless=True, server=ServerState(modern=True, only_modern=True)
+)
 
 
 def settled(revision: str | None, requested: str | None = None) -> State:
@@ -40,7 +42,7 @@ def named(version: str) -> CheckedExchange:
         (NEW, initialize("1999-01-01"), "2025-11-25"),
         (NEW, request(1, "tools/list"), "2025-11-25"),
         (State(server=ServerState(modern=True)), request(1, "tools/list"), "2026-07-28"),
-        (State("streamable-http", alone=True), request(1, "tools/list"), "2025-03-26"),
+        (State("streamable-http", sessionless=True), request(1, "tools/list"), "2025-03-26"),
         (BOTH_ERAS, request(1, "tools/list"), "2025-03-26"),
         (ONE_ERA, request(1, "tools/list"), "2026-07-28"),
     ],

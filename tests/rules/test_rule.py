@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mcpmock.rules.rule import must, should
+from mcpmock.rules.known_deviations import DEVIATIONS
+from mcpmock.rules.rule import Violation, must, should
 
 
 def test_levels() -> None:
@@ -19,3 +20,13 @@ def test_where_it_stands() -> None:
 
     assert "2025-11-25 basic/index" == rule.cite("2025-11-25")
     assert "2024-11-05 basic/messages" == rule.cite("2024-11-05")
+
+
+def test_what_is_known_is_a_notice() -> None:
+    """A violation has the level of its rule; a known deviation is a notice."""
+    rule = must("a-rule", "basic/index", "You MUST.")
+    unknown = Violation(7, rule, "2025-11-25", "it was broken")
+    known = Violation(7, rule, "2025-11-25", "it was broken", DEVIATIONS[0])
+
+    assert ("error", "notice") == (unknown.level.value, known.level.value)
+    assert "2025-11-25 basic/index" == unknown.cited

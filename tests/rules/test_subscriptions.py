@@ -87,7 +87,7 @@ def test_log_messages_for_whoever_set_a_level() -> None:
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many listens the latest are remembered."""
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
     listens = [c2s(ask(number, "subscriptions/listen", {})) for number in range(1, 9)]
     late = s2c(told("subscriptions/acknowledged", 8))
 

@@ -16,7 +16,7 @@ from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 from mcpmock.rules.context import ServerState
 from mcpmock.rules.conversation import ConversationChecker
-from mcpmock.rules.violation import Violation
+from mcpmock.rules.rule import Violation
 from tests.support import (
     HEADER,
     INITIALIZED,
@@ -83,7 +83,7 @@ class Planted:
 
     def check(self) -> None:
         """Asserts that just this is found."""
-        told = names(*self.steps, transport=self.transport, alone=self.of == 1)
+        told = names(*self.steps, transport=self.transport, sessionless=self.of == 1)
         assert sorted([self.rule, *self.also]) == sorted(told)
 
 
@@ -93,17 +93,22 @@ def flat(steps: Iterable[Step]) -> Iterable[Frame]:
 
 
 def violations(
-    *steps: Step, transport: str = "stdio", alone: bool = False, server: ServerState | None = None
+    *steps: Step,
+    transport: str = "stdio",
+    sessionless: bool = False,
+    server: ServerState | None = None,
 ) -> list[Violation]:
     """What a conversation makes of these; frames are numbered from 1."""
-    conversation = ConversationChecker.over(transport, alone=alone, server=server)
+    conversation = ConversationChecker.over(transport, sessionless=sessionless, server=server)
     numbered = enumerate(flat(steps), 1)
-    return [told for number, frame in numbered for told in conversation.hear(frame, number)]
+    return [told for number, frame in numbered for told in conversation.check(frame, number)]
 
 
-def names(*steps: Step, transport: str = "stdio", alone: bool = False) -> list[str]:
+def names(*steps: Step, transport: str = "stdio", sessionless: bool = False) -> list[str]:
     """The names of the rules they break."""
-    return [one.rule.name for one in violations(*steps, transport=transport, alone=alone)]
+    return [
+        one.rule.name for one in violations(*steps, transport=transport, sessionless=sessionless)
+    ]
 
 
 # The legacy era.

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.semantic_diff.catalog_changes import catalog_changes, handshake_changes
 from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
 from mcpmock.semantic_diff.normalize import Namings
-from mcpmock.semantic_diff.severity import Change, spelled
+from mcpmock.semantic_diff.severity import Change, to_jsonpath
 from mcpmock.semantic_diff.value_changes import Measure
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -20,7 +20,7 @@ def measure(*unordered: str) -> Measure:
 
 
 def shown(changes: list[Change]) -> list[str]:
-    return [f"{change.rule} {spelled(change.path)}" for change in changes]
+    return [f"{change.rule} {to_jsonpath(change.path)}" for change in changes]
 
 
 def listed(method: str, old: list[Any], new: list[Any], member: str = "tools") -> list[str]:

@@ -10,7 +10,7 @@ from mcpmock.semantic_diff import findings
 from mcpmock.semantic_diff.findings import MAX_EXCERPT_CHARS, Findings, excerpts
 from mcpmock.semantic_diff.ignore_rules import Rules
 from mcpmock.semantic_diff.normalize import Namings
-from mcpmock.semantic_diff.severity import ABSENT, Change, Verdict, Where
+from mcpmock.semantic_diff.severity import ABSENT, Change, EventLocation, Verdict
 
 CALL = ("tools/call", "add")
 
@@ -19,7 +19,9 @@ def found(*changes: Change, ignore: tuple[str, ...] = ()) -> Findings:
     noted = Findings(Rules.parse(ignore))
     for n, change in enumerate(changes, 1):
         measure = noted.measure(None, None, CALL, Namings())
-        noted.add(change, measure, method="tools/call", old=Where(1, n), new=Where(1, n))
+        noted.add(
+            change, measure, method="tools/call", old=EventLocation(1, n), new=EventLocation(1, n)
+        )
     return noted
 
 
@@ -34,7 +36,7 @@ def test_the_worst_comes_first() -> None:
 
     assert ("tool-removed", Verdict.BREAKING) == (worst.rule.name, worst.verdict)
     assert ("tools/call", "tools/call add", "$.result") == (other.method, other.call, other.path)
-    assert ('"a"', '"b"', Where(1, 1)) == (other.old, other.new, other.old_event)
+    assert ('"a"', '"b"', EventLocation(1, 1)) == (other.old, other.new, other.old_event)
     assert {Verdict.BREAKING: 1, Verdict.RISKY: 1} == noted.counts
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
-from mcpmock.semantic_diff.severity import spelled
+from mcpmock.semantic_diff.severity import to_jsonpath
 
 
 def told(old: Any, new: Any, use: Use = INPUT) -> list[str]:
     """Each change as its rule and its path."""
     found = schema_changes(old, new, ("s",), use)
-    return [f"{change.rule} {spelled(change.path)[3:]}".rstrip() for change in found]
+    return [f"{change.rule} {to_jsonpath(change.path)[3:]}".rstrip() for change in found]
 
 
 def of(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:

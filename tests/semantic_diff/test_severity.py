@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonpath
 import pytest
 
-from mcpmock.semantic_diff.severity import RULES, Item, Verdict, place_of, spelled
+from mcpmock.semantic_diff.severity import RULES, Item, Verdict, document_path, to_jsonpath
 
 TOOL = Item(0, 2, ("name", "it's \\ \n"))
 
@@ -36,18 +36,18 @@ def test_every_rule_is_whole() -> None:
 )
 def test_paths_are_jsonpaths(path: tuple[str | Item, ...], text: str) -> None:
     """Plain names stand behind a dot, others in quotes; what has a name is found by it."""
-    assert text == spelled(path)
+    assert text == to_jsonpath(path)
 
 
 def test_hostile_names_stay_names() -> None:
     """A path leads to the value, whatever the names in it are."""
     document = {"tools": [{"name": TOOL.name[1] if TOOL.name else "", "'": 1}]}
 
-    assert [1] == jsonpath.findall(spelled(("tools", TOOL, "'")), document)
+    assert [1] == jsonpath.findall(to_jsonpath(("tools", TOOL, "'")), document)
 
 
 def test_a_path_leads_into_both_documents() -> None:
     """As far as there is something."""
-    assert ("tools", 0, "x") == place_of(("tools", TOOL, "x"), new=False)
-    assert ("tools", 2, "x") == place_of(("tools", TOOL, "x"), new=True)
-    assert ("tools",) == place_of(("tools", Item(None, 2), "x"), new=False)
+    assert ("tools", 0, "x") == document_path(("tools", TOOL, "x"), new=False)
+    assert ("tools", 2, "x") == document_path(("tools", TOOL, "x"), new=True)
+    assert ("tools",) == document_path(("tools", Item(None, 2), "x"), new=False)

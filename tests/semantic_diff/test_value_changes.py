@@ -8,8 +8,8 @@ import pytest
 
 from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
 from mcpmock.semantic_diff.normalize import Namings
-from mcpmock.semantic_diff.severity import spelled
-from mcpmock.semantic_diff.value_changes import How, Measure, edits
+from mcpmock.semantic_diff.severity import to_jsonpath
+from mcpmock.semantic_diff.value_changes import EditKind, Measure, edits
 
 
 def measure(old: Any, new: Any, **rules: Any) -> Measure:
@@ -19,7 +19,7 @@ def measure(old: Any, new: Any, **rules: Any) -> Measure:
 def told(old: Any, new: Any, **rules: Any) -> list[str]:
     """Each edit as its kind and its path."""
     found = edits(old, new, (), measure(old, new, **rules))
-    return [f"{edit.how.name} {spelled(edit.path)}" for edit in found]
+    return [f"{edit.kind.name} {to_jsonpath(edit.path)}" for edit in found]
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_values_are_told() -> None:
     """Both, where both are there."""
     (edit,) = edits({"a": 1}, {"a": 2}, (), measure({}, {}))
 
-    assert (How.VALUE, ("a",), 1, 2) == (edit.how, edit.path, edit.old, edit.new)
+    assert (EditKind.VALUE, ("a",), 1, 2) == (edit.kind, edit.path, edit.old, edit.new)

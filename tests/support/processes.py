@@ -27,7 +27,7 @@ from mcpmock.cassette.model import Take
 from mcpmock.protocol.messages import Direction
 
 MCPMOCK = (sys.executable, "-m", "mcpmock")
-SCRIPTED = Path(__file__).parent / "servers" / "scripted.py"
+SCRIPTED = Path(__file__).parents[1] / "e2e" / "servers" / "scripted.py"
 TAG = "MCPMOCK_E2E_TAG"
 END = 5.0
 """Seconds within which a session is over once something ended it."""

@@ -1,1 +1,1 @@
-"""The parts of `tools/bench.py`: what is measured (`rows`), by whom (`client`), with what."""
+"""The modules of `tools/bench.py`: the rows, the client that measures them, and the report."""

@@ -1,8 +1,7 @@
 """The client that measures: blocking reads and writes, and a clock.
 
-It must cost less than anything that it measures, so it neither parses nor waits on an event loop
-while the clock runs; whether the answers were right is looked at afterwards. How it talks is for
-`over_pipes` and `over_http`.
+It must cost less than anything that it measures, so it neither parses nor uses an event loop while
+the clock runs; answers are checked afterwards. `over_pipes` and `over_http` have the transports.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from typing import Self
 
 from bench_parts.traffic import Group
 
-_CLOSING = 10.0
+_EXIT_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
 class Flood:
-    """What `Session.flood` got through; bytes and seconds."""
+    """The figures of one `Session.flood`."""
 
     requests: int
     bytes: int
-    """Both ways together."""
+    """In both directions together."""
     seconds: float
 
 
 class Session(ABC):
-    """A server, or what stands before one, and our end of the talk with it."""
+    """A process that is measured, and the client's connection to it."""
 
     exact = True
-    """Whether answers must have the very bytes that the server sent."""
+    """Whether answers must be byte for byte those of the server."""
     good_ends: frozenset[int] = frozenset({0})
-    """The statuses with which a process ends that is well."""
+    """The exit statuses of success."""
 
     def __init__(self, process: subprocess.Popen[bytes], began: int) -> None:
         self._process, self._began = process, began
@@ -53,14 +52,14 @@ class Session(ABC):
         return self._process.pid
 
     def initialize(self) -> float:
-        """Shakes hands; seconds from before the process was started until it answered."""
-        self._ask_to_initialize()
+        """Do the handshake. Gives the seconds from the start of the process to its answer."""
+        self._send_initialize()
         taken = time.perf_counter_ns() - self._began
-        self._say_initialized()
+        self._send_initialized()
         return taken / 1e9
 
     def ping_pong(self, requests: Sequence[bytes]) -> list[float]:
-        """One after the other; the seconds that each took."""
+        """Send one request after the other. Gives the seconds that each took."""
         wires = [self._wire(request) for request in requests]
         clock, ask = time.perf_counter_ns, self._ask
         times, answers = [], []
@@ -75,28 +74,28 @@ class Session(ABC):
 
     @abstractmethod
     def flood(self, groups: Sequence[Group]) -> Flood:
-        """All of them, as quickly as they are taken; raises if not just their answers come back."""
+        """Send all of them without waiting for answers. Raises RuntimeError if one is wrong."""
 
     def finish(self) -> None:
-        """Has the process end; raises unless it ends well."""
+        """End the process. Raises RuntimeError unless it exits with success."""
         self.close()
         if self._process.returncode not in self.good_ends:
             raise RuntimeError(f"ended with status {self._process.returncode}")
 
     def close(self) -> None:
-        """Has the process end and waits for it."""
-        self._part()
+        """End the process and wait for it."""
+        self._end_input()
         try:
-            self._process.wait(_CLOSING)
+            self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
     @abstractmethod
-    def _ask_to_initialize(self) -> None: ...
+    def _send_initialize(self) -> None: ...
 
     @abstractmethod
-    def _say_initialized(self) -> None: ...
+    def _send_initialized(self) -> None: ...
 
     @abstractmethod
     def _wire(self, request: bytes) -> bytes:
@@ -108,16 +107,16 @@ class Session(ABC):
 
     @abstractmethod
     def _check(self, request: bytes, answer: bytes) -> None:
-        """Raises unless this is its answer."""
+        """Raises RuntimeError unless this is its answer."""
 
     @abstractmethod
-    def _part(self) -> None:
-        """Lets the process know that it is over, once."""
+    def _end_input(self) -> None:
+        """Make the process end by itself."""
 
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Raises RuntimeError where it is not over in time, even while blocked."""
+    """Raises RuntimeError if the block takes longer, even in a blocking call."""
 
     def give_up(_signum: int, _frame: object) -> None:
         raise RuntimeError(f"not done after {seconds} s")

@@ -1,4 +1,4 @@
-"""What only shows after a long time: memory over many exchanges, and loading what they left."""
+"""Memory over many exchanges, and loading the cassette that they leave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench_parts.client import limited
 from bench_parts.rows import ROOT, Row, Workshop
 from bench_parts.traffic import Traffic
 
-_LIMIT = 90
+_TIMEOUT_S = 90
 _LOAD = """
 import json, sys, time
 from pathlib import Path
@@ -31,7 +31,7 @@ class Endurance:
 
     exchanges: int
     early: int
-    """The most that was ever resident after a tenth of the exchanges."""
+    """Peak resident memory after a tenth of the exchanges."""
     late: int
     """The same after all of them."""
     events: int
@@ -45,7 +45,7 @@ class Endurance:
 
 
 def endure(shop: Workshop, record: Row, replay: Row, traffic: Traffic, exchanges: int) -> Endurance:
-    """Records so many exchanges and loads a cassette of as many events."""
+    """Record so many exchanges, and load a cassette of as many events."""
     file = shop.folder / "endurance.jsonl"
     early, late = _record(shop, record, traffic, exchanges, file)
     with file.open("rb") as whole:
@@ -55,7 +55,7 @@ def endure(shop: Workshop, record: Row, replay: Row, traffic: Traffic, exchanges
     command = [sys.executable, "-c", _LOAD, str(part), str(ROOT)]
     printed = subprocess.run(command, env=shop.env, check=True, stdout=subprocess.PIPE).stdout
     load, events = json.loads(printed)
-    with limited(_LIMIT), replay.open(part, shop) as opened:
+    with limited(_TIMEOUT_S), replay.open(part, shop) as opened:
         start = opened.initialize()
         opened.finish()
     return Endurance(
@@ -67,18 +67,18 @@ def _record(
     shop: Workshop, row: Row, traffic: Traffic, exchanges: int, file: Path
 ) -> tuple[int, int]:
     tenth = exchanges // 10
-    with limited(_LIMIT), row.open(file, shop) as opened:
+    with limited(_TIMEOUT_S), row.open(file, shop) as opened:
         opened.initialize()
         opened.flood(traffic.grouped(1, tenth))
-        early = _peak(opened.pid)
+        early = _peak_kib(opened.pid)
         for part in range(1, 10):
             opened.flood(traffic.grouped(1 + part * tenth, tenth))
-        late = _peak(opened.pid)
+        late = _peak_kib(opened.pid)
         opened.finish()
     return early, late
 
 
-def _peak(pid: int) -> int:
+def _peak_kib(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1])

@@ -14,15 +14,15 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from http.client import HTTPResponse
+from types import SimpleNamespace
 from typing import cast
 
 from bench_parts.client import Flood, Session
 from bench_parts.traffic import INITIALIZE, INITIALIZED, Group, check
 
-CONNECTIONS = 8
-"""How many a flood has at once."""
-_CHUNK = 1 << 16
-_PAUSE = 0.001
+FLOOD_CONNECTIONS = 8
+_MAX_READ = 1 << 16
+_POLL_INTERVAL_S = 0.001
 _LISTENING = re.compile(rb"http://[\w.]+:(\d+)(/\S*)?\s")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _DATA = re.compile(rb"^data: ?(.*?)\r?$", re.MULTILINE)
@@ -33,7 +33,7 @@ _FIELDS = (
 
 
 class HttpSession(Session):
-    """A process that listens, and says on stderr where."""
+    """A process that listens, and prints its URL to stderr."""
 
     good_ends = frozenset({0, 128 + signal.SIGINT, -signal.SIGINT})
 
@@ -48,8 +48,8 @@ class HttpSession(Session):
         self._connection: Connection | None = None
 
     def listening(self) -> int:
-        """The port, once it takes connections there."""
-        while (found := _LISTENING.search(self._said())) is None:
+        """The port, as soon as it accepts connections."""
+        while (found := _LISTENING.search(self._stderr_text())) is None:
             self._pause()
         self._port = int(found[1])
         path = (found[2] or b"/mcp").decode()
@@ -63,14 +63,14 @@ class HttpSession(Session):
                 return self._port
 
     def ping_pong(self, requests: Sequence[bytes]) -> list[float]:
-        self._connect()  # anew, for servers that close those that were idle for seconds
+        self._connect()  # some servers close a connection that was idle for seconds
         return super().ping_pong(requests)
 
     def flood(self, groups: Sequence[Group]) -> Flood:
         requests = [line for group in groups for line in group.data.splitlines()]
         wires = [self._wire(request) for request in requests]
         with ExitStack() as stack:
-            opened = [Connection(self._port) for _ in range(CONNECTIONS)]
+            opened = [Connection(self._port) for _ in range(FLOOD_CONNECTIONS)]
             for connection in opened:
                 stack.enter_context(closing(connection))
             began = time.perf_counter()
@@ -84,11 +84,11 @@ class HttpSession(Session):
         super().close()
         self._stderr.close()
 
-    def _ask_to_initialize(self) -> None:
+    def _send_initialize(self) -> None:
         self.listening()
         self._greeting = self._ask(self._wire(INITIALIZE))
 
-    def _say_initialized(self) -> None:
+    def _send_initialized(self) -> None:
         self._check(INITIALIZE, self._greeting)
         session = _parsed(self._greeting)[0].getheader("Mcp-Session-Id")
         self._head += f"Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n"
@@ -112,7 +112,7 @@ class HttpSession(Session):
         streamed = response.getheader("Content-Type", "").startswith("text/event-stream")
         check(request, _DATA.findall(body) if streamed else [body])
 
-    def _part(self) -> None:
+    def _end_input(self) -> None:
         self._disconnect()
         assert self._process.stdin is not None
         self._process.stdin.close()
@@ -129,17 +129,17 @@ class HttpSession(Session):
 
     def _pause(self) -> None:
         try:
-            self._process.wait(_PAUSE)
+            self._process.wait(_POLL_INTERVAL_S)
         except subprocess.TimeoutExpired:
             return
-        raise RuntimeError(f"ended before it listened: {self._said()[-200:]!r}")
+        raise RuntimeError(f"ended before it listened: {self._stderr_text()[-200:]!r}")
 
-    def _said(self) -> bytes:
-        return os.pread(self._stderr.fileno(), _CHUNK, 0)
+    def _stderr_text(self) -> bytes:
+        return os.pread(self._stderr.fileno(), _MAX_READ, 0)
 
 
 class Connection:
-    """One socket, and what has come of a response."""
+    """One socket, and the beginning of a response."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -156,18 +156,18 @@ class Connection:
         self._socket.sendall(wire)
 
     def receive(self) -> bytes | None:
-        """Reads once; the response, if that was its end."""
-        data = self._socket.recv(_CHUNK)
+        """Read once. Gives the response if it is complete."""
+        data = self._socket.recv(_MAX_READ)
         if not data:
             raise RuntimeError("the connection ended without an answer")
         self._held += data
-        if not _whole(self._held):
+        if not _is_complete(self._held):
             return None
         answer, self._held = self._held, b""
         return answer
 
 
-def _whole(response: bytes) -> bool:
+def _is_complete(response: bytes) -> bool:
     end = response.find(b"\r\n\r\n")
     if end < 0:
         return False
@@ -178,7 +178,7 @@ def _whole(response: bytes) -> bool:
 
 
 def _ask_all(connections: Sequence[Connection], wires: Sequence[bytes]) -> list[bytes]:
-    """All answers, in the order of the requests; whichever connection is free asks the next."""
+    """All answers, in the order of the requests; a free connection sends the next request."""
     answers = [b""] * len(wires)
     waiting = iter(enumerate(wires))
     at = {connection.fileno(): connection for connection in connections}
@@ -203,17 +203,9 @@ def _ask_all(connections: Sequence[Connection], wires: Sequence[bytes]) -> list[
     return answers
 
 
-class _Heard:
-    """As much of a socket as `HTTPResponse` looks at."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, _mode: str) -> io.BytesIO:
-        return io.BytesIO(self._data)
-
-
 def _parsed(answer: bytes) -> tuple[HTTPResponse, bytes]:
-    response = HTTPResponse(cast("socket.socket", _Heard(answer)))
+    # Of its socket HTTPResponse calls `makefile` and nothing else.
+    file = SimpleNamespace(makefile=lambda _mode: io.BytesIO(answer))
+    response = HTTPResponse(cast("socket.socket", file))
     response.begin()
     return response, response.read()

@@ -1,4 +1,4 @@
-"""The client over stdio. An answer is a line, and what was asked is known by heart."""
+"""The client over stdio: an answer is a line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pathlib import Path
 from bench_parts.client import Flood, Session
 from bench_parts.traffic import INITIALIZE, INITIALIZED, Group, check
 
-_CHUNK = 1 << 16
-_WINDOW = 5
-"""Groups under way at once: 40 KB. More than 64 KB, what a pipe holds, stops peers for good that
-wait for one side to take all before they read the other.
-"""
+_MAX_READ = 1 << 16
+# 5 groups of 8 KB. With more than the 64 KB that a pipe holds, peers deadlock that write all to one
+# side before they read the other.
+_WINDOW_GROUPS = 5
 
 
 class PipeSession(Session):
-    """A process with its stdin and stdout at our end."""
+    """A process with pipes to its stdin and stdout."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str], log: Path) -> None:
         began = time.perf_counter_ns()
@@ -41,7 +40,7 @@ class PipeSession(Session):
         ends = [*accumulate(group.count for group in groups)]
         began = time.perf_counter()
         for i, group in enumerate(groups):
-            while i >= _WINDOW and answered < ends[i - _WINDOW]:
+            while i >= _WINDOW_GROUPS and answered < ends[i - _WINDOW_GROUPS]:
                 data = read()
                 received += len(data)
                 answered += data.count(b"\n")
@@ -60,10 +59,10 @@ class PipeSession(Session):
         super().close()
         self._stdout.close()
 
-    def _ask_to_initialize(self) -> None:
+    def _send_initialize(self) -> None:
         self._ask(INITIALIZE)
 
-    def _say_initialized(self) -> None:
+    def _send_initialized(self) -> None:
         os.write(self._in, INITIALIZED)
 
     def _wire(self, request: bytes) -> bytes:
@@ -79,11 +78,11 @@ class PipeSession(Session):
     def _check(self, request: bytes, answer: bytes) -> None:
         check(request, [answer])
 
-    def _part(self) -> None:
+    def _end_input(self) -> None:
         self._stdin.close()
 
     def _read(self) -> bytes:
-        data = os.read(self._out, _CHUNK)
+        data = os.read(self._out, _MAX_READ)
         if not data:
             raise RuntimeError("ended without an answer")
         return data

@@ -1,18 +1,151 @@
-"""Figures to words: a table for each transport, and the bars that are to be met."""
+"""The report: for each transport a table of the rows, and the bars that must be met.
+
+A ratio is the median of the ratios of each turn: what slows both rows in a turn does not move it.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+from bench_parts.endurance import Endurance
 from bench_parts.rounds import Figures, Rounds, Turn
 from bench_parts.rows import Row
 
 NAN = float("nan")
+MAX_GROWTH_KIB = 1024
+"""Memory may grow by this much over all exchanges and still counts as flat."""
+MAX_ADDED_US = 400
+
+Series = Callable[[Figures], Mapping[Turn, float]]
+TRIPS: Series = attrgetter("trips")
+STREAMS: Series = attrgetter("streams")
+SPEEDS: Series = attrgetter("speeds")
+RATES: Series = attrgetter("rates")
+STARTS: Series = attrgetter("starts")
+
+
+def ratio(ours: Mapping[Turn, float], theirs: Mapping[Turn, float]) -> float:
+    return median(one / theirs[turn] for turn, one in ours.items() if turn in theirs)
+
+
+def median(values: Iterable[float]) -> float:
+    """NaN if nothing was measured."""
+    known = [*values]
+    return statistics.median(known) if known else NAN
+
+
+def beside_best(ours: Mapping[Turn, float], peers: Sequence[Mapping[Turn, float]]) -> float:
+    """The greatest of the ratios; NaN if no peer was measured."""
+    return max((ratio(ours, theirs) for theirs in peers if theirs), default=NAN)
+
+
+class Section:
+    """The figures of one transport; of those rows that failed none are used."""
+
+    def __init__(self, rows: Sequence[Row], rounds: Rounds) -> None:
+        self.figures, self.imports = rounds.figures, rounds.imports
+        self.failed = {name: f.failed for name, f in self.figures.items() if f.failed}
+        self.good = {row.name: row for row in rows if row.name not in self.failed}
+        self.peers = {row.name for row in rows if row.peer}
+        self.http = rows[0].http
+        self.endurance: Endurance | None = None
+
+    def of(self, name: str) -> Figures:
+        """Empty for a row that did not run or that failed, so that its ratios are NaN."""
+        return self.figures[name] if name in self.good else Figures()
+
+    def peer_figures(self, role: str) -> dict[str, Figures]:
+        return {row.name: self.of(row.name) for row in self.good.values() if row.peer_role == role}
+
+    def added(self, row: Figures, series: Series) -> dict[Turn, float]:
+        """Seconds more than a direct connection takes."""
+        direct = series(self.of("http-direct"))
+        return {turn: time - direct[turn] for turn, time in series(row).items() if turn in direct}
+
+
+Value = Callable[[Section, Figures], float]
+
+
+@dataclass(frozen=True)
+class Column:
+    """`key` names the value in JSON, in seconds and bytes; the table shows it in `unit`."""
+
+    key: str
+    head: str
+    value: Value
+    decimals: int = 1
+    unit: float = 1
+
+    def cell(self, value: float) -> str:
+        return f"{value / self.unit:8.{self.decimals}f}"
+
+
+def middle(series: Series) -> Value:
+    return lambda _, row: median(series(row).values())
+
+
+def beside(name: str, series: Series) -> Value:
+    return lambda section, row: ratio(series(row), series(section.of(name)))
+
+
+def added(series: Series) -> Value:
+    return lambda section, row: median(section.added(row, series).values())
+
+
+def _peer_ratio(section: Section, row: Figures) -> float:
+    peers = section.peer_figures("record").values()
+    return min((ratio(row.rates, peer.rates) for peer in peers), default=NAN)
+
+
+US, MS, MB = 1e-6, 1e-3, 1e6
+PINGS = (
+    Column("p50", "p50 us", lambda _, row: median(row.all_pings), unit=US),
+    Column("p99", "p99 us", lambda _, row: statistics.quantiles(row.all_pings, n=100)[98], unit=US),
+)
+STDIO = (
+    (*PINGS, Column("trip_ratio", "x trio", beside("trio", TRIPS), 2)),
+    (
+        Column("rate", "MB/s", middle(RATES), 1, MB),
+        # A request and its answer are two messages.
+        Column("messages", "msg/s", lambda _, row: 2 * median(row.speeds.values()), 0),
+        Column("rate_ratio", "x trio", beside("trio", RATES), 3),
+        Column("peer_ratio", "x peer", _peer_ratio, 2),
+    ),
+    (
+        Column("start", "start ms", middle(STARTS), 1, MS),
+        Column("start_ratio", "x import", lambda s, row: ratio(row.starts, s.imports), 2),
+    ),
+)
+HTTP = (
+    (
+        *PINGS,
+        Column("added", "added us", added(TRIPS), 1, US),
+        Column("relay_ratio", "x relay", beside("http-relay", TRIPS), 2),
+    ),
+    (
+        Column("stream_p50", "stream", lambda _, row: median(row.all_follows), 1, US),
+        Column("stream_added", "added us", added(STREAMS), 1, US),
+        Column("stream_relay_ratio", "x relay", beside("http-relay", STREAMS), 2),
+    ),
+    (
+        Column("rate", "req/s", middle(SPEEDS), 0),
+        Column("rate_relay_ratio", "x relay", beside("http-relay", SPEEDS), 3),
+    ),
+)
+
+
+def _measure(section: Section) -> dict[str, dict[str, float]]:
+    """The values of each row by the keys of the columns."""
+    columns = [column for group in (HTTP if section.http else STDIO) for column in group]
+    return {
+        name: {column.key: column.value(section, section.of(name)) for column in columns}
+        for name in section.good
+    }
 
 
 @dataclass(frozen=True)
@@ -29,88 +162,100 @@ class Bar:
         return self.value >= self.bar if self.at_least else self.value <= self.bar
 
 
-def ratio(ours: Mapping[Turn, float], theirs: Mapping[Turn, float]) -> float:
-    """The median over the turns: what slows both in a turn does not move it."""
-    return median(one / theirs[turn] for turn, one in ours.items() if turn in theirs)
+def _stdio_bars(section: Section) -> Iterator[Bar]:
+    record, trio = section.of("record"), section.of("trio")
+    yield Bar("record: round trip p50, x bare trio relay", ratio(record.trips, trio.trips), 1.25)
+    for name, peer in section.peer_figures("record").items():
+        yield Bar(f"record: round trip p50, x {name}", ratio(record.trips, peer.trips), 1)
+    yield Bar("record: throughput, x bare trio relay", ratio(record.rates, trio.rates), 0.15, True)
+    yield Bar("record: throughput, x best peer", _peer_ratio(section, record), 3, True)
+    yield from _idle_bars(section, "record", "replay")
+    for name in ("record", "replay"):
+        value = ratio(section.of(name).starts, section.imports)
+        yield Bar(f'{name}: start to first answer, x "import trio, msgspec"', value, 1.3)
+    if (long := section.endurance) is not None:
+        what = f"record: KiB of memory grown, of {long.early}, over {long.exchanges:,} exchanges"
+        yield Bar(what, long.growth, MAX_GROWTH_KIB)
+        what = f"load of {long.events:,} events ({long.megabytes:.0f} MB), seconds"
+        yield Bar(what, long.load, 1)
 
 
-def median(values: Iterator[float] | Collection[float]) -> float:
-    """NaN of what was not measured."""
-    known = [*values]
-    return statistics.median(known) if known else NAN
+def _http_bars(section: Section) -> Iterator[Bar]:
+    for kind, series in (("call", TRIPS), ("stream", STREAMS)):
+        added_times = section.added(section.of("http-record"), series)
+        what = f"http-record: added to the p50 of a {kind}"
+        if kind == "call":  # the cost of a stream grows with its events, which the server sets
+            yield Bar(f"{what}, us", _first_quartile(added_times.values()) * 1e6, MAX_ADDED_US)
+        peers = section.peer_figures("record").values()
+        value = beside_best(added_times, [section.added(peer, series) for peer in peers])
+        yield Bar(f"{what}, x best peer", value, 0.5)
+        players = section.peer_figures("replay").values()
+        value = beside_best(series(section.of("http-replay")), [*map(series, players)])
+        yield Bar(f"http-replay: p50 of a {kind}, x best peer", value, 1)
+    yield from _idle_bars(section, "http-record", "http-replay")
 
 
-class Section(ABC):
-    """What was found out over one transport."""
-
-    def __init__(self, rows: Sequence[Row], rounds: Rounds) -> None:
-        self.figures = rounds.figures
-        self.good = [row for row in rows if self.figures[row.name].failed is None]
-        self.failed = {
-            name: figures.failed for name, figures in self.figures.items() if figures.failed
-        }
-        self.excused = {row.name for row in rows if row.peer}
-        """Those whose failure is none of ours."""
-
-    @abstractmethod
-    def table(self) -> Iterator[str]: ...
-
-    @abstractmethod
-    def bars(self) -> Iterator[Bar]:
-        """NaN where a bar stands beside a row that did not run."""
-
-    @abstractmethod
-    def as_json(self) -> dict[str, Any]: ...
-
-
-class Results:
-    """All that one run found out."""
-
-    def __init__(self, sections: Sequence[Section]) -> None:
-        self._sections = sections
-
-    @property
-    def met(self) -> bool:
-        """Whether no bar was missed and no row of ours failed."""
-        failed = any(section.failed.keys() - section.excused for section in self._sections)
-        return not failed and all(bar.met for bar in self._bars())
-
-    def text(self) -> Iterator[str]:
-        for section in self._sections:
-            yield from section.table()
-            for name, why in section.failed.items():
-                yield f"{name}: failed: {why}"
-            yield ""
-        for bar in self._bars():
-            sign = ">=" if bar.at_least else "<="
-            yield f"{'pass' if bar.met else 'FAIL'}  {bar.what}: {bar.value:.3g} ({sign} {bar.bar})"
-
-    def as_json(self) -> dict[str, Any]:
-        merged: dict[str, Any] = {}
-        for section in self._sections:
-            merged |= section.as_json()
-        merged["failed"] = {
-            name: why for section in self._sections for name, why in section.failed.items()
-        }
-        return merged | {"bars": [{**vars(bar), "met": bar.met} for bar in self._bars()]}
-
-    def _bars(self) -> Iterator[Bar]:
-        every = (bar for section in self._sections for bar in section.bars())
-        return (bar for bar in every if not math.isnan(bar.value))
-
-
-def idle_bars(figures: Mapping[str, Figures], *names: str) -> Iterator[Bar]:
-    """What a plan costs those messages that it is not about."""
+def _idle_bars(section: Section, *names: str) -> Iterator[Bar]:
+    """What a fault plan costs the messages that it does not match."""
     for name in names:
-        plain, planned = figures.get(name), figures.get(f"{name}-faults")
-        if plain is None or planned is None:
-            continue
+        plain, planned = section.of(name), section.of(f"{name}-faults")
         what = f"{name}: an idle fault plan, x none:"
         yield Bar(f"{what} round trip p50", ratio(planned.trips, plain.trips), 1.1)
         yield Bar(f"{what} throughput", ratio(planned.speeds, plain.speeds), 0.9, True)
 
 
-def finite(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN: a ratio to what was not measured is null."""
-    lost = [name for name, value in values.items() if isinstance(value, float) and value != value]
-    return values | dict.fromkeys(lost)
+def _first_quartile(values: Iterable[float]) -> float:
+    # Not the median: an absolute time contains the machine's other load, which only ever adds.
+    found = sorted(values)
+    return found[len(found) // 4] if found else NAN
+
+
+class Results:
+    """The figures of all transports of one run."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self._sections = sections
+        bars = (bar for s in sections for bar in (_http_bars if s.http else _stdio_bars)(s))
+        # NaN: a row that the bar compares did not run.
+        self._bars = [bar for bar in bars if not math.isnan(bar.value)]
+
+    @property
+    def met(self) -> bool:
+        """Whether all bars are met and none of our rows failed; a peer may fail."""
+        failed = any(section.failed.keys() - section.peers for section in self._sections)
+        return not failed and all(bar.met for bar in self._bars)
+
+    def text(self) -> Iterator[str]:
+        for section in self._sections:
+            groups = HTTP if section.http else STDIO
+            heads = (" ".join(f"{column.head:>8}" for column in group) for group in groups)
+            yield f"{'':25} {' | '.join(heads)}"
+            for name, values in _measure(section).items():
+                cells = (" ".join(c.cell(values[c.key]) for c in group) for group in groups)
+                yield f"{name:25} {' | '.join(cells)}"
+            if section.imports:
+                yield f"import trio, msgspec: {median(section.imports.values()) / MS:.1f} ms"
+            if (long := section.endurance) is not None:
+                start = f"{long.replay_start / MS:.0f} ms"
+                yield f"replay of {long.events:,} events: start to first answer {start}"
+            for name, why in section.failed.items():
+                yield f"{name}: failed: {why}"
+            yield ""
+        for bar in self._bars:
+            sign = ">=" if bar.at_least else "<="
+            yield f"{'pass' if bar.met else 'FAIL'}  {bar.what}: {bar.value:.3g} ({sign} {bar.bar})"
+
+    def as_json(self) -> dict[str, Any]:
+        merged: dict[str, Any] = {"failed": {}}
+        for section in self._sections:
+            # JSON has no NaN: a ratio to what was not measured is null.
+            rows = [
+                {"name": name, **{key: None if math.isnan(v) else v for key, v in values.items()}}
+                for name, values in _measure(section).items()
+            ]
+            merged["http_rows" if section.http else "rows"] = rows
+            merged["failed"] |= section.failed
+            if not section.http:
+                merged["import"] = median(section.imports.values())
+                merged["endurance"] = section.endurance and vars(section.endurance)
+        return merged | {"bars": [{**vars(bar), "met": bar.met} for bar in self._bars]}

@@ -1,8 +1,8 @@
-"""The measuring itself: all rows have their turn, in small portions, so that drift hits all alike.
+"""The measurement: all rows take turns with small portions, so that drift affects them alike.
 
-In a round every row has a session open; the client goes from one to the next with a hundred round
-trips, and then with a portion of pipelined requests, again and again. What is compared in the end
-are portions of the same turn.
+In a round every row has a session open. The client goes from one to the next with a burst of round
+trips, and then with a flood of pipelined requests, many times. Only portions of the same turn are
+compared.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from bench_parts.client import Flood, Session, limited
 from bench_parts.rows import Row, Workshop
 from bench_parts.traffic import Traffic
 
-_LIMIT = 20
-_WARM_UP = 20
-"""Round trips at the head of a burst that do not count: the row's processes come from the cold."""
+_STEP_TIMEOUT_S = 20
+# The first round trips of a burst do not count: the row's processes have been idle, so their caches
+# are cold.
+_WARM_UP_TRIPS = 20
 _FIRST_ID = 1_000_000
-_TOO_SLOW = 0.4
-"""Seconds for one portion, after which a row gets no more of them in this round."""
+_SLOW_FLOOD_S = 0.4
+"""A row whose first flood takes longer gets no more floods in this round."""
 
 Turn = tuple[int, int]
-"""Number of the round, and within it."""
+"""The number of the round, and of the portion in it."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +40,38 @@ class Effort:
     rounds: int = 4
     starts: int = 3
     bursts: int = 12
-    """In each round, as are `starts` and `floods`."""
+    """Of each round, as are `starts` and `floods`."""
     burst: int = 120
     floods: int = 8
     flood_requests: int = 700
     exchanges: int = 100_000
-    """What the memory is watched over; half of it is the size of the cassette that is loaded."""
+    """For the memory; the cassette that is loaded has as many events."""
 
 
 QUICK = Effort(rounds=1, starts=3, floods=6, exchanges=20_000)
 HTTP = Effort(rounds=3, starts=0, bursts=8, burst=60, floods=4, flood_requests=200)
-"""Less of it: a peer takes milliseconds for a round trip, and a second to start."""
+"""Fewer, because a peer takes milliseconds for a round trip, and a second to start."""
 HTTP_QUICK = replace(HTTP, rounds=1, bursts=5, burst=45, floods=1)
 
 
 @dataclass
 class Figures:
-    """What was measured of one row, by turn; times in seconds."""
+    """The measurements of one row, by turn; times in seconds."""
 
     starts: dict[Turn, float] = field(default_factory=dict)
     pings: dict[Turn, list[float]] = field(default_factory=dict)
     follows: dict[Turn, list[float]] = field(default_factory=dict)
-    """Round trips as well, that bring a stream of events."""
+    """Round trips whose answer is a stream of events."""
     floods: dict[Turn, Flood] = field(default_factory=dict)
     failed: str | None = None
+
+    @property
+    def all_pings(self) -> list[float]:
+        return [time for burst in self.pings.values() for time in burst]
+
+    @property
+    def all_follows(self) -> list[float]:
+        return [time for burst in self.follows.values() for time in burst]
 
     @property
     def trips(self) -> dict[Turn, float]:
@@ -89,7 +98,7 @@ def _medians(bursts: dict[Turn, list[float]]) -> dict[Turn, float]:
 
 
 class Rounds:
-    """Runs rounds over `rows`; the results are in `figures` and, of importing alone, `imports`."""
+    """Runs rounds over `rows`. Gives `figures`, and in `imports` the seconds of a bare import."""
 
     def __init__(
         self, shop: Workshop, rows: Sequence[Row], effort: Effort, traffic: Traffic
@@ -105,10 +114,10 @@ class Rounds:
             traffic.mixed(first + i * effort.flood_requests, effort.flood_requests)
             for i in range(effort.floods)
         ]
-        self._recorded: dict[str, set[Turn]] = {}
+        self._recorded: dict[str, set[int]] = {}
 
     def warm_up(self) -> None:
-        """What the players are to play; where starts count, one of each, which compiles."""
+        """Record what the players play, and start each row once, which compiles its modules."""
         if self._effort.starts:
             self._import()
             for row in self._rows:
@@ -118,7 +127,7 @@ class Rounds:
         self._converse(recorders, "reference", -1)
         for row in recorders:
             figures = self.figures[row.name]
-            self._recorded[row.name] = {(0, number) for _, number in figures.floods}
+            self._recorded[row.name] = {number for _, number in figures.floods}
             figures.pings, figures.follows, figures.floods = {}, {}, {}
 
     def run(self) -> None:
@@ -161,7 +170,7 @@ class Rounds:
 
             for row in rows:
                 self._guarded(row, begin)
-            gc.disable()
+            gc.disable()  # a collection in the client would count as time of the row
             each(self._ping, self._effort.bursts)
             each(self._follow, self._effort.bursts)
             each(self._flood, self._effort.floods)
@@ -177,28 +186,29 @@ class Rounds:
 
     def _burst(self, session: Session, requests: Sequence[bytes], at: Turn) -> list[float]:
         first = at[1] * self._effort.burst
-        return session.ping_pong(requests[first : first + self._effort.burst])[_WARM_UP:]
+        return session.ping_pong(requests[first : first + self._effort.burst])[_WARM_UP_TRIPS:]
 
     def _flood(self, row: Row, session: Session, at: Turn) -> None:
         number, turn = at
         floods = self.figures[row.name].floods
         before = floods.get((number, 0))
-        if before is not None and before.seconds > _TOO_SLOW:
+        if before is not None and before.seconds > _SLOW_FLOOD_S:
             return
-        if row.plays is None or (0, turn) in self._recorded[row.plays]:
+        # A player can only answer the floods that its recorder has got through.
+        if row.plays is None or turn in self._recorded[row.plays]:
             floods[at] = session.flood(self._floods[turn])
 
     def _finish(self, row: Row, session: Session, at: Turn) -> None:  # noqa: ARG002
         if not row.peer:
-            session.finish()  # a recorder that lost something says so by its status
+            session.finish()  # the status of a recorder says whether it lost anything
 
     def _guarded(self, row: Row, step: Callable[[Row], object]) -> None:
-        """A row that fails is out of the race; the others go on."""
+        """A row that fails runs no more; the others go on."""
         figures = self.figures[row.name]
         if figures.failed is not None:
             return
         try:
-            with limited(_LIMIT):
+            with limited(_STEP_TIMEOUT_S):
                 step(row)
         except (RuntimeError, OSError) as error:
             figures.failed = str(error)
@@ -206,7 +216,7 @@ class Rounds:
     def _open(self, row: Row, label: str) -> Session:
         file = self._shop.folder / f"{row.plays or row.name}-{label}.json"
         session = row.open(file, self._shop)
-        session.exact = not (row.peer and row.plays)
+        session.exact = row.peer_role != "replay"
         return session
 
     def _import(self) -> float:

@@ -1,7 +1,7 @@
-"""What the rows are fed: the answers that the server knows, and the requests that ask for them.
+"""The messages of the benchmark: the answers of the server, and the requests for them.
 
-All of it is made from one seed, so every run and every row sees the same bytes. Sizes follow what
-MCP sessions carry: mostly a few hundred bytes, now and then a file or a long list.
+They are made from one seed, so every run and every row sees the same bytes. Sizes are those of MCP
+sessions: mostly a few hundred bytes, sometimes a file or a long list.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ INITIALIZE = (
 )
 FOLLOW = "follow"
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-_SIZES = (80, 80, 250, 250, 600, 1500, 3000, 8000)
-"""Bytes in the results of calls, each as likely as the others: 1.7 KB on average."""
-_ARGUMENT_SIZES = (40, 40, 60, 60, 100, 100, 200, 200, 600, 600, 2000, 8000)
-_GROUP = 8 << 10
+_RESULT_BYTES = (80, 80, 250, 250, 600, 1500, 3000, 8000)
+"""Sizes of the results of calls, all equally likely: 1.7 KB on average."""
+_ARGUMENT_BYTES = (40, 40, 60, 60, 100, 100, 200, 200, 600, 600, 2000, 8000)
+_MAX_GROUP_BYTES = 8 << 10
 _CODE = (
     "def handle(request: Request) -> Response:\n"
     '    """Answers one call; see docs/handlers.md."""\n'
@@ -39,8 +39,8 @@ class Group:
 
     data: bytes = b""
     count: int = 0
-    answers: int = field(default=0)
-    """How many bytes the answers have."""
+    answers: int = 0
+    """Bytes of the answers."""
 
 
 class Traffic:
@@ -52,20 +52,23 @@ class Traffic:
         bodies.write_bytes(b"".join(body + b"\n" for body in self._bodies))
 
     def small(self, first: int, count: int) -> list[bytes]:
-        """Calls of about 200 bytes, no two alike, whose answers are as small."""
+        """Different calls of about 200 bytes with answers of that size."""
         return [self._call(i, 1 + i % 2, 40) for i in range(first, first + count)]
 
     def follows(self, first: int, count: int) -> list[bytes]:
-        """As `small`, of the tool that a server over HTTP answers with a stream of events."""
+        """As `small`, but of the tool that the HTTP server answers with a stream of events."""
         return [self._call(i, 1 + i % 2, 40, FOLLOW) for i in range(first, first + count)]
 
     def mixed(self, first: int, count: int) -> list[Group]:
-        """Calls of all sizes, no two alike, in groups to be written together."""
+        """Different calls of all sizes, in groups to be written together."""
         random = self._random
-        picks = [1 + random.randrange(len(_SIZES)) for _ in range(count)]
+        picks = [1 + random.randrange(len(_RESULT_BYTES)) for _ in range(count)]
         return self._grouped(
             [
-                (self._call(i, pick, random.choice(_ARGUMENT_SIZES)), self._answer_size(i, pick))
+                (
+                    self._call(i, pick, random.choice(_ARGUMENT_BYTES)),
+                    self._answer_size(i, pick),
+                )
                 for i, pick in enumerate(picks, first)
             ]
         )
@@ -79,7 +82,10 @@ class Traffic:
         groups = [Group()]
         for call, answer in calls:
             last = groups[-1]
-            if last.count and max(len(last.data) + len(call), last.answers + answer) > _GROUP:
+            if (
+                last.count
+                and max(len(last.data) + len(call), last.answers + answer) > _MAX_GROUP_BYTES
+            ):
                 groups.append(last := Group())
             last.data += call
             last.count += 1
@@ -106,7 +112,7 @@ class Traffic:
 
 
 def check(request: bytes, answer: Sequence[bytes]) -> None:
-    """Raises unless these messages, all that came back, say what they should."""
+    """Raises RuntimeError unless `answer` holds the expected messages and no others."""
     asked = json.loads(request)
     params = asked["params"]
     result = _results()[params.get("arguments", {}).get("pick", 0)]
@@ -121,8 +127,8 @@ def check(request: bytes, answer: Sequence[bytes]) -> None:
 
 @cache
 def _results() -> list[dict[str, Any]]:
-    """What the server knows, as its requests pick it."""
-    return [_INITIALIZED_RESULT, *(_result(i, size) for i, size in enumerate(_SIZES))]
+    """The results of the server, by `pick`."""
+    return [_INITIALIZED_RESULT, *(_result(i, size) for i, size in enumerate(_RESULT_BYTES))]
 
 
 _INITIALIZED_RESULT = {
@@ -133,7 +139,7 @@ _INITIALIZED_RESULT = {
 
 
 def _result(index: int, size: int) -> dict[str, Any]:
-    """Text as tools return it, every other time with the same as structure beside."""
+    """Text as tools return it; every other result has structured content too."""
     if index % 2 == 0:
         text = (_CODE * (size // len(_CODE) + 1))[:size]
         return {"content": [{"type": "text", "text": text}], "isError": False}

@@ -1,11 +1,10 @@
 """The rules of Streamable HTTP, as the client: the mirror of `server`.
 
-A stage between something that speaks bare messages (a client on stdio) and a server on HTTP: each
-message becomes one POST, what the exchanges answer becomes messages again. It does what an SDK's
-transport does besides: it keeps the session id, opens the stream for messages
-that belong to no request, resumes streams that broke, closes an exchange to cancel it (modern era)
-and ends the session with a DELETE.
-`protocol/http_reply` reads the answers; `channels/` sends the frames.
+A stage between a source of bare messages (a client on stdio) and a server on HTTP: each message
+becomes one POST, and the responses become messages again. Like the transport of an SDK it keeps the
+session id, opens the standalone stream (a GET, for messages that belong to no request), resumes
+broken streams, closes an exchange to cancel its request (modern era) and ends the session with a
+DELETE. `protocol/http_reply` reads the responses; `channels/` sends the frames.
 """
 
 from __future__ import annotations
@@ -45,33 +44,34 @@ from mcpmock.protocol.transport_facts import (
     Fact,
     Headers,
 )
+from mcpmock.transports.headers import with_defaults
 
 from .common import JSON, standard_headers
 
 RETRY_DELAY_S = 1.0
-"""Seconds until a stream that broke is resumed, where the server names no time."""
+"""Delay before a broken stream is resumed, unless the server sent `retry:`."""
 MAX_RESUME_FAILURES = 5
-"""How often in a row a stream may fail to be resumed."""
+"""Number of failed attempts in a row after which a stream is given up."""
 INPUT_END_TIMEOUT_S = 0.5
-"""How long open requests may go on when the client's input ends: scripts end theirs at once."""
+"""Time for open requests to be answered after the end of the client's input."""
 DELETE_TIMEOUT_S = 1.0
-"""Seconds for the answer to the DELETE."""
+"""Time for the response to the DELETE."""
 MAX_HELD_MESSAGES, MAX_HELD_BYTES = 1000, 1 << 20
-"""What is held until `initialize` is answered; beyond, nothing waits for it any more."""
+"""Bounds of what is held until `initialize` is answered; beyond them messages are posted anyway."""
 
 
 @attrs.define(eq=False)
 class _Exchange:
-    """An exchange that is open, or a broken stream on its way to the next one."""
+    """An open exchange, or a broken stream that will be resumed in a new one."""
 
-    answering: ReplyFlattener
+    reply: ReplyFlattener
     modern: bool = False
-    opens: bool = False
+    initializes: bool = False
     """It carries `initialize`."""
     confirms: bool = False
     """It carries `notifications/initialized`."""
-    listens: bool = False
-    """It is the stream for what belongs to no request: it is opened again whenever it ends."""
+    standalone: bool = False
+    """It is the standalone stream, which is opened again whenever it ends."""
     head: HttpResponse | None = None
     last_event: str | None = None
     retry: float = RETRY_DELAY_S
@@ -79,10 +79,10 @@ class _Exchange:
 
 
 class StreamableHttpClient(Stage):
-    """C2S bare messages to exchange frames, S2C exchange frames to bare messages.
+    """Turns C2S bare messages into exchange frames, and S2C exchange frames into bare messages.
 
-    `target` is path and query of the MCP endpoint, `headers` goes with every request, and `numbers`
-    gives the exchanges theirs.
+    `target` is the path and query of the MCP endpoint, every request has `headers`, and each
+    exchange takes its number from `numbers`.
     """
 
     def __init__(self, target: str, headers: Headers, numbers: Iterator[int]) -> None:
@@ -90,75 +90,77 @@ class StreamableHttpClient(Stage):
         self._session: str | None = None
         self._version: str | None = None
         self._legacy = False
-        """Whether the client ever sent `initialize`."""
+        """Whether the client has sent `initialize`."""
         self._exchanges: dict[int, _Exchange] = {}
         self._broken: list[tuple[float, _Exchange]] = []
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._newest = 0
         self._reassembly = Reassembly()
-        self._leaving: Frame | None = None
-        self._goodbye: int | None = None
+        self._input_end: Frame | None = None
+        self._delete_exchange: int | None = None
         self._deadline = inf
-        self._back: list[Frame] = []
-        self._out: list[Frame] = []
+        self._to_client: list[Frame] = []
+        self._to_server: list[Frame] = []
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         for frame in seen:
             if frame.direction is C2S:
-                self._hear_client(frame, now)
+                self._take_from_client(frame, now)
             else:
-                self._hear_server(frame, now)
-        return self._act(now)
+                self._take_from_server(frame, now)
+        return self._take_actions(now)
 
     def wake(self, now: float) -> Iterable[Action]:
         due = [exchange for at, exchange in self._broken if at <= now]
         self._broken = [(at, exchange) for at, exchange in self._broken if at > now]
         for exchange in due:
-            if exchange.listens or not exchange.answering.answered:
-                self._listen(exchange)
-        if now >= self._deadline and self._goodbye is None:
-            self._say_goodbye(now)
-        elif now >= self._deadline and self._goodbye is not None:
-            self._abort(self._goodbye)
-            self._leave()
-        return self._act(now)
+            if exchange.standalone or not exchange.reply.answered:
+                self._open_stream(exchange)
+        if now >= self._deadline and self._delete_exchange is None:
+            self._end_session(now)
+        elif now >= self._deadline and self._delete_exchange is not None:
+            self._close_exchange(self._delete_exchange)
+            self._pass_input_end()
+        return self._take_actions(now)
 
-    def _act(self, now: float) -> Iterable[Action]:
-        """What is to be sent, and when to come again."""
-        while self._held and (not self._is_opening() or self._holds_too_much()):
+    def _take_actions(self, now: float) -> Iterable[Action]:
+        while self._held and (not self._awaits_initialize() or self._holds_too_much()):
             raw = self._held.popleft()
             self._held_bytes -= len(raw)
-            self._post(raw)
-        if self._leaving is not None and self._goodbye is None and not self._is_asking():
-            self._say_goodbye(now)
-        back, out = self._back, self._out
-        self._back, self._out = [], []
+            self._post_message(raw)
+        if (
+            self._input_end is not None
+            and self._delete_exchange is None
+            and not self._has_open_requests()
+        ):
+            self._end_session(now)
+        to_client, to_server = self._to_client, self._to_server
+        self._to_client, self._to_server = [], []
         due = min([self._deadline, *(at for at, _ in self._broken)])
         wakes = (Wake(due),) if due < inf else ()
-        return Send(back), Send(out), *wakes
+        return Send(to_client), Send(to_server), *wakes
 
-    # What the client says.
+    # From the client.
 
-    def _hear_client(self, frame: Frame, now: float) -> None:
-        if self._leaving is not None:
+    def _take_from_client(self, frame: Frame, now: float) -> None:
+        if self._input_end is not None:
             return
         match frame.fact:
             case None:
-                self._hold(frame.raw)
+                self._hold_message(frame.raw)
             case Fragment():
                 whole = self._reassembly.add(frame)
                 if whole is not None and not whole.too_long:
-                    self._hold(whole.frame.raw)
+                    self._hold_message(whole.frame.raw)
             case StreamEnd():
-                self._leaving, self._deadline = frame, now + INPUT_END_TIMEOUT_S
+                self._input_end, self._deadline = frame, now + INPUT_END_TIMEOUT_S
             case _:
-                self._out.append(frame)
+                self._to_server.append(frame)
 
-    def _hold(self, raw: bytes) -> None:
-        """Nothing is posted before the server has answered `initialize`: only then is there a
-        session to post to.
-        """
+    def _hold_message(self, raw: bytes) -> None:
+        # The response to `initialize` carries the session id, which "clients MUST include [...] on
+        # all of their subsequent HTTP requests" (2025-11-25, "Session Management").
         if raw.strip():
             self._held.append(raw)
             self._held_bytes += len(raw)
@@ -166,24 +168,24 @@ class StreamableHttpClient(Stage):
     def _holds_too_much(self) -> bool:
         return len(self._held) > MAX_HELD_MESSAGES or self._held_bytes > MAX_HELD_BYTES
 
-    def _is_opening(self) -> bool:
+    def _awaits_initialize(self) -> bool:
         open_ = self._exchanges.values()
-        return any(exchange.opens and not exchange.answering.answered for exchange in open_)
+        return any(exchange.initializes and not exchange.reply.answered for exchange in open_)
 
-    def _is_asking(self) -> bool:
+    def _has_open_requests(self) -> bool:
         exchanges = [*self._exchanges.values(), *(exchange for _, exchange in self._broken)]
-        return bool(self._held) or any(not exchange.answering.answered for exchange in exchanges)
+        return bool(self._held) or any(not exchange.reply.answered for exchange in exchanges)
 
-    def _post(self, raw: bytes) -> None:
+    def _post_message(self, raw: bytes) -> None:
         message, items = parse(raw), parse_items(raw)
-        if isinstance(message, Notification) and self._cancel(message):
+        if isinstance(message, Notification) and self._cancel_request(message):
             return
         methods = {item.method for item in items if isinstance(item, Request | Notification)}
         exchange = _Exchange(ReplyFlattener(raw))
-        exchange.opens = "initialize" in methods
+        exchange.initializes = "initialize" in methods
         exchange.confirms = "notifications/initialized" in methods
-        if exchange.opens:
-            self._open_session()
+        if exchange.initializes:
+            self._forget_session()
         if not self._legacy:
             self._version = version_of(message) or self._version
         exchange.modern = speaks_modern(message) or (not self._legacy and is_modern(self._version))
@@ -192,152 +194,155 @@ class StreamableHttpClient(Stage):
         else:
             fields = self._session_headers()
         body = [("Content-Type", JSON), ("Content-Length", str(len(raw)))]
-        self._begin(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *body, *fields])
-        self._out.append(Frame(C2S, raw, exchange=self._newest))
+        # 2025-11-25, "Sending Messages to the Server": both types MUST be in Accept.
+        self._add_request(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *body, *fields])
+        self._to_server.append(Frame(C2S, raw, exchange=self._newest))
 
-    def _open_session(self) -> None:
-        """What an earlier session left is over."""
+    def _forget_session(self) -> None:
+        """Drop the session id, revision and standalone stream of an earlier session."""
         self._legacy = True
         self._session = self._version = None
-        for x in [x for x, exchange in self._exchanges.items() if exchange.listens]:
-            self._abort(x)
-        self._broken = [one for one in self._broken if not one[1].listens]
+        for x in [x for x, exchange in self._exchanges.items() if exchange.standalone]:
+            self._close_exchange(x)
+        self._broken = [one for one in self._broken if not one[1].standalone]
 
-    def _cancel(self, message: Notification) -> bool:
-        """Whether this is all that is to be done about a notification: in the modern era a request
-        is cancelled by closing its exchange.
+    def _cancel_request(self, message: Notification) -> bool:
+        """Forget the request that this notification cancels. False if the notification must still
+        be posted.
         """
         id_ = member(message.params, "requestId")
         if message.method != CANCELLED or id_ is None:
             return False
         for _, exchange in self._broken:
-            exchange.answering.forget(id_)
+            exchange.reply.forget(id_)
         for x, exchange in self._exchanges.items():
-            if exchange.answering.forget(id_):
-                if exchange.modern:
-                    self._abort(x)
+            if exchange.reply.forget(id_):
+                if exchange.modern:  # 2026-07-28: closing the response is the cancellation
+                    self._close_exchange(x)
                 return exchange.modern
         return not self._legacy and is_modern(self._version)
 
     def _session_headers(self) -> Headers:
-        fields = [] if self._session is None else [(SESSION_HEADER, self._session)]
-        return (
-            fields if self._version is None else [*fields, (PROTOCOL_VERSION_HEADER, self._version)]
-        )
+        fields = ((SESSION_HEADER, self._session), (PROTOCOL_VERSION_HEADER, self._version))
+        return [(name, value) for name, value in fields if value is not None]
 
-    def _listen(self, exchange: _Exchange) -> None:
-        """Opens a stream: for what belongs to no request, or the rest of one that broke."""
+    def _open_stream(self, exchange: _Exchange) -> None:
+        """Open the standalone stream, or resume a broken one."""
         exchange.head = None
+        # 2025-11-25: a stream is always resumed by GET, whether a GET or a POST began it.
         fields = [("Accept", EVENT_STREAM), *self._session_headers()]
         if exchange.last_event is not None:
             fields.append((LAST_EVENT_ID_HEADER, exchange.last_event))
-        self._begin(exchange, "GET", fields)
+        self._add_request(exchange, "GET", fields)
 
-    def _begin(self, exchange: _Exchange, method: str, fields: Headers) -> None:
+    def _add_request(self, exchange: _Exchange, method: str, fields: Headers) -> None:
         self._newest = next(self._numbers)
         self._exchanges[self._newest] = exchange
-        own = {name.lower() for name, _ in self._headers}
-        fields = [field for field in fields if field[0].lower() not in own]
-        self._say(self._newest, HttpRequest(method, self._target, [*self._headers, *fields]))
+        head = HttpRequest(method, self._target, with_defaults(self._headers, fields))
+        self._add_fact(self._newest, head)
 
-    def _abort(self, x: int) -> None:
+    def _close_exchange(self, x: int) -> None:
         del self._exchanges[x]
-        self._say(x, ExchangeEnd("closed"))
+        self._add_fact(x, ExchangeEnd("closed"))
 
-    def _say(self, x: int, fact: Fact) -> None:
-        self._out.append(Frame(C2S, fact=fact, exchange=x))
+    def _add_fact(self, x: int, fact: Fact) -> None:
+        self._to_server.append(Frame(C2S, fact=fact, exchange=x))
 
-    # The end.
+    # The end of the session.
 
-    def _say_goodbye(self, now: float) -> None:
-        """Ends the session and all that is open, and waits a little for the server to know."""
+    def _end_session(self, now: float) -> None:
+        """Delete the session and close every exchange. The input's end waits for the response."""
         exchanges, self._broken = list(self._exchanges), []
         if self._session is not None:
-            self._begin(_Exchange(ReplyFlattener(None)), "DELETE", self._session_headers())
-            self._goodbye = self._newest
+            self._add_request(_Exchange(ReplyFlattener(None)), "DELETE", self._session_headers())
+            self._delete_exchange = self._newest
             self._deadline = now + DELETE_TIMEOUT_S
         for x in exchanges:
-            self._abort(x)
-        if self._goodbye is None:
-            self._goodbye = 0
-            self._leave()
+            self._close_exchange(x)
+        if self._delete_exchange is None:
+            self._delete_exchange = 0
+            self._pass_input_end()
 
-    def _leave(self) -> None:
+    def _pass_input_end(self) -> None:
         self._exchanges.clear()
         self._held.clear()
         self._deadline = inf
-        assert self._leaving is not None
-        self._out.append(self._leaving)
+        assert self._input_end is not None
+        self._to_server.append(self._input_end)
 
-    # What the server answers.
+    # From the server.
 
-    def _hear_server(self, frame: Frame, now: float) -> None:
+    def _take_from_server(self, frame: Frame, now: float) -> None:
         x = frame.exchange
         if x is None:
-            self._back.append(frame)
+            self._to_client.append(frame)
             return
         exchange = self._exchanges.get(x)
         if exchange is None:
             return
         match frame.fact:
             case HttpResponse() as head:
-                self._hear_head(exchange, head)
+                self._take_head(exchange, head)
             case SseMeta(id=id_, retry=retry):
+                # WHATWG, "Server-sent events": an empty id resets the last event ID.
                 exchange.last_event = exchange.last_event if id_ is None else id_ or None
                 exchange.retry = exchange.retry if retry is None else retry / 1000
             case ExchangeEnd():
                 del self._exchanges[x]
-                if x == self._goodbye:
-                    self._leave()
+                if x == self._delete_exchange:
+                    self._pass_input_end()
                     return
-                if self._is_to_resume(exchange):
+                if self._must_reopen(exchange):
                     self._broken.append((now + exchange.retry, exchange))
                     return
             case _:
                 pass
-        heard = exchange.answering.hear(frame)
+        messages = exchange.reply.hear(frame)
         if isinstance(frame.fact, ExchangeEnd):
-            heard += exchange.answering.fail("mcpmock: the response ended without an answer")
-        if exchange.opens:
-            self._learn(heard)
+            messages += exchange.reply.fail("mcpmock: the response ended without an answer")
+        if exchange.initializes:
+            self._note_revision(messages)
         if exchange.modern:
-            _note_cancels(exchange, heard)
-        self._back += heard
+            _note_cancels(exchange, messages)
+        self._to_client += messages
 
-    def _hear_head(self, exchange: _Exchange, head: HttpResponse) -> None:
+    def _take_head(self, exchange: _Exchange, head: HttpResponse) -> None:
         exchange.head = head
-        if exchange.opens and head.status < 300:
+        if exchange.initializes and head.status < 300:
             self._session = head.header(SESSION_HEADER)
+        # Like the TypeScript SDK after the 202 for `initialized`; a server without session ids gets
+        # no GET, as from the Python SDK (1.30).
         if exchange.confirms and head.status < 300 and self._session is not None:
             exchange.confirms = False
-            self._listen(_Exchange(ReplyFlattener(None), listens=True))
+            self._open_stream(_Exchange(ReplyFlattener(None), standalone=True))
 
-    def _learn(self, heard: Sequence[Frame]) -> None:
-        """The revision that the server agreed to."""
-        for frame in heard:
+    def _note_revision(self, messages: Sequence[Frame]) -> None:
+        """Keep the revision in the answer to `initialize`, for the header of later requests."""
+        for frame in messages:
             if isinstance(frame.content, Response):
                 version = decode(member(frame.content.result, "protocolVersion") or b"null")
                 self._version = version if isinstance(version, str) else self._version
 
-    def _is_to_resume(self, exchange: _Exchange) -> bool:
-        """Whether a stream that is over is opened again: that for what belongs to no request never
-        ends, and an answer can still come where the events had ids.
+    def _must_reopen(self, exchange: _Exchange) -> bool:
+        """Whether an ended stream is opened again: the standalone stream, or one whose events had
+        ids and which still lacks an answer.
         """
-        waiting = exchange.last_event is not None and not exchange.answering.answered
-        if exchange.modern or not (exchange.listens or waiting):
-            return False
+        waiting = exchange.last_event is not None and not exchange.reply.answered
+        if exchange.modern or not (exchange.standalone or waiting):
+            return False  # 2026-07-28 has no resumption: the request is sent again, with a new id
         head = exchange.head
         if head is not None and head.status == 200 and head.media_type == EVENT_STREAM:
             exchange.failures = 0
             return True
         exchange.failures += 1
+        # Any other status is final: 405 says that the server has no such stream.
         broken = head is None or head.status >= 500
         return broken and exchange.failures <= MAX_RESUME_FAILURES
 
 
-def _note_cancels(exchange: _Exchange, heard: Sequence[Frame]) -> None:
-    """A listen may be ended by a cancel of the server's, which then is all the answer there is."""
-    for frame in heard:
+def _note_cancels(exchange: _Exchange, messages: Sequence[Frame]) -> None:
+    """Forget what the server cancelled: a cancelled `subscriptions/listen` gets no answer."""
+    for frame in messages:
         content = frame.content
         if isinstance(content, Notification) and content.method == CANCELLED:
-            exchange.answering.forget(member(content.params, "requestId") or b"null")
+            exchange.reply.forget(member(content.params, "requestId") or b"null")

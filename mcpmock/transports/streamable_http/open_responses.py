@@ -1,10 +1,9 @@
-"""The responses of a Streamable HTTP server that are still open, and which of them a message of the
-server goes to.
+"""The open responses of a Streamable HTTP server, and the choice among them for each message.
 
-What stands behind knows of no exchanges; all it gives are messages, one after the other. An answer
-finds the exchange of its request, progress that of its token, and the rest the exchange that it
-most likely means. Whether a response is one JSON body or an event stream is decided here, by what
-comes first. `server` stands above and takes the frames; `in_flight_calls` stands below.
+The stages behind this one know no exchanges, only a sequence of messages. An answer goes to the
+exchange of its request, progress to that of its token, any other message to the most likely one.
+The first message decides whether a response is one JSON body or an event stream. `server` stands
+above and takes the frames; `in_flight_calls` stands below.
 """
 
 from __future__ import annotations
@@ -67,21 +66,21 @@ class _Exchange:
 
 @attrs.define
 class OpenResponses:
-    """All that is open of one conversation. What it has to say is in `take`."""
+    """The open responses of one conversation. `take` gives the frames to send."""
 
     stateless: bool
     session: str | None = None
     revision: str | None = None
-    """The revision that the session agreed on."""
+    """The revision in the answer to `initialize`."""
     in_flight: InFlightCalls = attrs.field(factory=InFlightCalls)
     _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
     _streams: list[_Exchange] = attrs.field(factory=list)
     _held: HeldMessages = attrs.field(factory=HeldMessages)
-    _out: list[Frame] = attrs.field(factory=list)
+    _frames: list[Frame] = attrs.field(factory=list)
 
     def take(self) -> list[Frame]:
-        """The frames that go out now."""
-        out, self._out = self._out, []
+        """The frames to send now."""
+        out, self._frames = self._frames, []
         return out
 
     def answer(
@@ -91,32 +90,32 @@ class OpenResponses:
         body: bytes = b"",
         more: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """A whole response, at once: with a JSON body or with none."""
+        """Send a whole response: a head and, unless it is empty, a JSON body."""
         kind = [("Content-Type", JSON)] if body else []
-        self._say(x, HttpResponse(*status, [*kind, *self._headers(), *more]))
+        self._add_fact(x, HttpResponse(*status, [*kind, *self._headers(), *more]))
         if body:
-            self._out.append(Frame(S2C, body, exchange=x))
-        self._say(x, ExchangeEnd())
+            self._frames.append(Frame(S2C, body, exchange=x))
+        self._add_fact(x, ExchangeEnd())
         self._exchanges.pop(x, None)
 
     def expect(self, x: int, raw: bytes, *, priming: bool) -> bytes:
-        """The response to a POST with requests is open until all of them are answered. Gives what
-        goes on.
+        """Open the response to a POST with requests, until all of them are answered. Returns the
+        message for the server, with ids of its own where two callers use one.
         """
         raw, calls = self.in_flight.ask(x, raw)
         self._exchanges[x] = _Exchange(x, calls, priming=priming)
         return raw
 
     def listen(self, x: int) -> None:
-        """A GET opened a stream: it gets what belongs to no request, and what has waited for it."""
+        """Open the stream of a GET, and send the messages held for it."""
         stream = self._exchanges[x] = _Exchange(x)
         self._streams.append(stream)
         self._begin_stream(stream)
         for raw in self._held.take():
-            self._event(stream, raw)
+            self._add_event(stream, raw)
 
     def lose(self, x: int) -> list[InFlightCall]:
-        """The client closed this exchange: nothing more is sent there. Gives its open calls."""
+        """Forget an exchange that its client closed. Returns its open calls."""
         exchange = self._exchanges.pop(x, None)
         if exchange is None:
             return []
@@ -125,29 +124,29 @@ class OpenResponses:
         return exchange.calls
 
     def end_streams(self) -> None:
-        """The session is over: the streams that GETs opened end."""
+        """End the streams of GETs, as the SDKs' servers do after a DELETE."""
         for stream in tuple(self._streams):
-            self._end(stream)
+            self._end_stream(stream)
 
     def end(self) -> None:
-        """The server is gone: what is still asked gets an error for an answer."""
+        """Answer every open request with an error: the server has ended."""
         for exchange in tuple(self._exchanges.values()):
             text = "mcpmock: the server ended"
             errors = [edit.error(call.id, SERVER_ERROR, text) for call in exchange.calls]
             if exchange.streaming:
                 for error in errors:
-                    self._event(exchange, error)
-                self._end(exchange)
+                    self._add_event(exchange, error)
+                self._end_stream(exchange)
             else:
                 body = errors[0] if len(errors) == 1 else b"[%b]" % b",".join(errors)
                 self.answer(exchange.number, (502, "Bad Gateway"), body)
 
     def route(self, data: bytes) -> None:
-        """A message of the server's. A batch whose members belong together stays one."""
+        """Send a message of the server. A batch stays one if its members have one exchange."""
         raw = flatten(data)
         message = parse(raw)
         if not isinstance(message, Batch):
-            self._route(raw, message, self._call_of(message))
+            self._route_one(raw, message, self._call_of(message))
             return
         spans = elements(raw) or []
         items = [raw[span.start : span.end] for span in spans]
@@ -162,28 +161,28 @@ class OpenResponses:
             whole = splice(raw, zip(spans, new, strict=True))
             answered = all(isinstance(one, Response) for one in messages)
             pairs = zip(owned, messages, strict=True)
-            finished = [call for call, one in pairs if self._finish(call, one)]
-            self._deliver(owned[0].exchange, whole, finished, answered=answered)
+            finished = [call for call, one in pairs if self._finish_call(call, one)]
+            self._send_to(owned[0].exchange, whole, finished, answered=answered)
         else:
             for item, one, call in zip(items, messages, calls, strict=True):
-                self._route(item, one, call)
+                self._route_one(item, one, call)
 
-    def _route(self, raw: bytes, message: Message, call: InFlightCall | None) -> None:
+    def _route_one(self, raw: bytes, message: Message, call: InFlightCall | None) -> None:
         if call is None:
             self._route_unrelated(raw, message)
             return
         raw = self.in_flight.put_back(raw, call)
-        finished = [call] if self._finish(call, message) else []
-        status = self._status(message)
+        finished = [call] if self._finish_call(call, message) else []
+        status = self._status_of(message)
         answered = isinstance(message, Response)
-        self._deliver(call.exchange, raw, finished, answered=answered, status=status)
+        self._send_to(call.exchange, raw, finished, answered=answered, status=status)
 
     def _call_of(self, message: Message) -> InFlightCall | None:
         return self.in_flight.of(message, cancels=self.stateless)
 
-    def _finish(self, call: InFlightCall, message: Message) -> bool:
-        """Whether nothing more comes for this call: it was answered, or the server ended it, as it
-        may end a listen of the modern era.
+    def _finish_call(self, call: InFlightCall, message: Message) -> bool:
+        """Forget the call, and return True, if this message is its last: its answer, or (modern
+        era) the server's cancel, with which it may end a `subscriptions/listen`.
         """
         cancelled = isinstance(message, Notification) and message.method == CANCELLED
         if not isinstance(message, Response) and not (self.stateless and cancelled):
@@ -194,7 +193,7 @@ class OpenResponses:
         self.in_flight.forget(call)
         return True
 
-    def _deliver(
+    def _send_to(
         self,
         x: int,
         raw: bytes,
@@ -203,7 +202,7 @@ class OpenResponses:
         answered: bool,
         status: tuple[int, str] = _OK,
     ) -> None:
-        """To the exchange of its request, unless its client has left."""
+        """Send a message to this exchange, unless its client has closed it."""
         exchange = self._exchanges.get(x)
         if exchange is None:
             return
@@ -214,32 +213,35 @@ class OpenResponses:
             return
         if not exchange.streaming:
             self._begin_stream(exchange)
-        self._event(exchange, raw)
+        self._add_event(exchange, raw)
         if over:
-            self._end(exchange)
+            self._end_stream(exchange)
 
     def _route_unrelated(self, raw: bytes, message: Message) -> None:
-        """To the only request there is; else to the stream for such things, or to the oldest
-        request. Where many callers meet, what tells that it belongs to one of them is no other's.
+        """Send a message that belongs to no call: to the only open request, else to the newest GET,
+        else to the oldest request.
+
+        One exchange alone gets it: "The server MUST send each of its JSON-RPC messages on only one
+        of the connected streams" (2025-11-25, "Multiple Connections").
         """
-        told = isinstance(message, Response) or _tells_its_request(message)
-        if isinstance(message, Opaque) or (told and self.stateless):
-            return
-        asking = [exchange for exchange in self._exchanges.values() if exchange.calls]
-        asking = [exchange for exchange in asking if not exchange.only_listens] or asking
-        if self._streams and len(asking) != 1:
+        addressed = isinstance(message, Response) or _names_request(message)
+        if isinstance(message, Opaque) or (addressed and self.stateless):
+            return  # a banner, or meant for a caller that is no longer there
+        pending = [exchange for exchange in self._exchanges.values() if exchange.calls]
+        pending = [exchange for exchange in pending if not exchange.only_listens] or pending
+        if self._streams and len(pending) != 1:
             exchange = self._streams[-1]
-        elif asking:
-            exchange = asking[0]
+        elif pending:
+            exchange = pending[0]
         else:
             if not self.stateless and not isinstance(message, Response):
                 self._held.add(raw)
             return
         if not exchange.streaming:
             self._begin_stream(exchange)
-        self._event(exchange, raw)
+        self._add_event(exchange, raw)
 
-    def _status(self, message: Message) -> tuple[int, str]:
+    def _status_of(self, message: Message) -> tuple[int, str]:
         if not self.stateless or not isinstance(message, Response) or message.error is None:
             return _OK
         code = decode(member(message.error, "code") or b"null")
@@ -247,32 +249,33 @@ class OpenResponses:
 
     def _begin_stream(self, exchange: _Exchange) -> None:
         fields = [("Content-Type", EVENT_STREAM), ("Cache-Control", "no-cache, no-transform")]
-        self._say(exchange.number, HttpResponse(*_OK, [*fields, *self._headers()]))
+        self._add_fact(exchange.number, HttpResponse(*_OK, [*fields, *self._headers()]))
         exchange.streaming = True
         if exchange.priming:
             # 2025-11-25: an event with an id and empty data comes first: a client that loses the
             # connection then can resume before the first message.
-            self._say(exchange.number, SseMeta(id=f"{exchange.number}-0"))
-            self._out.append(Frame(S2C, exchange=exchange.number))
+            self._add_fact(exchange.number, SseMeta(id=f"{exchange.number}-0"))
+            self._frames.append(Frame(S2C, exchange=exchange.number))
 
-    def _event(self, exchange: _Exchange, raw: bytes) -> None:
+    def _add_event(self, exchange: _Exchange, raw: bytes) -> None:
         exchange.events += 1
+        # Ids are for resumption, which 2026-07-28 does not have.
         id_ = None if self.stateless else f"{exchange.number}-{exchange.events}"
-        self._say(exchange.number, SseMeta(id=id_, event="message"))
-        self._out.append(Frame(S2C, raw, exchange=exchange.number))
+        self._add_fact(exchange.number, SseMeta(id=id_, event="message"))
+        self._frames.append(Frame(S2C, raw, exchange=exchange.number))
 
-    def _end(self, exchange: _Exchange) -> None:
+    def _end_stream(self, exchange: _Exchange) -> None:
         self.lose(exchange.number)
-        self._say(exchange.number, ExchangeEnd())
+        self._add_fact(exchange.number, ExchangeEnd())
 
     def _headers(self) -> Headers:
         return [] if self.session is None else [(SESSION_HEADER, self.session)]
 
-    def _say(self, x: int, fact: Fact) -> None:
-        self._out.append(Frame(S2C, fact=fact, exchange=x))
+    def _add_fact(self, x: int, fact: Fact) -> None:
+        self._frames.append(Frame(S2C, fact=fact, exchange=x))
 
 
-def _tells_its_request(message: Message) -> bool:
+def _names_request(message: Message) -> bool:
     if not isinstance(message, Notification):
         return False
     return message.method == PROGRESS or member(message.params, *SUBSCRIPTION_PATH) is not None

@@ -1,10 +1,10 @@
 """The rules of Streamable HTTP, as the server: revisions 2025-03-26 to 2025-11-25 with sessions,
 2026-07-28 without.
 
-A stage in front of something that speaks bare messages (a server on stdio, a player of its
-recording): a client's exchanges become messages, and each message of the server finds the exchange
-that it belongs to. `open_responses` does the second half, `common` has the words; `channels/`
-turns the exchanges into bytes. The other side is `client`.
+A stage in front of a source of bare messages (a server on stdio, a player of its recording): the
+client's exchanges become messages, and each message of the server is sent in the exchange that it
+belongs to. `open_responses` chooses that exchange, `common` reads the headers, `channels/` turns
+exchanges into bytes. The other side is `client`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from mcpmock.pipeline.stage import Action, Send, Stage
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.error_codes import HEADER_MISMATCH, INVALID_REQUEST, SERVER_ERROR
-from mcpmock.protocol.http_reply import (
-    EVENT_STREAM,
-    flatten,
-)
+from mcpmock.protocol.http_reply import EVENT_STREAM, flatten
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
@@ -61,39 +58,40 @@ Handler = Callable[[int, HttpRequest, bytes], RequestRefusal | None]
 
 
 class StreamableHttpServer(Stage):
-    """C2S exchange frames to bare messages, S2C bare messages to exchange frames.
+    """Turns C2S exchange frames into bare messages, and S2C bare messages into exchange frames.
 
-    One for each conversation: with `stateless` for all modern callers together, else for one
-    session, whose id comes from `mint`.
+    One instance serves one session, whose id comes from `mint`, or, if `stateless`, all modern
+    callers together.
     """
 
     def __init__(self, path: str, mint: Callable[[], str], stateless: bool) -> None:
         self._path, self._mint = path.rstrip("/"), mint
         self._responses = OpenResponses(stateless)
         self._stateless = stateless
-        self._handlers: dict[str, Handler] = {"POST": self._post}
+        self._handlers: dict[str, Handler] = {"POST": self._take_post}
         if not stateless:
-            self._handlers |= {"GET": self._get, "DELETE": self._delete}
+            self._handlers |= {"GET": self._take_get, "DELETE": self._take_delete}
         self._arriving: dict[int, HttpRequest] = {}
         self._reassembly = Reassembly()
-        self._ended = self._left = False
-        self._on: list[Frame] = []
+        self._ended = self._input_ended = False
+        self._to_server: list[Frame] = []
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        back: list[Frame] = []
+        to_client: list[Frame] = []
         for frame in seen:
             if frame.direction is C2S:
-                self._hear_client(frame)
+                self._take_from_client(frame)
             else:
-                self._hear_server(frame)
+                self._take_from_server(frame)
                 if frame.fact is not None and not isinstance(frame.fact, Fragment):
-                    back += [*self._responses.take(), frame]
-        back += self._responses.take()
-        on, self._on = self._on, []
-        # First back: a player answers at once, and no answer may come before its stream's head.
-        return Send(back), Send(on)
+                    to_client += [*self._responses.take(), frame]
+        to_client += self._responses.take()
+        to_server, self._to_server = self._to_server, []
+        # To the client first: a player answers at once, and its answer must follow the stream's
+        # head.
+        return Send(to_client), Send(to_server)
 
-    def _hear_server(self, frame: Frame) -> None:
+    def _take_from_server(self, frame: Frame) -> None:
         match frame.fact:
             case None:
                 self._responses.route(frame.raw)
@@ -107,7 +105,7 @@ class StreamableHttpServer(Stage):
             case _:
                 pass
 
-    def _hear_client(self, frame: Frame) -> None:
+    def _take_from_client(self, frame: Frame) -> None:
         x = frame.exchange
         if x is None:
             self._pass_on(frame)
@@ -116,23 +114,25 @@ class StreamableHttpServer(Stage):
             case HttpRequest() as head if head.has_body:
                 self._arriving[x] = head
             case HttpRequest() as head:
-                self._serve(x, head, b"")
+                self._serve_request(x, head, b"")
             case ExchangeEnd():
                 self._disconnect(x)
             case None | Fragment() | HttpBody() if x in self._arriving:
                 whole = self._reassembly.add(frame)
                 if whole is not None:
                     head = self._arriving.pop(x)
-                    self._serve(x, head, whole.frame.raw, too_long=whole.too_long)
+                    self._serve_request(x, head, whole.frame.raw, too_long=whole.too_long)
             case _:
                 pass
 
-    def _serve(self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False) -> None:
-        """One exchange of the client's, whole."""
+    def _serve_request(
+        self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False
+    ) -> None:
         refusal: RequestRefusal | None
         if head.path.rstrip("/") != self._path:
             refusal = RequestRefusal(404, "Not Found", SERVER_ERROR, "Not Found")
         elif head.method not in self._handlers:
+            # RFC 9110, 15.5.6: a 405 must have an Allow field.
             allow = (("Allow", ", ".join(self._handlers)),)
             refusal = RequestRefusal(
                 405, "Method Not Allowed", SERVER_ERROR, "Method not allowed", headers=allow
@@ -149,7 +149,7 @@ class StreamableHttpServer(Stage):
             error = edit.error(refusal.id, refusal.code, refusal.text)
             self._responses.answer(x, (refusal.status, refusal.reason), error, refusal.headers)
 
-    def _post(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:
+    def _take_post(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:
         raw = flatten(body)
         items = parse_items(raw)
         refusal = unacceptable(head, "application/json", EVENT_STREAM) or unreadable(head, items)
@@ -159,23 +159,23 @@ class StreamableHttpServer(Stage):
         if refusal is not None:
             return refusal
         if any(isinstance(item, Request) for item in items):
-            self._ask(x, raw, items)
+            self._open_response(x, raw, items)
         else:
-            self._accept(x, raw)
+            self._accept_message(x, raw)
         return None
 
-    def _ask(self, x: int, raw: bytes, items: Sequence[Message]) -> None:
-        """Requests go on, and their exchange stays open."""
+    def _open_response(self, x: int, raw: bytes, items: Sequence[Message]) -> None:
+        """Pass requests on, and open the response to them."""
         revision = self._responses.revision
         opening = _opening(items)
         if opening is not None:
             self._responses.session = self._responses.session or self._mint()
             revision = decode(member(opening.params, "protocolVersion") or b"null")
         on = self._responses.expect(x, raw, priming=revision == PRIMING_REVISION)
-        self._on.append(Frame(C2S, on))
+        self._to_server.append(Frame(C2S, on))
 
-    def _accept(self, x: int, raw: bytes) -> None:
-        """What wants no answer goes on, and its exchange is over."""
+    def _accept_message(self, x: int, raw: bytes) -> None:
+        """Answer a message without requests with 202, and pass it on."""
         self._responses.answer(x, _ACCEPTED)
         message = parse(raw)
         if isinstance(message, Notification) and message.method == CANCELLED:
@@ -185,15 +185,15 @@ class StreamableHttpServer(Stage):
                 raw = splice(raw, [(span, meant[0].sent)])
             elif len(meant) > 1 and self._stateless:
                 return  # several callers use this id, and nothing says which of them this is
-        self._on.append(Frame(C2S, raw))
+        self._to_server.append(Frame(C2S, raw))
 
-    def _get(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
+    def _take_get(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
         refusal = unacceptable(head, EVENT_STREAM) or self._check_session(head)
         if refusal is None:
             self._responses.listen(x)
         return refusal
 
-    def _delete(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
+    def _take_delete(self, x: int, head: HttpRequest, body: bytes) -> RequestRefusal | None:  # noqa: ARG002
         refusal = self._check_session(head)
         if refusal is None:
             self._responses.answer(x, _OK)
@@ -203,24 +203,21 @@ class StreamableHttpServer(Stage):
         return refusal
 
     def _pass_on(self, frame: Frame) -> None:
-        """Facts pass. That the client's side is over a DELETE says, and so does the end of the
-        wire: once is enough.
-        """
+        # The DELETE and the end of the wire both end the client's input: one StreamEnd is passed.
         if isinstance(frame.fact, StreamEnd):
-            if self._left:
+            if self._input_ended:
                 return
-            self._left = True
-        self._on.append(frame)
+            self._input_ended = True
+        self._to_server.append(frame)
 
     def _disconnect(self, x: int) -> None:
-        """The client closed the exchange's connection. In the modern era that is how it cancels, in
-        the older ones it says nothing.
-        """
+        # 2025-11-25, "Sending Messages to the Server": "Disconnection SHOULD NOT be interpreted as
+        # the client cancelling its request"; in 2026-07-28 it is the cancellation.
         self._arriving.pop(x, None)
         self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
         if self._stateless:
-            self._on += [Frame(C2S, edit.cancelled(call.sent)) for call in calls]
+            self._to_server += [Frame(C2S, edit.cancelled(call.sent)) for call in calls]
 
     def _check_session(self, head: HttpRequest) -> RequestRefusal | None:
         session = head.header(SESSION_HEADER)
