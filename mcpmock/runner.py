@@ -1,9 +1,9 @@
 """`run`: two ends of a conversation and one pipeline, the only place where IO and stages meet.
 
 Pumps move frames from a channel through the pipeline to whichever end they leave at. Neither
-direction waits for the other: each receiver has a pump of its own, and a pump stops reading only
-when the way it feeds holds too much. The pipeline knows what a frame means, the channels know how
-it travels, and `sessions` composes both.
+direction waits for the other: each source has its own pump, and a pump stops reading only while
+the end that it feeds holds too many bytes. The pipeline knows what a frame means, the channels know
+how it travels, and `sessions` composes both.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ FLUSH_TIMEOUT_S = 2.0
 
 
 class LiveSession:
-    """One conversation on its way through a pipeline. `exit` is the server's exit once it
-    is known.
-    """
+    """One conversation through a pipeline. `exit` is the exit of the server, once it is known."""
 
     def __init__(
         self, pipeline: Pipeline, client: ConversationEnd, server: ConversationEnd | None
@@ -43,7 +41,7 @@ class LiveSession:
         self._rearmed = trio.Event()
 
     async def run(self) -> None:
-        """Until the server is done or the pipeline hangs up."""
+        """Run until the server is done or the pipeline hangs up."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.client.run)
@@ -64,7 +62,7 @@ class LiveSession:
             self._done = True
 
     def client_left(self, how: str = "closed") -> None:
-        """The client is gone, or asked this process to stop: both end the input of the session."""
+        """End the input of the session: the client is gone, or asked this process to stop."""
         if not self._input_ended:
             self._enter([Frame(C2S, b"", b"", StreamEnd(how))])
 
@@ -83,7 +81,7 @@ class LiveSession:
         self._end_if_done()
 
     async def _pump_all(self, channel: ConversationEnd, feeds: ConversationEnd) -> None:
-        """Pumps every source of an end; no source waits for another, nor for where another goes."""
+        """Pumps every source of an end. Sources do not wait for each other."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_Pumps(channel, partial(self._pump, feeds=feeds), nursery).work)
 
@@ -144,12 +142,11 @@ class LiveSession:
             self._lost(end)
 
     def _lost(self, end: ConversationEnd) -> None:
-        """An end no longer reads. A lost client ends the server's input; a lost server ends by
-        itself.
-        """
+        """An end no longer reads. A lost client ends the server's input."""
         self._gone.add(end)
         if end is self.client:
             self.client_left()
+        # A server that no longer reads may still write; the end of its output ends the session.
 
     def _end(self, direction: Direction) -> ConversationEnd | None:
         return self.server if direction is C2S else self.client
@@ -167,7 +164,7 @@ class LiveSession:
             pass
 
     async def _keep_time(self) -> None:
-        """Calls the pipeline when something is due. Other traffic never wakes this task."""
+        """Calls the pipeline when something is due. Other traffic does not wake this task."""
         while True:
             self._armed = due = self.pipeline.next_due
             self._rearmed = trio.Event()

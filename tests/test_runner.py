@@ -122,7 +122,7 @@ async def test_the_exit_is_the_servers(autojump_clock: MockClock) -> None:
 
 
 async def test_half_close(autojump_clock: MockClock) -> None:
-    """After the end of the client's input the server is still heard, as long as it likes."""
+    """After the end of the client's input, the server's messages still reach the client."""
     got: list[bytes] = []
 
     async def client(channel: MemoryChannel) -> None:
@@ -142,13 +142,15 @@ async def test_half_close(autojump_clock: MockClock) -> None:
     assert 300.0 == trio.current_time()
 
 
-@pytest.mark.parametrize("said", [False, True], ids=["without a word", "after its last word"])
-async def test_the_client_is_gone(autojump_clock: MockClock, said: bool) -> None:
-    """A client that goes away is, for the server, the end of its input, after all that it said."""
+@pytest.mark.parametrize("sends", [False, True], ids=["silent", "after a message"])
+async def test_a_client_that_vanishes_ends_the_servers_input(
+    autojump_clock: MockClock, sends: bool
+) -> None:
+    """A client that vanishes ends the server's input, after everything that it sent."""
     got: list[Frame] = []
 
     async def client(channel: MemoryChannel) -> None:
-        if said:
+        if sends:
             channel.send_nowait([c2s(b"bye")])
         await trio.sleep(1)
         await channel.aclose()
@@ -159,12 +161,12 @@ async def test_the_client_is_gone(autojump_clock: MockClock, said: bool) -> None
 
     await conversation([], client, server)
 
-    assert [b"bye"] * said == [frame.raw for frame in got if frame.fact is None]
+    assert [b"bye"] * sends == [frame.raw for frame in got if frame.fact is None]
     assert [StreamEnd] == [type(frame.fact) for frame in got if frame.fact is not None]
 
 
-async def test_the_client_is_found_gone(autojump_clock: MockClock) -> None:
-    """What the server says to a client that is gone is dropped, and the server's input ends."""
+async def test_messages_to_a_vanished_client_are_dropped(autojump_clock: MockClock) -> None:
+    """Messages to a client that is gone are dropped, and the server's input ends."""
     ended: list[float] = []
 
     async def client(channel: MemoryChannel) -> None:
@@ -174,10 +176,10 @@ async def test_the_client_is_found_gone(autojump_clock: MockClock) -> None:
     async def server(channel: MemoryChannel) -> None:
         await channel.receive()
         await trio.sleep(1)
-        channel.send_nowait([s2c(b"nobody hears this")])
+        channel.send_nowait([s2c(b"to a client that is gone")])
         await frames_of(channel)
         ended.append(trio.current_time())
-        channel.send_nowait([s2c(b"nor this"), hangs_up(S2C)])
+        channel.send_nowait([s2c(b"also dropped"), hangs_up(S2C)])
 
     await conversation([], client, server)
 
@@ -185,8 +187,8 @@ async def test_the_client_is_found_gone(autojump_clock: MockClock) -> None:
     assert 1.0 >= ended[0]
 
 
-async def test_the_server_is_gone(autojump_clock: MockClock) -> None:
-    """A server that goes away ends the session, after all that it said."""
+async def test_a_server_that_vanishes_ends_the_session(autojump_clock: MockClock) -> None:
+    """A server that vanishes ends the session; the client receives everything that it sent."""
     got: list[bytes] = []
 
     async def client(channel: MemoryChannel) -> None:
@@ -255,8 +257,8 @@ async def test_both_flood_at_once(autojump_clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_stops_the_other_side(autojump_clock: MockClock) -> None:
-    """While a client reads nothing, its server gets rid of no more than each channel's room and a
-    read.
+    """While a client reads nothing, its server can send no more than the room of each channel and
+    one read.
     """
     sent = 0
     frame = s2c(b"x" * 65_535)
@@ -279,7 +281,7 @@ async def test_a_slow_reader_stops_the_other_side(autojump_clock: MockClock) -> 
 
 
 async def test_hanging_up_ends_the_session(autojump_clock: MockClock) -> None:
-    """When a stage hangs up, what was said before still arrives, and both channels close."""
+    """When a stage hangs up, earlier frames still arrive, and both channels close."""
     got: list[Frame] = []
 
     async def client(channel: MemoryChannel) -> None:
@@ -295,10 +297,10 @@ async def test_hanging_up_ends_the_session(autojump_clock: MockClock) -> None:
     assert 0.0 == trio.current_time()
 
 
-async def test_a_client_that_takes_nothing_is_not_waited_for_long(
+async def test_a_deaf_client_delays_the_end_by_the_flush_timeout(
     autojump_clock: MockClock,
 ) -> None:
-    """A session that is over waits for its client only so long."""
+    """A session that is over waits for a client that reads nothing only for the timeout."""
 
     async def client(channel: MemoryChannel) -> None:
         channel.send_nowait([c2s(b"x")])

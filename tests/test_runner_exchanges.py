@@ -1,4 +1,4 @@
-"""The runner with channels that open something new to read with every exchange."""
+"""The runner with ends that open a new source with every exchange."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def of(exchange: int, direction: Direction, raw: bytes) -> Frame:
 
 
 class Exchanges(ConversationEnd):
-    """Every exchange is something to read of its own, and has its own room."""
+    """Every exchange is a source of its own, with its own room."""
 
     def __init__(self) -> None:
         self.opening, self._opened = trio.open_memory_channel[Receive](100)
@@ -32,7 +32,7 @@ class Exchanges(ConversationEnd):
         return await self._opened.receive()
 
     def open(self, *batches: list[Frame]) -> None:
-        """An exchange that says this, and ends."""
+        """An exchange that sends these frames, and ends."""
         left = list(batches)
 
         async def receive() -> list[Frame]:
@@ -81,7 +81,7 @@ async def test_what_opens_later_is_read_too(autojump_clock: MockClock) -> None:
 
 
 async def test_a_stalled_exchange_stops_only_its_own_source(autojump_clock: MockClock) -> None:
-    """Of what feeds a client that does not read no more is taken; others go on."""
+    """The source of an exchange that its client does not read pauses; others go on."""
     client, server = Exchanges(), Exchanges()
     client.stalled = {1}
     server.open([of(1, S2C, b"1a")], [of(1, S2C, b"1b")])
@@ -128,11 +128,11 @@ async def test_pumps_are_used_again(autojump_clock: MockClock) -> None:
 
 class Dies(Stage):
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        raise RuntimeError("a mistake")
+        raise RuntimeError("internal")
 
 
 async def test_what_is_delivered_leaves_at_once(autojump_clock: MockClock) -> None:
-    """No task has to wake up for it; before the session begins and behind its end nobody takes."""
+    """Delivered frames wait for no task; before the session and after it none are taken."""
     client, server = Exchanges(), Exchanges()
     assert getattr(client, "deliver") is None  # noqa: B009 (or mypy believes that it stays so)
     session = LiveSession(Pipeline([]), client, server)
@@ -149,8 +149,8 @@ async def test_what_is_delivered_leaves_at_once(autojump_clock: MockClock) -> No
     assert [b"a"] == raws(server.sent)
 
 
-async def test_a_mistake_with_what_is_delivered(autojump_clock: MockClock) -> None:
-    """Is the session's: whoever delivers hears nothing of it."""
+async def test_an_error_with_delivered_frames(autojump_clock: MockClock) -> None:
+    """An internal error ends the session with an error; the deliverer gets none."""
     client = Exchanges()
 
     async def deliver() -> None:

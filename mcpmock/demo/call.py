@@ -140,7 +140,7 @@ class DemoCall:
 
 
 def as_object(value: Any) -> JsonObject:
-    """`value` if it is a JSON object, else an empty one: clients send all kinds of things."""
+    """`value` if it is a JSON object, else an empty one: a client may send any JSON value."""
     return value if isinstance(value, dict) else {}
 
 

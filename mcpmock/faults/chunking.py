@@ -26,69 +26,71 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .fault import Act, Seen
+from .fault import Act, MatchedMessage
 
 
-def wire_bytes(seen: Seen) -> bytes:
+def wire_bytes(matched: MatchedMessage) -> bytes:
     """The bytes of a message with what frames it, as far as it goes its own way: a line, a body in
     JSON, or an event.
     """
-    frame = seen.frame
+    frame = matched.frame
     if frame.exchange is None:
         return frame.raw + frame.eol
     if frame.wire is not None:
         return frame.wire
-    is_body = seen.direction is C2S or _is_body(seen)
-    return frame.raw if is_body else _event(seen)
+    is_body = matched.direction is C2S or _is_body(matched)
+    return frame.raw if is_body else _event(matched)
 
 
-def cut_message(seen: Seen, cuts: Iterable[int]) -> list[list[Frame]]:
+def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[Frame]]:
     """The message cut at these places, in increasing order; the first piece has the heads."""
-    data, places = wire_bytes(seen), [0, *cuts]
+    data, places = wire_bytes(matched), [0, *cuts]
     ends = [*places[1:], len(data)]
     sliced = [
-        _piece(seen, data[at:end], last=end == len(data))
+        _piece(matched, data[at:end], last=end == len(data))
         for at, end in zip(places, ends, strict=True)
     ]
-    return [[*_heads(seen, data), sliced[0]], *([piece] for piece in sliced[1:])]
+    return [[*_heads(matched, data), sliced[0]], *([piece] for piece in sliced[1:])]
 
 
 def break_off_stream(
-    seen: Seen, data: bytes, *, how: str = "closed", after: float = 0.0
+    matched: MatchedMessage, data: bytes, *, how: str = "closed", after: float = 0.0
 ) -> Iterable[Act]:
     """These bytes in place of the message, and then the end of the stream: of both its directions,
     where it is the request of an exchange that breaks off.
     """
-    number = seen.exchange
-    if number is not None and seen.direction is C2S:
+    number = matched.exchange
+    if number is not None and matched.direction is C2S:
         piece = Frame(C2S, data, b"", HttpBody(more=True, unframed=True), number)
         left = Frame(C2S, fact=ExchangeEnd(how), exchange=number)
-        yield Send([*_heads(seen, data), piece, left], after)
+        yield Send([*_heads(matched, data), piece, left], after)
     elif data:
         fact = Fragment(last=True) if number is None else HttpBody()
-        yield Send([*_heads(seen), Frame(seen.direction, data, b"", fact, number)], after)
-    yield from close_stream(seen, how, after)
+        yield Send([*_heads(matched), Frame(matched.direction, data, b"", fact, number)], after)
+    yield from close_stream(matched, how, after)
 
 
-def has_chunks(seen: Seen) -> bool:
+def has_chunks(matched: MatchedMessage) -> bool:
     """Whether the message comes in one."""
-    return seen.exchange is not None and seen.direction is S2C
+    return matched.exchange is not None and matched.direction is S2C
 
 
-def cut_in_chunk(seen: Seen) -> Iterable[Act]:
+def cut_in_chunk(matched: MatchedMessage) -> Iterable[Act]:
     """The beginning of the chunk that was to carry the message, up to the middle of its length; and
     the end of the connection.
     """
-    size = b"%x" % len(wire_bytes(seen))
-    piece = Frame(S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), seen.exchange)
-    end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=seen.exchange)
-    yield Send([*_heads(seen), piece, end])
+    size = b"%x" % len(wire_bytes(matched))
+    piece = Frame(
+        S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), matched.exchange
+    )
+    end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=matched.exchange)
+    yield Send([*_heads(matched), piece, end])
 
 
-def close_stream(seen: Seen, how: str, after: float = 0.0) -> Iterable[Act]:
+def close_stream(matched: MatchedMessage, how: str, after: float = 0.0) -> Iterable[Act]:
     """The end of what carries the message: of the exchange, or of the session."""
-    if seen.exchange is not None:
-        yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=seen.exchange)], after)
+    if matched.exchange is not None:
+        yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=matched.exchange)], after)
         return
     yield Send([Frame(S2C, b"", b"", StreamEnd(how))], after)
     yield Hangup("a fault closed the stream", after)
@@ -110,20 +112,20 @@ def end_server(
     yield Hangup("a fault ended the server")
 
 
-def with_events(seen: Seen, metas: Sequence[SseMeta]) -> list[Frame]:
+def with_events(matched: MatchedMessage, metas: Sequence[SseMeta]) -> list[Frame]:
     """The message behind events that have no data, on an event stream."""
-    unit = seen.followed_by()
+    unit = matched.followed_by()
     heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
     # Only an empty event tells an event without data from the meta of the message behind it.
-    events = [Frame(S2C, fact=meta, exchange=seen.exchange) for meta in (*metas, SseMeta())]
+    events = [Frame(S2C, fact=meta, exchange=matched.exchange) for meta in (*metas, SseMeta())]
     return [*heads, *events, *unit[len(heads) :]]
 
 
-def _heads(seen: Seen, data: bytes = b"") -> list[Frame]:
+def _heads(matched: MatchedMessage, data: bytes = b"") -> list[Frame]:
     """Of a request with a length that it can have sent in pieces, or not to its end."""
-    if seen.direction is S2C:
-        return [frame for frame in seen.heads() if isinstance(frame.fact, HttpResponse)]
-    return [_counted(frame, max(len(data), len(seen.frame.raw))) for frame in seen.unit[:-1]]
+    if matched.direction is S2C:
+        return [frame for frame in matched.heads() if isinstance(frame.fact, HttpResponse)]
+    return [_counted(frame, max(len(data), len(matched.frame.raw))) for frame in matched.unit[:-1]]
 
 
 def _counted(frame: Frame, size: int) -> Frame:
@@ -136,26 +138,26 @@ def _counted(frame: Frame, size: int) -> Frame:
     return Frame(C2S, fact=HttpRequest(head.method, head.target, headers), exchange=frame.exchange)
 
 
-def _piece(seen: Seen, data: bytes, *, last: bool) -> Frame:
-    if seen.exchange is not None and seen.direction is C2S:
-        return Frame(C2S, data, b"", Fragment(last=last), seen.exchange)
-    if seen.exchange is not None:
-        return Frame(seen.direction, data, b"", HttpBody(), seen.exchange)
-    eol = seen.frame.eol if last and data.endswith(seen.frame.eol) else b""
-    return Frame(seen.direction, data.removesuffix(eol), eol, Fragment(last=last))
+def _piece(matched: MatchedMessage, data: bytes, *, last: bool) -> Frame:
+    if matched.exchange is not None and matched.direction is C2S:
+        return Frame(C2S, data, b"", Fragment(last=last), matched.exchange)
+    if matched.exchange is not None:
+        return Frame(matched.direction, data, b"", HttpBody(), matched.exchange)
+    eol = matched.frame.eol if last and data.endswith(matched.frame.eol) else b""
+    return Frame(matched.direction, data.removesuffix(eol), eol, Fragment(last=last))
 
 
-def _is_body(seen: Seen) -> bool:
+def _is_body(matched: MatchedMessage) -> bool:
     """Whether it is the whole of a body, and no event."""
-    heads = [frame.fact for frame in seen.unit[:-1] if isinstance(frame.fact, HttpResponse)]
+    heads = [frame.fact for frame in matched.unit[:-1] if isinstance(frame.fact, HttpResponse)]
     return bool(heads) and heads[0].media_type != EVENT_STREAM
 
 
-def _event(seen: Seen) -> bytes:
+def _event(matched: MatchedMessage) -> bytes:
     """As an event stream has it."""
-    metas = [frame.fact for frame in seen.unit[:-1] if isinstance(frame.fact, SseMeta)]
+    metas = [frame.fact for frame in matched.unit[:-1] if isinstance(frame.fact, SseMeta)]
     fields = [b"%b: %b\n" % field for meta in metas for field in _fields(meta)]
-    lines = [b"data: " + line + b"\n" for line in seen.frame.raw.split(b"\n")]
+    lines = [b"data: " + line + b"\n" for line in matched.frame.raw.split(b"\n")]
     return b"".join([*fields, *lines, b"\n"])
 
 

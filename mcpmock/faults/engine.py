@@ -1,14 +1,13 @@
-"""`FaultEngine`: the stage that lets the faults of a run happen to one session.
+"""`FaultEngine`: the stage that applies the faults of a run to one session.
 
         client end  <->  recorder  <->  FaultEngine  <->  ...  <->  server end
 
-It stands next to the client, behind the recorder: so a recording has what the client sent and what
-the client was really given, and a receipt in front of that. What no fault is for passes as it came,
-in the batch that it came in; where a look at the bytes shows that none can be meant, without being
-parsed.
+It stands next to the client, behind the recorder: a recording has what the client sent and what it
+received, with the receipt in front. Messages that no fault matches pass unchanged, in the batch in
+which they came, and unparsed if their bytes show that none can match.
 
-`segments` says which frames go together, `triggers` which faults fire on them, `session_state` what
-they have done that concerns what comes next, and what waits for what.
+`segments` groups frames, `triggers` decides which faults fire on them, `session_state` keeps what
+affects later messages: what is held, lost, muted or not read.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from .fault import OWN, Act, Fault
 from .match import SPELLED_OUT, Subject
 from .outcome import Outcome
 from .receipts import FaultRun, Note
-from .segments import On, Unit, Units
+from .segments import On, Unit, UnitSplitter
 from .session_state import Effect, SessionState
 from .triggers import Triggers
 
@@ -51,14 +50,14 @@ _ENDINGS = On.END | On.CLOSE | On.LEFT
 
 @attrs.define
 class _Batch:
-    """What is made of the frames of one read."""
+    """The actions for the frames of one read."""
 
     now: float
     whole: bool = False
-    """Whether a response is in it from its head to its end."""
+    """Whether it ends with the end of an HTTP response."""
     actions: list[Action] = attrs.field(factory=list)
     altered: set[int] = attrs.field(factory=set)
-    """The exchanges on which something has happened: no length that was given before is right."""
+    """The exchanges on which a fault acted: their `Content-Length` may be wrong now."""
 
     def add(self, actions: Iterable[Action]) -> None:
         add(self.actions, actions)
@@ -79,12 +78,14 @@ class FaultEngine(Stage):
     note: Note = lambda _receipt, _now: None
     _triggers: Triggers = attrs.field(init=False)
     _state: SessionState = attrs.field(factory=SessionState)
-    _units: dict[Direction, Units] = attrs.field(factory=lambda: {C2S: Units(), S2C: Units()})
+    _splitters: dict[Direction, UnitSplitter] = attrs.field(
+        factory=lambda: {C2S: UnitSplitter(), S2C: UnitSplitter()}
+    )
     _posts: ExtraPosts = attrs.field(factory=ExtraPosts)
     _busy: bool = False
-    """Whether what was done before may concern what comes next: then everything gets a look."""
+    """Whether earlier faults may affect any later message: then everything is examined."""
     _asked: bool = False
-    """Whether a fault has sent a request in the server's name."""
+    """Whether a fault has sent a request of its own: the response must not reach the server."""
 
     def __attrs_post_init__(self) -> None:
         self._triggers = Triggers(self.run, self.session, self.transport)
@@ -132,7 +133,7 @@ class FaultEngine(Stage):
 
     def _look_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         batch = _Batch(now, whole=isinstance(seen[-1].fact, ExchangeEnd))
-        for unit in self._units[seen[0].direction].feed(seen):
+        for unit in self._splitters[seen[0].direction].feed(seen):
             self._take(unit, batch)
         self._busy = self._is_busy()
         return batch.done()
@@ -141,7 +142,7 @@ class FaultEngine(Stage):
         return bool(self._state or self._asked or self._triggers.goes_on)
 
     def _is_worth_a_look(self, seen: Sequence[Frame]) -> bool:
-        """Whether any of it may concern a fault, or what a fault has done before."""
+        """Whether any frame may match a fault, or be affected by an earlier one."""
         if self.transport == "sse":
             self._learn_stream(seen)
         if self._busy:
@@ -188,16 +189,16 @@ class FaultEngine(Stage):
         else:
             self._do(unit, outcome, subject, batch)
         if ended and number is not None:
-            self._units[S2C].forget(number)
+            self._splitters[S2C].forget(number)
         passed = outcome is None or outcome.carried is not None
         if state.queue and passed and unit.on is not None:
             batch.add(state.queue.passed(first.direction, unit.on))
 
     def _watch(self, number: int, unit: Unit, subject: Subject, batch: _Batch) -> None:
-        """An exchange that may be meant: its response has to come in one unit, or, an event stream
-        whose end is not here yet, without a length that may turn out wrong.
+        """Watch an exchange whose request a fault may match: its response is then one unit. An
+        event stream without its end loses its `Content-Length`, which may turn out wrong.
         """
-        watched, first = self._units[S2C].watched, unit.frames[0]
+        watched, first = self._splitters[S2C].watched, unit.frames[0]
         if first.direction is C2S:
             if subject.call is not None:
                 watched[number] = self._triggers.holds_stream_of(subject.call.request)
@@ -218,11 +219,11 @@ class FaultEngine(Stage):
         return self._triggers.fire(unit, subject, now, stream=self._state.stream, note=self.note)
 
     def _do(self, unit: Unit, outcome: Outcome, subject: Subject, batch: _Batch) -> None:
-        """What became of the message, and what came of it besides."""
+        """Carry out an outcome: the actions in front of the message, the message, those behind."""
         first = unit.frames[0]
         if first.exchange is not None:
             batch.altered.add(first.exchange)
-        outcome.posted(partial(self._posts.posted, unit=unit.frames))
+        outcome.post_frames(partial(self._posts.posted, unit=unit.frames))
         sent = list(outcome.frames())
         self._state.exchanges.note_sent(unit, sent)
         self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
@@ -236,13 +237,13 @@ class FaultEngine(Stage):
             batch.add(self._placed(action, subject, batch.now, [fault], extra=True))
 
     def _forget_requests(self, first: Frame, subject: Subject) -> None:
-        """The message did not pass: the requests in it are not answered any more."""
+        """The message was withheld, so the requests in it stay unanswered."""
         for item in (subject.message, *(one.message for one in subject.items)):
             if isinstance(item, Request):
                 own = first.exchange if first.direction is C2S else None
                 self._triggers.calls.forget(first.direction, item, own)
                 if own is not None:
-                    self._units[S2C].forget(own)
+                    self._splitters[S2C].forget(own)
 
     def _placed(
         self,
@@ -253,8 +254,8 @@ class FaultEngine(Stage):
         *,
         extra: bool = False,
     ) -> Iterable[Action]:
-        """An action of these faults in its place among what is held; `extra` for what is sent
-        besides the message.
+        """An action of these faults, ordered behind what is held; `extra` if it is not the message
+        itself.
         """
         match action:
             case Keep():
@@ -268,7 +269,7 @@ class FaultEngine(Stage):
                 return (action,)
 
     def _pass(self, unit: Unit, subject: Subject, batch: _Batch) -> None:
-        # A head that waited for its message goes as if it had not: each of both in its own batch.
+        # A head that waited for its message is sent as if it had not: both in their own batches.
         parts = [unit.frames[:1], unit.frames[1:]] if unit.late else [unit.frames]
         for part in parts:
             if self._state.queue:

@@ -1,9 +1,9 @@
-"""`Fault`: what all kinds have in common, what each is given (`Seen`, `Dice`) and may answer.
+"""`Fault`: the base class of all kinds; `MatchedMessage` and `Dice`: the arguments of `apply`.
 
-A kind is a frozen class in a module of its own. Its fields are its knobs, `acts_on` says which
-messages it is for, and `apply` gives what becomes of one: the verbs are those of every stage
-(`Send`, `Hangup`), and what is not sent on ends there. Nothing is waited for and nothing is drawn
-but from the dice that are given. `engine` calls it and keeps the order.
+A kind is a frozen class in the module of its theme. Its fields are its knobs, `acts_on` says which
+messages it is for, and `apply` returns actions: those of every stage (`Send`, `Hangup`), and `Keep`
+and `Effect`. A message that is not sent is lost. A fault never waits, and draws random numbers from
+its dice only. `engine` calls it and keeps the order.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .session_state import Effect
 from .units import knob_of, shown, words_of
 
 OWN = "mcpmock-"
-"""What the ids of requests begin with that faults make up. The answers are for nobody."""
+"""Prefix of the ids of requests that faults send. Their responses are discarded."""
 Toward = Literal["client", "server", "both"]
 Head = Literal["body", "any"]
-"""The head of a response with a body in JSON; or of an event stream, too, which is then held until
-its first event."""
+"""`body`: the head of a JSON response. `any`: also the head of an event stream, which is then held
+until its first event."""
 Load = Callable[[str], Cassette]
 """Loads a cassette that a plan names."""
 EVERY_TRANSPORT = ("stdio", "sse", "streamable-http")
@@ -75,7 +75,7 @@ Act = Action | Keep | Effect
 
 @attrs.define
 class Dice:
-    """Where chance comes from, and what has been drawn this time, for the receipt."""
+    """The random generator of a fault, and what was drawn from it this time, for the receipt."""
 
     random: Random
     drawn: dict[str, Any] = attrs.field(factory=dict)
@@ -93,15 +93,15 @@ class Dice:
         return int(self.drawn[name])
 
     def bytes(self, name: str, size: int) -> bytes:
-        """Noise. The receipt has its first bytes."""
+        """Random bytes; the receipt shows the first 16."""
         noise = self.random.randbytes(size)
         self.drawn[name] = noise[:16].hex()
         return noise
 
 
 @attrs.frozen(kw_only=True)
-class Seen:
-    """A message that a fault is for, in the frames that carry it.
+class MatchedMessage:
+    """A message that a fault fires on, in the frames that carry it.
 
     `unit` is the message's frame, behind the `SseMeta` of its event or the head of its exchange
     where these came with it. `stream` is the exchange that carries messages to the client where the
@@ -116,7 +116,7 @@ class Seen:
     era: str | None = None
     stream: int | None = None
     memory: Any = attrs.field(factory=dict)
-    """What the fault remembers of this session: a dict, or what its kind names."""
+    """What the fault remembers of this session: a dict, or the `memory` of its kind."""
 
     @property
     def direction(self) -> Direction:
@@ -128,7 +128,7 @@ class Seen:
 
     @property
     def frame(self) -> Frame:
-        """That of the message."""
+        """The frame of the message."""
         return self.unit[-1]
 
     @property
@@ -149,11 +149,11 @@ class Seen:
         return [*self.heads(), message]
 
     def heads(self) -> list[Frame]:
-        """What stands before the message, without a length that may not be right any more."""
+        """The frames in front of the message, without a `Content-Length` that may be wrong now."""
         return [uncounted(frame) for frame in self.unit[:-1]]
 
     def message(self, direction: Direction, raw: bytes) -> Frame:
-        """A message of our own, on the same way as this one if it has the same direction."""
+        """A message that the fault adds; in the same direction it is on the same exchange."""
         return Frame(direction, raw, b"\n", None, self._exchange(direction))
 
     def answer(self, raw: bytes) -> list[Frame]:
@@ -173,7 +173,7 @@ class Seen:
         ]
 
     def accepted(self) -> list[Frame]:
-        """What a server says to a POST of what wants no answer; nothing where there is none."""
+        """The 202 for a POST without a request; nothing where there is no exchange."""
         if self.exchange is None or self.direction is S2C:
             return []
         return refusal(self.exchange, 202)
@@ -231,7 +231,7 @@ class Fault:
     needs_head: ClassVar[Head | None] = None
     """The HTTP head with which the message has to come."""
     memory: ClassVar[type[Any]] = dict
-    """What makes `Seen.memory`, once in each session."""
+    """What makes `MatchedMessage.memory`, once in each session."""
 
     def __init_subclass__(
         cls,
@@ -245,9 +245,9 @@ class Fault:
         needs_head: Head | None = None,
         memory: type[Any] | None = None,
     ) -> None:
-        """A kind says what it is about in the head of its class. attrs creates a class with slots a
-        second time, without these words: what is not given stays as it is.
-        """
+        """The arguments of the class statement of a kind."""
+        # attrs creates a class with slots a second time, without these arguments: what is not given
+        # has to stay as it is.
         given = {
             "acts_on": acts_on,
             "usually": usually,
@@ -269,7 +269,11 @@ class Fault:
     must_fire: bool = False
 
     def __attrs_post_init__(self) -> None:
-        mistakes = [*_wrong(self, ""), *_wrong(self.match, "match."), *self.contradictions()]
+        mistakes = [
+            *_list_mistakes(self, ""),
+            *_list_mistakes(self.match, "match."),
+            *self.contradictions(),
+        ]
         if self.only is not None and self.toward not in (self.only, "both", None):
             mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
@@ -297,7 +301,7 @@ class Fault:
 
     @property
     def may_continue(self) -> bool:
-        """Whether the kind goes on with what it began, as long as its memory holds anything."""
+        """Whether the kind can act on later messages while its memory is not empty."""
         return type(self).continues is not Fault.continues
 
     @property
@@ -308,34 +312,34 @@ class Fault:
         return None
 
     def subject(self, subject: Subject) -> Subject:
-        """What `match` is held against."""
+        """The subject that `match` is compared with."""
         return subject
 
     def with_samples(self, load: Load) -> Self:  # noqa: ARG002
-        """The fault with what it draws from the recordings that it names, if any."""
+        """The fault with the samples of the recording that it names, if any."""
         return self
 
     def contradictions(self) -> Iterable[str]:
-        """What is wrong with knobs that are each within their bounds."""
+        """Mistakes in combinations of knobs that are valid one by one."""
         return ()
 
     def goes(self, direction: Direction) -> bool:
-        """Whether the fault is for what goes this way."""
+        """Whether the fault acts in this direction."""
         toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
-        """Whether there is anything that the fault could do to such a message."""
+        """Whether the fault could change such a message at all."""
         return True
 
     def continues(self, subject: Subject, on: On, memory: Any) -> bool:  # noqa: ARG002
-        """Whether the fault began something with an earlier message that this one belongs to; then
-        it is for this one too, whatever `match` says.
+        """Whether the fault goes on with this message, because of an earlier one; `match` is then
+        ignored.
         """
         return False
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        """What becomes of a message. Times count from its arrival."""
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        """The actions in place of a message. Times count from its arrival."""
         raise NotImplementedError
 
 
@@ -344,8 +348,8 @@ def _hints(cls: Hashable) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
-def _wrong(values: Any, path: str) -> Iterable[str]:
-    """What is out of bounds of an attrs object."""
+def _list_mistakes(values: Any, path: str) -> Iterable[str]:
+    """The fields of an attrs object that are out of bounds."""
     cls: Any = type(values)
     hints = _hints(cls)
     for field in attrs.fields(cls):

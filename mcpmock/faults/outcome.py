@@ -1,5 +1,5 @@
-"""`Outcome`: what faults have made of one message so far: the message itself, be it another one by
-now, and what is sent besides, in front of it and behind. Used by `engine`.
+"""`Outcome`: the result of the faults that fired on one message: the message, maybe changed, and
+what is sent in front of it and behind it. Used by `engine`.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol.messages import Frame
 
 from .delay_queue import Keep
-from .fault import Act, Fault, Seen
+from .fault import Act, Fault, MatchedMessage
 
 
 @attrs.define
 class Outcome:
-    """What faults have made of one unit so far."""
+    """The result of the faults that fired on one unit so far."""
 
     carried: Send | None
-    """The message, be it another one by now; None once there is none."""
+    """The message, maybe changed; None if it is not sent."""
     first: list[tuple[Fault, Act]] = attrs.field(factory=list)
-    """What goes out in front of it."""
+    """The actions in front of the message, each with its fault."""
     then: list[tuple[Fault, Act]] = attrs.field(factory=list)
+    """The actions behind it."""
     fired: list[Fault] = attrs.field(factory=list)
 
-    def add(self, fault: Fault, became: Iterable[Act], seen: Seen) -> None:
-        """All counted from the message's arrival."""
+    def add(self, fault: Fault, became: Iterable[Act], matched: MatchedMessage) -> None:
+        """Add the actions of a fault. Their times count from the message's arrival."""
         after = 0.0 if self.carried is None else self.carried.after
         actions = [_later(action, after) for action in became]
         sends = [a for a in actions if isinstance(a, Send) and a.frames]
-        same = [a for a in sends if a.frames[0].direction is seen.direction]
-        carried = next((a for a in same if a.frames is seen.unit), same[0] if same else None)
+        same = [a for a in sends if a.frames[0].direction is matched.direction]
+        carried = next((a for a in same if a.frames is matched.unit), same[0] if same else None)
         place = self.first if carried is not None else self.then
         for action in actions:
             if action is carried:
@@ -42,8 +43,8 @@ class Outcome:
         self.carried = carried
         self.fired.append(fault)
 
-    def posted(self, post: Callable[[Sequence[Frame]], Sequence[Frame]]) -> None:
-        """With all that is sent as `post` gives it."""
+    def post_frames(self, post: Callable[[Sequence[Frame]], Sequence[Frame]]) -> None:
+        """Replace the frames of each `Send` by what `post` makes of them."""
 
         def sent(action: Act) -> Act:
             if isinstance(action, Send) and action.frames:
@@ -56,7 +57,7 @@ class Outcome:
             self.carried = Send(post(self.carried.frames), self.carried.after)
 
     def frames(self) -> Iterator[Frame]:
-        """All that is sent, either way."""
+        """All frames that are sent, in both directions."""
         besides = [action for _, action in (*self.first, *self.then)]
         for action in [self.carried, *besides]:
             if isinstance(action, Send | Keep):

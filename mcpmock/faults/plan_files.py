@@ -19,7 +19,7 @@ def load_plan(file: Path | None, shorthands: Sequence[str] = (), seed: int | Non
     """
     from .plan_parser import read_plan
 
-    return sampled(read_plan(_text_of(file), str(file), shorthands, seed), file)
+    return sampled(read_plan(_read_text(file), str(file), shorthands, seed), file)
 
 
 def sampled(plan: Plan, file: Path | None = None) -> Plan:
@@ -30,7 +30,7 @@ def sampled(plan: Plan, file: Path | None = None) -> Plan:
     return plan.with_samples(lambda name: load(folder / name))
 
 
-def _text_of(file: Path | None) -> str:
+def _read_text(file: Path | None) -> str:
     if file is None:
         return ""
     from .fault import PlanError

@@ -1,8 +1,8 @@
-"""From what people write to a `Plan`: TOML, and the shorthand of the command line; with every
-mistake in it, at once, and its path.
+"""Parses TOML and the shorthand of the command line into a `Plan`, and reports all mistakes at
+once, each with its path.
 
-cattrs makes the values and collects what it cannot; the words are ours. Numbers, texts and the like
-are taken as they are written: `nth = "2"` is a mistake, not a 2.
+cattrs makes the values and collects the errors; the messages are written here. Values are not
+converted: `nth = "2"` is a mistake, not a 2.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .plan import Plan
 from .registry import KINDS
 from .units import knob_of, shown
 
-_PLAIN: dict[type, str] = {str: "a text", bool: "true or false", int: "a whole number"}
+_PLAIN_TYPES: dict[type, str] = {str: "a text", bool: "true or false", int: "a whole number"}
 _UNIONS: tuple[object, ...] = (Union, UnionType)
-_JUMBLED = "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE"
+_SHORTHAND_SYNTAX = "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE"
 
 
 def read_plan(
@@ -46,11 +46,11 @@ def read_plan(
         written: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         written, mistakes = {}, [f"{name}: {error}"]
-    plan, wrong = _structured(written)
+    plan, wrong = _structure_plan(written)
     mistakes += [f"{name}: {mistake}" for mistake in wrong]
     faults = list(plan.faults)
     for shorthand in shorthands:
-        found, wrong = _one(shorthand)
+        found, wrong = _parse_shorthand(shorthand)
         mistakes += [f"--fault {shorthand!r}: {mistake}" for mistake in wrong]
         faults += [] if found is None else [found]
     if mistakes:
@@ -60,7 +60,7 @@ def read_plan(
 
 def plan_of(written: Mapping[str, Any]) -> Plan:
     """The plan of what a TOML file holds. Raises PlanError with all mistakes."""
-    plan, mistakes = _structured(written)
+    plan, mistakes = _structure_plan(written)
     if mistakes:
         raise PlanError(mistakes)
     return plan
@@ -68,36 +68,36 @@ def plan_of(written: Mapping[str, Any]) -> Plan:
 
 def fault_of(shorthand: str) -> Fault:
     """`latency:latency=200ms,tool=get_*`. Raises PlanError with all mistakes."""
-    fault, mistakes = _one(shorthand)
+    fault, mistakes = _parse_shorthand(shorthand)
     if fault is None:
         raise PlanError(mistakes)
     return fault
 
 
 def table_of(shorthand: str) -> dict[str, Any]:
-    """A shorthand as the table that a plan would have. Words that are keys of `match` and none of
-    the kind go there; `true`, numbers and quoted texts are what TOML says they are.
+    """A shorthand as a table of a plan. A key of `match` that is no knob of the kind goes into
+    `match`. Values are read as TOML.
     """
     kind, colon, rest = shorthand.partition(":")
     table: dict[str, Any] = {"kind": kind.strip()}
-    knobs = _fields(KINDS.get(kind.strip(), Fault))
-    for part in _parts(rest) if colon else ():
+    knobs = _field_names(KINDS.get(kind.strip(), Fault))
+    for part in _split_shorthand(rest) if colon else ():
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise PlanError([f"{part.strip()!r} has no value: {_JUMBLED}"])
+            raise PlanError([f"{part.strip()!r} has no value: {_SHORTHAND_SYNTAX}"])
         first, _, inner = key.partition(".")
         if first == "match" and inner:
-            table.setdefault("match", {})[inner] = _value(value.strip())
-        elif key not in knobs and key in _fields(Match):
-            table.setdefault("match", {})[key] = _value(value.strip())
+            table.setdefault("match", {})[inner] = _read_value(value.strip())
+        elif key not in knobs and key in _field_names(Match):
+            table.setdefault("match", {})[key] = _read_value(value.strip())
         else:
-            table[key] = _value(value.strip())
+            table[key] = _read_value(value.strip())
     return table
 
 
-def _parts(text: str) -> list[str]:
-    """Split at commas that are in no quotes and no brackets."""
+def _split_shorthand(text: str) -> list[str]:
+    """The parts between commas outside of quotes and brackets."""
     parts, depth, quote = [""], 0, ""
     for char in text:
         if quote:
@@ -113,36 +113,36 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def _value(text: str) -> Any:
-    """As TOML reads it; what is no value there is a text, so that nobody has to quote twice."""
+def _read_value(text: str) -> Any:
+    """The value as TOML reads it, else the text: a shell user need not quote twice."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         return text
 
 
-def _one(shorthand: str) -> tuple[Fault | None, list[str]]:
+def _parse_shorthand(shorthand: str) -> tuple[Fault | None, list[str]]:
     try:
         table = table_of(shorthand)
         return _converter.structure(table, Fault), []
     except PlanError as error:
         return None, error.mistakes
-    except Exception as error:  # noqa: BLE001 (cattrs gives whatever a hook gave)
-        return None, list(_told(error, ""))
+    except Exception as error:  # noqa: BLE001 (cattrs raises what a hook raises)
+        return None, list(_list_mistakes(error, ""))
 
 
-def _structured(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
+def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
     try:
         return _converter.structure(written, Plan), []
     except Exception as error:  # noqa: BLE001 (as above)
-        return Plan(), list(_told(error, ""))
+        return Plan(), list(_list_mistakes(error, ""))
 
 
-def _told(error: BaseException, path: str) -> Iterable[str]:
-    """All that is wrong, depth first, as `fault[1].match.nth: expected ...`."""
+def _list_mistakes(error: BaseException, path: str) -> Iterable[str]:
+    """The mistakes in an error of cattrs, depth first, as `fault[1].match.nth: expected ...`."""
     if isinstance(error, BaseValidationError):
         for inner in error.exceptions:
-            yield from _told(inner, path + _step(inner, path))
+            yield from _list_mistakes(inner, path + _read_path_step(inner, path))
         return
     where = f"{path}: " if path else ""
     match error:
@@ -151,15 +151,15 @@ def _told(error: BaseException, path: str) -> Iterable[str]:
         case ForbiddenExtraKeysError(extra_fields=extra, cl=cl):
             prefix = f"{path}." if path else ""
             for key in sorted(extra):
-                yield f"{prefix}{key}: unknown key; {_neighbours(key, _keys(cl))}"
+                yield f"{prefix}{key}: unknown key; {_suggest_words(key, _plan_keys(cl))}"
         case KeyError(args=(key,)):
             yield f"{where}{key} is missing"
         case _:
             yield f"{where}{error}"
 
 
-def _step(error: BaseException, path: str) -> str:
-    """What a note of cattrs adds to the path."""
+def _read_path_step(error: BaseException, path: str) -> str:
+    """The part of the path that a note of cattrs names."""
     for note in getattr(error, "__notes__", ()):
         if isinstance(note, IterableValidationNote):
             return f"[{note.index}]"
@@ -169,33 +169,33 @@ def _step(error: BaseException, path: str) -> str:
     return ""
 
 
-def _neighbours(word: str, known: Iterable[str]) -> str:
+def _suggest_words(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = get_close_matches(word, known, n=3, cutoff=0.6)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{meant}known: {', '.join(known)}"
 
 
-def _fields(cls: type) -> set[str]:
+def _field_names(cls: type) -> set[str]:
     return {field.name for field in attrs.fields(cls)}
 
 
-def _keys(cls: type) -> set[str]:
+def _plan_keys(cls: type) -> set[str]:
     if cls is Plan:
         return {"seed", "fault"}
-    return _fields(cls) | ({"kind"} if issubclass(cls, Fault) else set())
+    return _field_names(cls) | ({"kind"} if issubclass(cls, Fault) else set())
 
 
-def _kinded(written: Any, _type: object) -> Fault:
-    """One `[[fault]]`: its kind first, for that says which keys there are."""
+def _structure_fault(written: Any, _type: object) -> Fault:
+    """One `[[fault]]`. Its `kind` is read first because it decides which keys are valid."""
     if not isinstance(written, Mapping):
         raise ValueError(f"expected a table, not {shown(written)}")
     kind = written.get("kind")
     if kind is None:
         raise PlanError([f"kind: missing; one of {', '.join(sorted(KINDS))}"])
     if not isinstance(kind, str) or kind not in KINDS:
-        told = _neighbours(str(kind), KINDS)
-        raise PlanError([f"kind: unknown kind {shown(kind)}; {told}"])
+        suggestion = _suggest_words(str(kind), KINDS)
+        raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}"])
     rest = {key: value for key, value in written.items() if key != "kind"}
     return _structure_kind(rest, KINDS[kind])
 
@@ -207,37 +207,37 @@ def _structure_kind(written: Mapping[str, Any], kind: type[Fault]) -> Fault:
     return function(written, kind)
 
 
-def _plain(value: Any, type_: Any) -> Any:
+def _check_plain(value: Any, type_: Any) -> Any:
     if type(value) is not type_:
-        raise ValueError(f"expected {_PLAIN[type_]}, not {shown(value)}")
+        raise ValueError(f"expected {_PLAIN_TYPES[type_]}, not {shown(value)}")
     return value
 
 
-def _literal(value: Any, type_: Any) -> Any:
+def _check_literal(value: Any, type_: Any) -> Any:
     words = get_args(type_)
     if value not in words:
         raise ValueError(f"expected one of {', '.join(words)}, not {shown(value)}")
     return value
 
 
-def _knobbed(value: Any, type_: Any) -> Any:
+def _read_knob(value: Any, type_: Any) -> Any:
     knob = knob_of(type_)
     assert knob is not None
     return knob.read(value)
 
 
-def _union(value: Any, type_: Any) -> Any:
-    """`X | None` is X, for TOML has no null; `int | str` is either as it is."""
+def _structure_union(value: Any, type_: Any) -> Any:
+    """`X | None` is read as X, because TOML has no null; `int | str` is left as it is."""
     inside = [arg for arg in get_args(type_) if arg is not type(None)]
     if len(inside) == 1:
         return _converter.structure(value, inside[0])
     if type(value) not in inside:
-        wanted = " or ".join(_PLAIN[arg] for arg in inside)
+        wanted = " or ".join(_PLAIN_TYPES[arg] for arg in inside)
         raise ValueError(f"expected {wanted}, not {shown(value)}")
     return value
 
 
-def _pair(value: Any, type_: Any) -> Any:
+def _structure_pair(value: Any, type_: Any) -> Any:
     """A tuple of fixed length."""
     wanted = get_args(type_)
     if not isinstance(value, list) or len(value) != len(wanted):
@@ -245,7 +245,7 @@ def _pair(value: Any, type_: Any) -> Any:
     return tuple(_converter.structure(v, t) for v, t in zip(value, wanted, strict=True))
 
 
-def _table(value: Any) -> Any:
+def _check_table(value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise ValueError(f"expected a table, not {shown(value)}")
     return value
@@ -263,17 +263,17 @@ def _is_union(type_: Any) -> bool:
     return get_origin(type_) in _UNIONS
 
 
-def _make() -> Converter:
+def _make_converter() -> Converter:
     converter = Converter(detailed_validation=True, forbid_extra_keys=True)
-    for plain in _PLAIN:
-        converter.register_structure_hook(plain, _plain)
-    converter.register_structure_hook_func(_is_literal, _literal)
-    converter.register_structure_hook_func(_is_pair, _pair)
-    converter.register_structure_hook_func(_is_union, _union)
+    for plain in _PLAIN_TYPES:
+        converter.register_structure_hook(plain, _check_plain)
+    converter.register_structure_hook_func(_is_literal, _check_literal)
+    converter.register_structure_hook_func(_is_pair, _structure_pair)
+    converter.register_structure_hook_func(_is_union, _structure_union)
     converter.register_structure_hook_func(
-        lambda t: hasattr(t, "__metadata__") and knob_of(t) is not None, _knobbed
+        lambda t: hasattr(t, "__metadata__") and knob_of(t) is not None, _read_knob
     )
-    converter.register_structure_hook(Fault, _kinded)
+    converter.register_structure_hook(Fault, _structure_fault)
     for cls, renamed in ((Plan, {"faults": override(rename="fault")}), (Match, {})):
         function: Any = make_dict_structure_fn(
             cls,
@@ -281,12 +281,11 @@ def _make() -> Converter:
             _cattrs_forbid_extra_keys=True,
             **renamed,  # type: ignore[arg-type]
         )
-        converter.register_structure_hook(cls, _tabled(function))
+        # `make=function`: a closure would see only the last of the two.
+        converter.register_structure_hook(
+            cls, lambda value, type_, make=function: make(_check_table(value), type_)
+        )
     return converter
 
 
-def _tabled(function: Any) -> Any:
-    return lambda value, type_: function(_table(value), type_)
-
-
-_converter = _make()
+_converter = _make_converter()

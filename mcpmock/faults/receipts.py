@@ -16,7 +16,7 @@ import attrs
 
 from mcpmock.protocol.messages import Direction, Request
 
-from .fault import Fault, Seen
+from .fault import Fault, MatchedMessage
 from .match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
 from .plan import Plan
 from .segments import On
@@ -95,17 +95,17 @@ class Receipt:
 
     fault: Fault
     fired: int
-    seen: Seen
+    matched: MatchedMessage
     drawn: dict[str, Any]
 
     @property
     def value(self) -> dict[str, Any]:
         """The receipt in a recording."""
-        request, subject = self.seen.request, self.seen.subject
+        request, subject = self.matched.request, self.matched.subject
         told: dict[str, Any] = {"kind": self.fault.kind, "fired": self.fired}
         if self.fault.name is not None:
             told = {"name": self.fault.name, **told}
-        told["on"] = _WORDS.get(self.seen.on, "message")
+        told["on"] = _WORDS.get(self.matched.on, "message")
         if subject.method is not None:
             told["method"] = subject.method
         if request is not None:

@@ -1,4 +1,4 @@
-"""`Units`: frames in the pieces that faults act on.
+"""`UnitSplitter`: frames in the pieces that faults act on.
 
 A unit is one message with what it must not be parted from: the `SseMeta` of its event, the head of
 a response in JSON (whose length counts the message), the head of the POST that brings it. What is
@@ -61,7 +61,7 @@ class Unit:
 
 
 @attrs.define
-class Units:
+class UnitSplitter:
     """Frames in, units out, in order."""
 
     watched: dict[int, bool] = attrs.field(factory=dict)

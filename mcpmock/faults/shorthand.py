@@ -1,7 +1,7 @@
-"""A fault as the command line takes it: the way back from `structure.fault_of`.
+"""Writes a fault as the shorthand that `plan_parser.fault_of` reads.
 
-What the command line cannot say (a body with quotes in quotes, latencies given as samples) has no
-spelling. Failure reports of tests stand above.
+A value that the command line cannot express (quotes within quotes, latencies given as samples) has
+no shorthand. Failure reports of tests stand above.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .units import Knob, knob_of
 
 
 def shorthand_of(fault: Fault) -> str | None:
-    """`latency:latency=0.25s,match.tool="get_*"`; None where there is none that means the same."""
+    """`latency:latency=0.25s,match.tool="get_*"`; None if no shorthand means the same."""
     parts = [
-        *(f"{name}={said}" for name, said in _said(fault)),
-        *(f"match.{name}={said}" for name, said in _said(fault.match)),
+        *(f"{name}={value}" for name, value in _spell_fields(fault)),
+        *(f"match.{name}={value}" for name, value in _spell_fields(fault.match)),
     ]
     spelled = f"{fault.kind}:{','.join(parts)}" if parts else fault.kind
     try:
@@ -31,19 +31,19 @@ def shorthand_of(fault: Fault) -> str | None:
         return None
 
 
-def _said(values: Fault | Match) -> list[tuple[str, str]]:
-    """What is not as it is by itself, spelled."""
+def _spell_fields(values: Fault | Match) -> list[tuple[str, str]]:
+    """The fields that differ from their defaults, each with its spelling."""
     hints = get_type_hints(type(values), include_extras=True)
     return [
-        (field.name, _spelled(value, knob_of(hints[field.name])))
+        (field.name, _spell_value(value, knob_of(hints[field.name])))
         for field in attrs.fields(type(values))
         if (value := getattr(values, field.name)) != field.default and not isinstance(value, Match)
     ]
 
 
-def _spelled(value: Any, knob: Knob | None) -> str:
+def _spell_value(value: Any, knob: Knob | None) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_spelled(one, knob) for one in value)}]"
+        return f"[{', '.join(_spell_value(one, knob) for one in value)}]"
     if knob is not None and knob.units:
         number = format(Decimal(repr(value)), "f")
         unit = next(unit for unit in ("s", "B", "B/s") if unit in knob.units)

@@ -14,8 +14,8 @@ import attrs
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import HttpResponse, Request
 
-from .call_tracking import CallTracking
-from .fault import Act, Dice, Seen
+from .call_tracker import FaultCallTracker
+from .fault import Act, Dice, MatchedMessage
 from .match import MatchPlace, Subject
 from .outcome import Outcome
 from .receipts import Armed, FaultRun, Interest, Note, Receipt
@@ -30,7 +30,7 @@ class Triggers:
     session: int
     transport: str
     began: float | None = None
-    calls: CallTracking = attrs.field(init=False)
+    calls: FaultCallTracker = attrs.field(init=False)
     _run_interest: Interest | None = None
     _own_interest: Interest = attrs.field(init=False)
     _memories: dict[int, Any] = attrs.field(factory=dict)
@@ -40,7 +40,7 @@ class Triggers:
 
     def __attrs_post_init__(self) -> None:
         place = MatchPlace(session=self.session, transport=self.transport)
-        self.calls = CallTracking(place, self._concerns)
+        self.calls = FaultCallTracker(place, self._concerns)
 
     @property
     def interest(self) -> Interest:
@@ -77,7 +77,7 @@ class Triggers:
             continues = self._continues(armed, unit, subject)
             if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
                 continue
-            seen = Seen(
+            matched = MatchedMessage(
                 unit=outcome.carried.frames,
                 subject=subject,
                 now=now,
@@ -87,9 +87,11 @@ class Triggers:
                 stream=stream,
                 memory=self._memory(armed),
             )
-            became = self._apply(armed, seen, Dice(armed.random, drawn), note, continues=continues)
+            became = self._apply(
+                armed, matched, Dice(armed.random, drawn), note, continues=continues
+            )
             if became is not None:
-                outcome.add(armed.fault, became, seen)
+                outcome.add(armed.fault, became, matched)
         return outcome if outcome.fired else None
 
     def _concerns(self, request: Request) -> bool:
@@ -134,15 +136,15 @@ class Triggers:
         return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
 
     def _apply(
-        self, armed: Armed, seen: Seen, dice: Dice, note: Note, *, continues: bool
+        self, armed: Armed, matched: MatchedMessage, dice: Dice, note: Note, *, continues: bool
     ) -> list[Act] | None:
         """What a fault makes of a message; None if it failed. A bug in one must not reach the wire
         (law 6: the observer may fail, the wire may not).
         """
         try:
-            became = list(armed.fault.apply(seen, dice))
+            became = list(armed.fault.apply(matched, dice))
             if dice.drawn or not continues:
-                note(Receipt(armed.fault, armed.turn.fired, seen, dice.drawn), seen.now)
+                note(Receipt(armed.fault, armed.turn.fired, matched, dice.drawn), matched.now)
         except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
             armed.turn.fired -= not continues
             self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")

@@ -1,3 +1,1 @@
-"""What frames pass on their way: `Stage` and `Pipeline`. Pure: the clock is an argument, nothing is
-awaited.
-"""
+"""`Stage` and `Pipeline`. Pure: the clock is an argument, and nothing is awaited."""

@@ -3,11 +3,11 @@
         client end  <->  stage 0  <->  stage 1  <->  ...  <->  server end
                  C2S ->                                     <- S2C
 
-A frame knows its way by its direction, so two verbs are enough: a recorder sends the same frames
-on, a delay sends them later, a drop sends nothing, a duplicate sends twice, an error fault sends a
-response *back*, a player stands at the end of the row and only sends back. Nothing here waits:
-`now` comes in, and `next_due` says when to come again. The runner stands above; the stages are this
-room's other modules.
+The direction of a frame decides where it goes, so `Send` and `Hangup` are enough: a recorder sends
+the same frames on, a delay sends them later, a drop sends nothing, a duplicate sends twice, an
+error fault sends a response *back*, a player stands at the end of the row and only sends back.
+Nothing here waits: `now` is an argument, and `next_due` is the time of the next call. `runner`
+drives a pipeline; `recording`, `faults`, `playback`, `stubs` and `rules` provide stages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pipeline:
     _out: list[Sequence[Frame]] = attrs.field(factory=list)
 
     def begin(self, now: float) -> list[Sequence[Frame]]:
-        """Once, before all else."""
+        """Begin the session. Call it once, before all other methods."""
         for place, stage in enumerate(self.stages):
             self._act(place, stage.begin(now), now)
         return self._leave()
@@ -52,7 +52,7 @@ class Pipeline:
         return self._leave()
 
     def advance(self, now: float) -> list[Sequence[Frame]]:
-        """The time is `now`: gives what leaves of all that is due."""
+        """Do everything that is due at `now`. Gives what leaves."""
         if self.hung_up:
             self._due.clear()
         while self._due and self._due[0][0] <= now:
@@ -73,13 +73,13 @@ class Pipeline:
 
     @property
     def held_until(self) -> float | None:
-        """When the last is due of what stages hold back; None if they hold nothing."""
+        """When the last frame that a stage holds back is due; None if none is held."""
         return self._held_before(len(self.stages))
 
     def halted_until(self, direction: Direction) -> float | None:
-        """Until when nothing more of what goes this way is to be read; None if it may be."""
+        """Until when the source of this direction must not be read; None if it may be."""
         latest = None
-        for stage in self.stages:  # asked with every batch
+        for stage in self.stages:  # a loop, not `max`: this runs for every batch
             until = stage.halted_until(direction)
             if until is not None and (latest is None or until > latest):
                 latest = until
@@ -90,9 +90,8 @@ class Pipeline:
         return max((until for until in held if until is not None), default=None)
 
     def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
-        """From stage `place` (or from outside) to the next one, or out. Behind the end nothing
-        goes: what came together with what ended it is not heard any more.
-        """
+        """From stage `place` (or from outside) to the next one, or out."""
+        # Frames of the batch whose processing ended the session are dropped too.
         if self.hung_up is not None:
             return
         step = 1 if frames[0].direction is C2S else -1
@@ -107,7 +106,9 @@ class Pipeline:
 
     def _act(self, place: int, actions: Iterable[Action], now: float) -> None:
         for action in actions:
-            if type(action) is Send and action.after <= 0:  # first, for it is nearly all there is
+            if (
+                type(action) is Send and action.after <= 0
+            ):  # first, because nearly all actions are this
                 if action.frames:
                     self._pass_on(place, action.frames, now)
                 continue
@@ -121,8 +122,8 @@ class Pipeline:
                     self._schedule(at, place, action)
 
     def _hang_up(self, due: float, place: int, action: Hangup, now: float) -> None:
-        """A stage that hangs up has said all: what stages nearer to the client hold of that goes
-        first.
+        """Hang up, as soon as stages nearer to the client hold back nothing more: a stage that
+        hangs up has sent all its frames, and they leave first.
         """
         held = self._held_before(place)
         due = due if held is None else max(due, held)
@@ -132,7 +133,7 @@ class Pipeline:
             self._schedule(due, place, action)
 
     def _is_more_due(self, now: float) -> bool:
-        """Whether anything is left to happen now, but ends."""
+        """Whether an action other than a hangup is due now."""
         return any(due <= now and type(action) is not Hangup for due, _, _, action in self._due)
 
     def _schedule(self, due: float, place: int, action: Action) -> None:

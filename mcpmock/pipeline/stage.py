@@ -1,8 +1,8 @@
 """`Stage`: one piece of behaviour that frames pass, and the verbs it answers with.
 
-Pure: frames and the time come in, actions go out. The right wing's stages decide what happens to a
-conversation (recorder, player, faults), the left wing's translate between a transport's exchanges
-and bare messages; both stand in one `pipeline.Pipeline`, which knows no more of them than this.
+Pure: frames and the time are arguments, actions are results. Some stages decide what happens to a
+conversation (recorder, player, faults), others translate between the exchanges of a transport and
+bare messages. `pipeline.Pipeline` knows only this interface.
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ class Send:
 
 @attrs.define
 class Wake:
-    """Call the stage's `wake` at this time, on the clock of `now`: a sum of a difference would come
-    too early.
-
-    Waking too often does no harm, and is never taken back.
+    """Call the stage's `wake` at this time, on the clock of `now`. It cannot be taken back, so a
+    stage must tolerate a wake with nothing to do.
     """
 
+    # Absolute, unlike `after`: `now + (at - now)` may round to less than `at`, too early.
     at: float
 
 
 @attrs.define
 class Hangup:
-    """End the session: nothing more goes either way. `why` is for the log."""
+    """End the session: no frame leaves after it. `why` is for the log."""
 
     why: str = ""
     after: float = 0.0
@@ -47,23 +46,23 @@ Action = Send | Wake | Hangup
 
 
 PASS: tuple[Action, ...] = (Send(()),)
-"""What `feed` gives to send on just what it was given: the same as a Send of it, and quicker."""
+"""The result of `feed` that sends its frames on unchanged: like a Send of them, but faster."""
 
 
 class Stage:
-    """One piece of behaviour. All three verbs give actions; all default to letting
-    everything pass.
+    """One piece of behaviour. `begin`, `feed` and `wake` give actions; by default every frame
+    passes.
     """
 
     @property
     def held_until(self) -> float | None:
-        """When the last of what it holds back is due; None if it holds nothing. A session that is
-        over waits for that.
+        """When the last frame that it holds back is due; None if it holds none. The end of a
+        session waits for it.
         """
         return None
 
     def halted_until(self, direction: Direction) -> float | None:  # noqa: ARG002
-        """Until when nothing more of what goes this way is to be read; None if it may be."""
+        """Until when the source of this direction must not be read; None if it may be."""
         return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
@@ -71,9 +70,11 @@ class Stage:
         return ()
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        """Frames arrived together, all of one direction. What is not sent on ends here."""
+        """Frames arrived together, all of one direction. Those that no action sends on are
+        dropped.
+        """
         return PASS
 
     def wake(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """The time that a `Wake` named has come."""
+        """The time of a `Wake` has come."""
         return ()

@@ -1,8 +1,8 @@
 """Two answers to one request compared, and each change put under the rule that judges it.
 
-An error where there was a result is that and nothing else: what it says differs anyway. Of a tool's
-result, text that only repeats `structuredContent` is not told twice. Lists of tools and the like
-are `catalog_changes`' affair, plain values `value_changes`'. `diff` stands above.
+An error in the place of a result is one change, whatever the two contain. Text of a tool's result
+that only repeats `structuredContent` is not reported twice. `catalog_changes` compares lists of
+tools and the like, `value_changes` plain values.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def answer_changes(method: str, old: Document, new: Document, measure: Measure) 
     if _failed(old) is not _failed(new):
         rule = "error-for-result" if _failed(new) else "result-for-error"
         kept, path = ("result", _RESULT) if "result" in new else ("error", _ERROR)
-        told = [_told(one) for one in (old, new)]
-        yield Change(rule, (*path, "isError") if kept in old else path, *told)
+        summaries = [_summary(one) for one in (old, new)]
+        yield Change(rule, (*path, "isError") if kept in old else path, *summaries)
     elif ("error" in old) is not ("error" in new):
-        yield Change("error-kind-changed", (), *(_told(one) for one in (old, new)))
+        yield Change("error-kind-changed", (), *(_summary(one) for one in (old, new)))
     elif "error" in old:
         yield from _error_changes(old["error"], new["error"], measure)
     else:
@@ -52,7 +52,7 @@ def _failed(document: Document) -> bool:
     return "error" in document or (isinstance(result, dict) and result.get("isError") is True)
 
 
-def _told(document: Document) -> Any:
+def _summary(document: Document) -> Any:
     """An answer for people: the text of a tool's result, else all of it."""
     result = document.get("result")
     content = result.get("content") if isinstance(result, dict) else None
@@ -94,13 +94,17 @@ def _judged(edit: Edit) -> Change:
 def _without_repetition(
     old: dict[str, Any], new: dict[str, Any], found: list[Edit]
 ) -> Iterator[Edit]:
-    """SDKs write what is in `structuredContent` into `content` too: as JSON, whole or item by item,
-    and a mere text as it is. Of JSON the structure is told, of a mere text the text.
-    """
+    """The edits without those that `content` repeats of `structuredContent`, or the reverse."""
+    # SDKs repeat `structuredContent` in `content`: as JSON, whole or item by item, and a mere text
+    # as it is. Of JSON the edit in the structure is kept, of a mere text the edit in the text.
     before, after = (_repeated(one.get("structuredContent")) for one in (old, new))
     doubles = {(edit.old, edit.new) for edit in found if _is_text(edit)}
     for edit in found:
-        if _is_text(edit) and _said(edit.old) in before and _said(edit.new) in after:
+        if (
+            _is_text(edit)
+            and _canonical_json(edit.old) in before
+            and _canonical_json(edit.new) in after
+        ):
             continue
         wrapped = edit.path[1:3] == ("structuredContent", "result") and edit.kind is EditKind.TEXT
         if not wrapped or (edit.old, edit.new) not in doubles:
@@ -117,12 +121,12 @@ def _is_text(edit: Edit) -> bool:
 
 
 def _repeated(structure: Any) -> set[bytes]:
-    """What texts may repeat: a structure, or the value that it wraps, or an item of that."""
+    """The values that texts may repeat: a structure, the value in it, or an item of that."""
     wrapped = structure.get("result") if isinstance(structure, dict) else None
     items = wrapped if isinstance(wrapped, list) else []
     return {canonical(value) for value in (structure, wrapped, *items) if value is not None}
 
 
-def _said(text: str) -> bytes:
-    """What a text says that is JSON."""
+def _canonical_json(text: str) -> bytes:
+    """The canonical form of a text that is JSON."""
     return canonical(significant(text.encode("utf-8", "surrogatepass")))

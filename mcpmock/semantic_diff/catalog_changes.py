@@ -1,9 +1,8 @@
 """What a server says of itself, compared: its lists of tools, prompts and resources, and its
 handshake.
 
-The members of a list stand for each other by name, so that one that is gone is that and nothing
-else; their order alone is a change that breaks nobody. Schemas are `schema_changes`' affair.
-`answer_changes` asks here for the methods that it finds in `CATALOGS` and `HANDSHAKES`.
+Members of a list are paired by name, so a removed one is one change; a new order is compatible.
+`schema_changes` compares their schemas.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def catalog_changes(
     one, other = old.get(member), new.get(member)
     if isinstance(one, list) and isinstance(other, list):
         inside = (*path, member)
-        yield from _members(one, other, inside, catalog, _compared, measure)
+        yield from _members(one, other, inside, catalog, _member_changes, measure)
         old = {name: value for name, value in old.items() if name != member}
         new = {name: value for name, value in new.items() if name != member}
     yield from _metadata(old, new, path, measure)
@@ -76,11 +75,11 @@ def handshake_changes(
             case "supportedVersions" if isinstance(one, list) and isinstance(other, list):
                 yield from _versions(one, other, inside)
             case "serverInfo":
-                yield from _renamed(one, other, inside, measure)
+                yield from _server_info_changes(one, other, inside, measure)
             case "_meta":
-                yield from _renamed(one, other, inside, measure)
+                yield from _server_info_changes(one, other, inside, measure)
             case _:
-                yield from _said(one, other, inside, measure)
+                yield from _text_changes(one, other, inside, measure)
 
 
 def _capabilities(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
@@ -102,7 +101,7 @@ def _versions(old: list[Any], new: list[Any], path: ValuePath) -> Iterator[Chang
             yield Change("protocol-version-added", (*path, Item(None, j)), ABSENT, version)
 
 
-def _renamed(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+def _server_info_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     for edit in edits(_plain(old), _plain(new), path, measure):
         yield Change("server-info-changed", edit.path, edit.old, edit.new)
 
@@ -154,10 +153,10 @@ def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Cata
     return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
 
 
-def _compared(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two tools, prompts or resources."""
     if not isinstance(old, dict) or not isinstance(new, dict):
-        yield from _said(old, new, path, measure)
+        yield from _text_changes(old, new, path, measure)
         return
     for name in dict.fromkeys((*old, *new)):
         one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
@@ -169,7 +168,7 @@ def _compared(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator
             rows = (one if one is not ABSENT else [], other if other is not ABSENT else [])
             yield from _members(*rows, inside, _ARGUMENTS, _argument, measure)
         else:
-            yield from _said(one, other, inside, measure)
+            yield from _text_changes(one, other, inside, measure)
 
 
 def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
@@ -183,7 +182,7 @@ def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
 def _argument(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
     """Two arguments of a prompt."""
     if not isinstance(old, dict) or not isinstance(new, dict):
-        yield from _said(old, new, path, measure)
+        yield from _text_changes(old, new, path, measure)
         return
     needed, needs = old.get("required") is True, new.get("required") is True
     if needed is not needs:
@@ -198,11 +197,11 @@ def _metadata(
 ) -> Iterator[Change]:
     for name in dict.fromkeys((*old, *new)):
         one, other = old.get(name, ABSENT), new.get(name, ABSENT)
-        yield from _said(one, other, (*path, name), measure)
+        yield from _text_changes(one, other, (*path, name), measure)
 
 
-def _said(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """What is only said of something: descriptions, hints, icons."""
+def _text_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+    """What changed in descriptions, hints and icons."""
     if old is ABSENT or new is ABSENT:
         found = [(path, old, new)]
     else:

@@ -1,10 +1,9 @@
-"""What a user lets pass in a diff: places to ignore, lists without an order, a tolerance for
-numbers.
+"""The user's rules for a diff: values to ignore, lists without an order, a tolerance for numbers.
 
-A place is a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`, `$.params.message`
-or `$.error.data`, and before it, if it is not for every message, the method and the name of the
-tool, prompt or resource as globs: `tools/call get_time $.result`. Rules say nothing of the
-protocol's own volatile parts: those are `masks`'. `diff` stands above.
+A value is given by a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`,
+`$.params.message` or `$.error.data`, and before it, if it is not for every message, the method and
+the name of the tool, prompt or resource as globs: `tools/call get_time $.result`. `normalize`
+removes the protocol's own volatile parts.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Scoped:
 
     @classmethod
     def parse(cls, text: str) -> Scoped:
-        """Raises ValueError for what is no such rule, in words for the user."""
+        """Raises ValueError, in words for the user, for an invalid rule."""
         scope, dollar, rest = text.partition("$")
         words = scope.split()
         if not dollar or len(words) > 2:
@@ -53,11 +52,11 @@ class Scoped:
 
     def is_for(self, method: str, call: Label) -> bool:
         """Whether this is about a message of this method that belongs to this call."""
-        one = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
-        return one and fnmatchcase(call[1], self.name)
+        fits = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
+        return fits and fnmatchcase(call[1], self.name)
 
     def places(self, document: Any) -> set[DocumentPath]:
-        """Where it leads in a document. What is nested too deeply for it is led nowhere."""
+        """The values that it selects in a document; none in one that is nested too deeply."""
         from jsonpath import JSONPathError
 
         try:
@@ -68,9 +67,7 @@ class Scoped:
 
 @attrs.frozen
 class Tolerance:
-    """By how much two numbers may differ and be the same: in all, and in relation to the
-    larger.
-    """
+    """By how much equal numbers may differ: absolutely, and relative to the larger."""
 
     absolute: float = 0.0
     relative: float = 0.0
@@ -87,7 +84,7 @@ class Tolerance:
         return cls(relative=amount / 100) if text.endswith("%") else cls(absolute=amount)
 
     def same(self, old: float, new: float) -> bool:
-        """Whether one number passes for the other."""
+        """Whether two numbers count as equal."""
         try:
             return math.isclose(old, new, rel_tol=self.relative, abs_tol=self.absolute)
         except OverflowError:  # integers that no float holds
@@ -96,7 +93,7 @@ class Tolerance:
 
 @attrs.frozen
 class Rules:
-    """All that a user lets pass."""
+    """All rules of the user."""
 
     ignore: tuple[Scoped, ...] = ()
     unordered: tuple[Scoped, ...] = ()
@@ -106,7 +103,7 @@ class Rules:
     def parse(
         cls, ignore: Iterable[str] = (), unordered: Iterable[str] = (), tolerance: str = "0"
     ) -> Rules:
-        """Raises ValueError for a rule that is none, in words for the user."""
+        """Raises ValueError, in words for the user, for an invalid rule."""
         return cls(
             tuple(Scoped.parse(text) for text in ignore),
             tuple(Scoped.parse(text) for text in unordered),
@@ -132,10 +129,10 @@ class Leeway:
         if not self.rules.ignore:
             return False
         if self._ignored is None:
-            self._ignored = self._found(self.rules.ignore)
+            self._ignored = self._select(self.rules.ignore)
         return any(
             place[:length] in found
-            for found, place in self._looked_up(self._ignored, path)
+            for found, place in self._in_each_document(self._ignored, path)
             for length in range(len(place) + 1)
         )
 
@@ -144,10 +141,10 @@ class Leeway:
         if not self.rules.unordered:
             return False
         if self._unordered is None:
-            self._unordered = self._found(self.rules.unordered)
-        return any(place in found for found, place in self._looked_up(self._unordered, path))
+            self._unordered = self._select(self.rules.unordered)
+        return any(place in found for found, place in self._in_each_document(self._unordered, path))
 
-    def _found(self, rules: Iterable[Scoped]) -> tuple[set[DocumentPath], set[DocumentPath]]:
+    def _select(self, rules: Iterable[Scoped]) -> tuple[set[DocumentPath], set[DocumentPath]]:
         mine = [rule for rule in rules if rule.is_for(self.method, self.call)]
         old, new = (
             {place for rule in mine for place in rule.places(document)}
@@ -155,7 +152,7 @@ class Leeway:
         )
         return old, new
 
-    def _looked_up(
+    def _in_each_document(
         self, found: tuple[set[DocumentPath], set[DocumentPath]], path: ValuePath
     ) -> Iterable[tuple[set[DocumentPath], DocumentPath]]:
         return (found[0], document_path(path, new=False)), (found[1], document_path(path, new=True))
@@ -163,7 +160,7 @@ class Leeway:
 
 @lru_cache(maxsize=64)
 def _compiled(path: str) -> _Query:
-    """Imported here: only who has rules pays for it."""
+    # Imported late: a diff without rules does not need it.
     from jsonpath import JSONPathEnvironment, JSONPathError
 
     try:

@@ -1,9 +1,8 @@
 """What a difference between two recordings is, and how each kind of it is judged: one table of
 rules.
 
-Values only: who finds the differences is `answer_changes`, `catalog_changes`, `schema_changes`,
-`message_changes`; who collects them is `diff`. A change is found with a path that knows where it
-stands in both documents; a difference is what is told of it.
+Values only. `answer_changes`, `catalog_changes`, `schema_changes` and `message_changes` find
+changes, `findings` collects them as differences. The path of a change leads into both documents.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import attrs
 
 
 class Verdict(IntEnum):
-    """How bad a difference is for who uses the server; the worse, the higher."""
+    """How a difference affects users of the server; the worse, the higher."""
 
     COMPATIBLE = 1
     RISKY = 2
@@ -146,16 +145,16 @@ DocumentPath = tuple[str | int, ...]
 
 
 class _Absent:
-    """Nothing."""
+    """The type of `ABSENT`."""
 
 
 ABSENT: Final = _Absent()
-"""Stands for a value that is not there."""
+"""The value of a member that does not exist."""
 
 
 @attrs.frozen
 class Change:
-    """Something that is not the same in two documents, with the rule it falls under."""
+    """A place where two documents differ, with the rule that judges it."""
 
     rule: str
     path: ValuePath
@@ -199,7 +198,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
-    """Where a path leads in one document; as far as it goes where there is no such value."""
+    """A path in one document; cut off where that has no such value."""
     place: list[str | int] = []
     for step in path:
         at = step if isinstance(step, str) else step.new if new else step.old
@@ -211,10 +210,10 @@ def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
 
 def to_jsonpath(path: ValuePath) -> str:
     """A path as JSONPath (RFC 9535)."""
-    return "$" + "".join(_spelled(step) for step in path)
+    return "$" + "".join(_step_to_jsonpath(step) for step in path)
 
 
-def _spelled(step: PathStep) -> str:
+def _step_to_jsonpath(step: PathStep) -> str:
     if isinstance(step, str):
         return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step)}]"
     if step.name is not None:

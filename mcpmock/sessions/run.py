@@ -145,7 +145,7 @@ def _faults(
     def note(receipt: Receipt, now: float) -> None:
         faults.note(receipt, conversation.number)
         if recorder is not None:
-            recorder.receipt(receipt.value, receipt.seen.frame, now)
+            recorder.receipt(receipt.value, receipt.matched.frame, now)
 
     return [FaultEngine(faults, conversation.number, conversation.transport, note)]
 

@@ -92,7 +92,7 @@ def test_real_recordings_are_read_whole(name: str) -> None:
     assert 2026 == run.began.year
 
 
-def test_what_is_nobodys_is_not_recognised() -> None:
+def test_an_unknown_format_is_not_recognised() -> None:
     """Other JSON, other text and nothing at all are of no tool."""
     har = b'{"log":{"version":"1.2"}}'
     for data in (b"", b"\n\n", b"hello\n", b"[1]\n", har, b'{"format_version":3}', b'{"ts":1}\n'):

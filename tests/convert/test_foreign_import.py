@@ -196,7 +196,7 @@ def test_hostile_values_stay_data() -> None:
 
 
 def test_answers_are_kept_as_they_are() -> None:
-    """Marks in what the server says reach the client: nobody knows what stood there."""
+    """Marks in what the server says reach the client: the secrets are unknown."""
     frame = npm_frame(1, response(1, {"a": ONE}), "s2c")
 
     assert {"a": ONE} == json.loads(said(loaded(lines(NPM, frame))))["result"]

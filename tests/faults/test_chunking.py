@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
-from mcpmock.faults.fault import Seen
+from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import Fragment, Frame
@@ -11,8 +11,8 @@ from tests.support import answers, replies, response, s2c, says, shown
 from tests.support.faulty import ANSWER
 
 
-def seen(*unit: Frame) -> Seen:
-    return Seen(unit=unit, subject=Subject(unit[-1], None, None), now=0, on=On.OTHER)
+def matched(*unit: Frame) -> MatchedMessage:
+    return MatchedMessage(unit=unit, subject=Subject(unit[-1], None, None), now=0, on=On.OTHER)
 
 
 def test_the_bytes_of_a_message() -> None:
@@ -20,17 +20,17 @@ def test_the_bytes_of_a_message() -> None:
     head, message, _ = answers(1, ANSWER)
     known = Frame(message.direction, ANSWER, b"\n", None, 1, b"data:x\n\n")
 
-    assert b"abc\r\n" == wire_bytes(seen(s2c(b"abc", b"\r\n")))
-    assert ANSWER == wire_bytes(seen(head, message))
+    assert b"abc\r\n" == wire_bytes(matched(s2c(b"abc", b"\r\n")))
+    assert ANSWER == wire_bytes(matched(head, message))
     assert b"event: e\nretry: 5\ndata: a\ndata: b\n\n" == wire_bytes(
-        seen(*says(1, b"a\nb", event="e", retry=5))
+        matched(*says(1, b"a\nb", event="e", retry=5))
     )
-    assert b"data:x\n\n" == wire_bytes(seen(known))
+    assert b"data:x\n\n" == wire_bytes(matched(known))
 
 
 def test_between_cr_and_lf() -> None:
     """A cut there leaves the CR in the first piece."""
-    first, second = cut_message(seen(s2c(b"abc", b"\r\n")), [4])
+    first, second = cut_message(matched(s2c(b"abc", b"\r\n")), [4])
 
     assert [Frame(first[0].direction, b"abc\r", b"", Fragment())] == first
     assert (b"\n", True) == (second[0].raw + second[0].eol, second[0].fact == Fragment(last=True))
@@ -38,7 +38,7 @@ def test_between_cr_and_lf() -> None:
 
 def test_every_cut_gives_the_same_bytes() -> None:
     """Wherever it is."""
-    whole = seen(s2c(response(1), b"\r\n"))
+    whole = matched(s2c(response(1), b"\r\n"))
     data = wire_bytes(whole)
     for cut in range(1, len(data)):
         parts = [f.raw + f.eol for frames in cut_message(whole, [cut]) for f in frames]
@@ -51,5 +51,5 @@ def test_the_first_piece_has_the_head() -> None:
     message.exchange = 1
 
     assert ["1 200 application/json", "1 body a", "1 body bc"] == shown(
-        frame for frames in cut_message(seen(head, message), [1]) for frame in frames
+        frame for frames in cut_message(matched(head, message), [1]) for frame in frames
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 
 from mcpmock.faults.engine import FaultEngine
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.kinds.errors import Error, ToolError
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.timing import Latency
@@ -38,7 +38,7 @@ from tests.support import (
     script,
     shown,
 )
-from tests.support.faulty import faults_of, faulty, receipts
+from tests.support.faulty import engine_of, faulty, receipts
 
 
 @attrs.frozen(kw_only=True)
@@ -47,7 +47,7 @@ class Takes(Fault):
 
     kind: ClassVar[str] = "takes"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         return ()
 
 
@@ -58,10 +58,10 @@ class Marks(Fault):
     kind: ClassVar[str] = "marks"
     mark: bytes = b"!"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send([seen.message(seen.direction, b"<")])
-        yield Send(seen.unit)
-        yield Send([seen.message(seen.direction, self.mark)])
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send([matched.message(matched.direction, b"<")])
+        yield Send(matched.unit)
+        yield Send([matched.message(matched.direction, self.mark)])
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +70,7 @@ class Breaks(Fault):
 
     kind: ClassVar[str] = "breaks"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         raise ZeroDivisionError
 
 
@@ -81,8 +81,8 @@ class Answers(Fault):
     kind: ClassVar[str] = "answers"
     acts_on: ClassVar[On] = On.ASKED | On.BEGIN
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Hangup("begun") if seen.on is On.BEGIN else Send(seen.answer(b"{}"))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Hangup("begun") if matched.on is On.BEGIN else Send(matched.answer(b"{}"))
 
 
 ALL = [c2s(call(1, "x")), s2c(response(1)), s2c(b"banner"), logs("x"), s2c(notification("a"))]
@@ -140,7 +140,7 @@ def test_a_bug_in_a_fault_does_not_reach_the_wire() -> None:
     wire = faulty(Breaks())
 
     wire.at(0, server=b"a", to_client=b"a").nothing_more()
-    run = faults_of(wire).run
+    run = engine_of(wire).run
     assert ["fault breaks: ZeroDivisionError()"] == run.mistakes
     assert "never fired" in run.summary()[0]
 

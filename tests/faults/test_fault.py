@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from mcpmock.faults.fault import Dice, Fault, PlanError, Seen
+from mcpmock.faults.fault import Dice, Fault, MatchedMessage, PlanError
 from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match, Subject
 from mcpmock.faults.registry import KINDS
@@ -15,9 +15,9 @@ from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import c2s, notification, post, replies, request, response, says, shown
 
 
-def seen(unit: list[Frame], stream: int | None = None) -> Seen:
+def matched(unit: list[Frame], stream: int | None = None) -> MatchedMessage:
     subject = Subject(unit[-1], unit[-1].content, None)  # type: ignore[arg-type]
-    return Seen(unit=unit, subject=subject, now=0, on=On.REQUEST, stream=stream)
+    return MatchedMessage(unit=unit, subject=subject, now=0, on=On.REQUEST, stream=stream)
 
 
 def test_knobs_are_checked_in_python() -> None:
@@ -50,7 +50,7 @@ def test_kinds_of_messages() -> None:
 def test_another_message() -> None:
     """A message that was changed leaves its head without the length of the old one."""
     head = replies(1, 200, "application/json", content_length="10")
-    changed = seen([head, *says(1, response(1))]).with_raw(b"new")
+    changed = matched([head, *says(1, response(1))]).with_raw(b"new")
 
     assert [("content-type", "application/json")] == changed[0].fact.headers  # type: ignore[union-attr]
     assert b"new" == changed[1].raw
@@ -60,11 +60,13 @@ def test_an_answer_has_its_exchange() -> None:
     """Bare on stdio; a whole response over HTTP; over HTTP+SSE on the stream."""
     raw = request(1, "ping")
 
-    assert [Frame(S2C, b"yes")] == seen([c2s(raw)]).answer(b"yes")
-    assert ["3 200 application/json", "3 yes", "3 eof"] == shown(seen(post(3, raw)).answer(b"yes"))
+    assert [Frame(S2C, b"yes")] == matched([c2s(raw)]).answer(b"yes")
+    assert ["3 200 application/json", "3 yes", "3 eof"] == shown(
+        matched(post(3, raw)).answer(b"yes")
+    )
     assert ["3 202 ", "3 eof", "1 yes"] == [
         line if "202" not in line else "3 202 "
-        for line in shown(seen(post(3, raw), 1).answer(b"yes"))
+        for line in shown(matched(post(3, raw), 1).answer(b"yes"))
     ]
 
 

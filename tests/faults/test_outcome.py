@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.fault import Seen
+from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Subject
 from mcpmock.faults.outcome import Outcome
@@ -14,9 +14,9 @@ FAULT = Drop()
 MESSAGE = s2c(b"a")
 
 
-def seen(outcome: Outcome) -> Seen:
+def matched(outcome: Outcome) -> MatchedMessage:
     assert outcome.carried is not None
-    return Seen(
+    return MatchedMessage(
         unit=outcome.carried.frames, subject=Subject(MESSAGE, None, None), now=0, on=On.OTHER
     )
 
@@ -24,7 +24,7 @@ def seen(outcome: Outcome) -> Seen:
 def test_the_message_is_told_from_the_rest() -> None:
     """It is the very unit that was given, or else the first that goes the same way."""
     outcome = Outcome(Send([MESSAGE]))
-    given = seen(outcome)
+    given = matched(outcome)
     before, behind = Send([s2c(b"<")]), Send([s2c(b">")])
     outcome.add(FAULT, [before, Send(given.unit), behind], given)
 
@@ -34,7 +34,7 @@ def test_the_message_is_told_from_the_rest() -> None:
         [action for _, action in outcome.then],
     )
     other = Send([s2c(b"b")])
-    outcome.add(FAULT, [Send([c2s(b"x")]), other], seen(outcome))
+    outcome.add(FAULT, [Send([c2s(b"x")]), other], matched(outcome))
     assert other is outcome.carried
     assert [b"b", b"<", b"x", b">"] == [frame.raw for frame in outcome.frames()]
 
@@ -42,7 +42,7 @@ def test_the_message_is_told_from_the_rest() -> None:
 def test_delays_add_up() -> None:
     """All that a later fault does is counted from the message's arrival."""
     outcome = Outcome(Send([MESSAGE], 2))
-    given = seen(outcome)
+    given = matched(outcome)
     outcome.add(FAULT, [Send(given.unit, 1), Hangup("x", 3)], given)
 
     assert outcome.carried is not None
@@ -53,6 +53,6 @@ def test_delays_add_up() -> None:
 def test_what_is_gone() -> None:
     """There is no message any more."""
     outcome = Outcome(Send([MESSAGE]))
-    outcome.add(FAULT, [], seen(outcome))
+    outcome.add(FAULT, [], matched(outcome))
 
     assert (None, [FAULT], []) == (outcome.carried, outcome.fired, list(outcome.frames()))

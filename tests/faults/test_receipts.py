@@ -10,7 +10,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.protocol.messages import C2S, S2C
 from tests.support import call, response, s2c
-from tests.support.faulty import faults_of, faulty, receipts
+from tests.support.faulty import engine_of, faulty, receipts
 
 
 def test_a_receipt() -> None:
@@ -41,7 +41,7 @@ def test_the_summary() -> None:
     )
     for _ in range(3):
         wire.pipeline.enter([s2c(response(1))], 0)
-    run = faults_of(wire).run
+    run = engine_of(wire).run
 
     assert [
         "fault latency: fired 1 of 3 times that it matched",
@@ -54,7 +54,7 @@ def test_the_summary() -> None:
 def test_faults_may_change_while_it_runs() -> None:
     """One that is added acts from then on; one that is removed no more, and is still counted."""
     wire = faulty()
-    run = faults_of(wire).run
+    run = engine_of(wire).run
     wire.at(0, server=response(1), to_client=response(1))
     armed = run.add(Latency(latency=1))
     wire.at(0, server=response(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.segments import On, Units
+from mcpmock.faults.segments import On, UnitSplitter
 from mcpmock.protocol.messages import Frame
 from tests.support import (
     accepts,
@@ -25,7 +25,7 @@ from tests.support import (
 PING, PONG = request(1, "ping"), response(1)
 
 
-def units(of: Units, *frames: Frame) -> list[tuple[int, On | None, bool]]:
+def units(of: UnitSplitter, *frames: Frame) -> list[tuple[int, On | None, bool]]:
     return [(len(unit.frames), unit.on, unit.late) for unit in of.feed(frames)]
 
 
@@ -34,23 +34,23 @@ def test_stdio() -> None:
     frames = [s2c(PONG), s2c(notification("a")), logs("x"), s2c(b"banner")]
 
     assert [On.RESPONSE, On.NOTIFICATION, None, On.OTHER] == [
-        on for _, on, _ in units(Units(), *frames)
+        on for _, on, _ in units(UnitSplitter(), *frames)
     ]
-    assert [(1, On.REQUEST, False)] == units(Units(), c2s(PING))
-    assert [(1, On.END, False)] == units(Units(), hangs_up(c2s(b"").direction))
-    assert [(1, On.CLOSE, False)] == units(Units(), hangs_up(s2c(b"").direction))
+    assert [(1, On.REQUEST, False)] == units(UnitSplitter(), c2s(PING))
+    assert [(1, On.END, False)] == units(UnitSplitter(), hangs_up(c2s(b"").direction))
+    assert [(1, On.CLOSE, False)] == units(UnitSplitter(), hangs_up(s2c(b"").direction))
 
 
 def test_requests_over_http() -> None:
     """A POST goes with its message, a GET alone."""
-    assert [(2, On.REQUEST, False)] == units(Units(), *post(1, PING))
-    assert [(1, On.EXCHANGE, False)] == units(Units(), *get(1))
-    assert [(1, None, False)] == units(Units(), post(1, PING)[0])
+    assert [(2, On.REQUEST, False)] == units(UnitSplitter(), *post(1, PING))
+    assert [(1, On.EXCHANGE, False)] == units(UnitSplitter(), *get(1))
+    assert [(1, None, False)] == units(UnitSplitter(), post(1, PING)[0])
 
 
 def test_responses_over_http() -> None:
     """An event goes with its meta; a head in JSON waits where it was asked for."""
-    of = Units(watched={1: False})
+    of = UnitSplitter(watched={1: False})
     head, message, end = answers(1, PONG)
 
     assert [] == units(of, head)
@@ -60,12 +60,12 @@ def test_responses_over_http() -> None:
     assert [(1, None, False)] == units(of, *opens(1))
     assert [(2, On.RESPONSE, False)] == units(of, *says(1, PONG, id="7"))
     assert [(1, None, False), (1, On.CLOSE, False)] == units(of, says(1, PONG, id="7")[0], ends(1))
-    assert [(1, None, False)] == units(Units(), head)
+    assert [(1, None, False)] == units(UnitSplitter(), head)
 
 
 def test_a_response_that_ends_early() -> None:
     """A head that waits comes with the end, and is forgotten with the exchange."""
-    of = Units(watched={1: False})
+    of = UnitSplitter(watched={1: False})
     head = answers(1, PONG)[0]
     units(of, head)
 
@@ -79,7 +79,7 @@ def test_a_response_that_ends_early() -> None:
 
 def test_what_comes_behind_a_head_that_waits_waits_too() -> None:
     """An event without data is no message."""
-    of = Units(watched={1: True})
+    of = UnitSplitter(watched={1: True})
 
     assert [] == units(of, *opens(1), says(1, PONG, id="1")[0])
     assert [(4, On.RESPONSE, True)] == units(of, *says(1, PONG, id="2"))

@@ -133,7 +133,7 @@ def test_callers_without_a_session_do_not_know_of_each_other() -> None:
     assert [] == names(*modern_http(), *two, *both, transport=HTTP, sessionless=True)
 
 
-def test_what_was_forgotten_is_held_against_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forgotten_call_breaks_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once ids had to be forgotten, an answer to an unknown one may belong to one of them."""
     monkeypatch.setattr(calls, "MAX_CALLS", 3)
     asks = [c2s(request(number, "ping")) for number in range(2, 7)]

@@ -93,13 +93,13 @@ def test_what_is_declared_is_allowed() -> None:
 
 
 def test_completions_had_no_capability_at_first() -> None:
-    """In 2024-11-05 nobody could declare them."""
+    """2024-11-05 has no such capability."""
     asks = [c2s(request(1, "completion/complete")), s2c(response(1, {"completion": {}}))]
 
     assert [] == names(*opening("2024-11-05", server={}), *asks)
 
 
-def test_unknown_methods_are_nobodys_business() -> None:
+def test_unknown_methods_break_no_rule() -> None:
     """Extensions have methods of their own."""
     assert [] == names(*opening(), c2s(request(1, "vendor/method")), s2c(error(1, -32601)))
 

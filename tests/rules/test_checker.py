@@ -116,7 +116,7 @@ def test_a_violation_is_told_with_its_event() -> None:
     assert [(2, 4, "id-null")] == places(check(recorded))
 
 
-def test_what_was_not_recorded_is_held_against_nobody() -> None:
+def test_a_gap_in_the_recording_breaks_no_rule() -> None:
     """After a gap, where only the head of a frame was kept, and in a damaged file."""
     data = cassette_bytes(*((frame.direction.value, frame) for frame in opening()))
     answer = b'{"n":9,"t":9,"d":"s2c","m":%b}\n' % response(5)

@@ -50,7 +50,7 @@ def test_members() -> None:
     ],
 )
 def test_declared(capabilities: Any, there: bool) -> None:
-    """A path of names; of what nobody has seen nothing is missing."""
+    """A path of names; without a declaration every capability counts as declared."""
     assert there is declared(capabilities, "a.b")
 
 

@@ -85,7 +85,7 @@ def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["id-null"] == names(*asks, s2c(progress(9)), c2s(request(None, "ping")))
 
 
-def test_what_was_missed_is_held_against_nobody() -> None:
+def test_an_incomplete_session_breaks_no_rule() -> None:
     """An answer to what was not seen, progress under its token, a cancel of it."""
     conversation = ConversationChecker()
     conversation.mark_incomplete()
@@ -114,7 +114,7 @@ def test_long_requests_are_not_kept() -> None:
 
 
 def test_a_long_meta_is_not_kept_either() -> None:
-    """The token in it may be what is reported on: that is held against nobody."""
+    """The token in it may be what is reported on: so later progress breaks no rule."""
     raw = request(1, "tools/call", {"name": "dig", "_meta": {"progressToken": 7, "x": "y" * 2000}})
 
     assert [] == names(*opening(), c2s(raw), s2c(progress(7)))

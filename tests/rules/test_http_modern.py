@@ -76,7 +76,7 @@ def test_what_is_no_ascii_is_wrapped() -> None:
 
 
 def test_what_was_redacted_is_not_compared() -> None:
-    """A placeholder stands for what nobody can compare any more."""
+    """A redacted value cannot be compared."""
     asks = called(READ, "resources/read", name="mcpmock:secret:token:1")
 
     assert [] == names(*asks, transport=HTTP, sessionless=True)

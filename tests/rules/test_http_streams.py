@@ -157,7 +157,7 @@ def test_what_was_cancelled_needs_no_response() -> None:
     assert [] == names(*steps, transport=HTTP)
 
 
-def test_a_stream_that_breaks_is_nobodys_fault() -> None:
+def test_a_broken_stream_breaks_no_rule() -> None:
     """Connections are lost."""
     steps: list[Step] = [*opening_http(OLD), *streaming(3, CALL, OLD)]
 

@@ -60,12 +60,12 @@ def test_rounds() -> None:
 
 
 def test_a_state_may_be_older_than_the_recording() -> None:
-    """As long as nobody gave one out, any may have been given before."""
+    """Without a known state, any may have been issued before the recording."""
     assert [] == names(*modern(), again(1, requestState="s"))
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once states had to be forgotten, one that nobody knows may be one of them."""
+    """Once states were dropped, an unknown one may be one of them."""
     monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
     rounds = [wants(1, requestState=str(number)) for number in range(9)]
 

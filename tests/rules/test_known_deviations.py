@@ -66,6 +66,6 @@ def test_events_with_nothing_in_them() -> None:
     assert ["notice", "error"] == [one.level.value for one in lines]
 
 
-def test_what_nobody_is_known_for() -> None:
+def test_a_breach_without_a_known_deviation() -> None:
     """Most breaches have no explanation."""
     assert find_deviation("id-null", None, None, State()) is None

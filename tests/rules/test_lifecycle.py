@@ -79,7 +79,7 @@ def test_what_was_refused_may_be_tried_again() -> None:
 
 
 def test_it_is_told_once() -> None:
-    """Who never says `initialized` is told so at the first request."""
+    """A missing `initialized` is reported at the first request."""
     asks = [c2s(request(number, "tools/list")) for number in range(5)]
 
     assert ["initialized-missing"] == names(*opening()[:2], *asks)
@@ -98,7 +98,7 @@ def test_a_session_may_be_older_than_its_recording() -> None:
     assert [] == names(posted(1, LIST), got(2), transport="streamable-http")
 
 
-def test_a_revision_that_nobody_knows_is_not_checked() -> None:
+def test_an_unknown_revision_is_not_checked() -> None:
     """What a later revision asks for cannot be known: from the answer on nothing is found."""
     late = [c2s(initialize("2031-01-01")), s2c(welcome("2031-01-01")), c2s(INITIALIZED)]
 

@@ -28,6 +28,6 @@ def test_one_row_of_a_name_holds_in_a_revision(revision: str) -> None:
     assert set(names) == set(in_force(revision))
 
 
-def test_no_rules_hold_in_what_nobody_knows() -> None:
+def test_an_unknown_revision_has_no_rules() -> None:
     """Of a later revision, and of none."""
     assert {} == in_force("2031-01-01") == in_force("")

@@ -57,7 +57,7 @@ def how_it_breaks(cell: Cell, reaction: Reaction) -> list[str]:
     return [*twice, *([f"{call}: {many} messages behind its cancel"] if extra else [])]
 
 
-def faults_of(script: Script) -> FaultEngine:
+def engine_of(script: Script) -> FaultEngine:
     return next(stage for stage in script.pipeline.stages if isinstance(stage, FaultEngine))
 
 
@@ -68,7 +68,7 @@ def receipts(script: Script) -> list[dict[str, Any]]:
     def note(receipt: Receipt, now: float) -> None:
         told.append(receipt.value)
 
-    faults_of(script).note = note
+    engine_of(script).note = note
     return told
 
 

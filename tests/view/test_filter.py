@@ -68,7 +68,7 @@ def test_all_terms_must_hold(expression: str, kept: list[int]) -> None:
         ("dir=up", "no such dir: up; there are c2s, s2c"),
     ],
 )
-def test_a_term_nobody_can_mean_is_refused(expression: str, words: str) -> None:
+def test_an_invalid_term_is_refused(expression: str, words: str) -> None:
     """An unknown key or kind is an error that names the known ones."""
     with pytest.raises(ValueError) as caught:
         Filter.parse(expression)

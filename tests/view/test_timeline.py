@@ -62,7 +62,7 @@ def test_both_kinds_of_error_are_errors_and_responses() -> None:
     assert ("response", "error") == found[1].kinds
 
 
-def test_a_request_nobody_answers_is_noted() -> None:
+def test_an_unanswered_request_is_noted() -> None:
     """A request without an answer is unanswered, one that was cancelled is cancelled."""
     found = rows(("c2s", request(1, "a")), ("c2s", request(2, "b")), ("c2s", cancelled(2)))
 

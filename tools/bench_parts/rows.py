@@ -43,7 +43,7 @@ if __name__ == "__main__":
 
 
 class Workshop:
-    """A folder for the files of a run, with the compiled servers and relay and `mcpmock`."""
+    """A folder for the files of a run, with the compiled server and relay and `mcpmock`."""
 
     def __init__(self, folder: Path, bodies: Path) -> None:
         self.folder, self.log = folder, folder / "stderr.txt"
@@ -55,7 +55,7 @@ class Workshop:
         launcher.write_text(_LAUNCHER.format(python=sys.executable, root=str(ROOT)))
         self.mcpmock = [sys.executable, str(launcher)]
         self.server = [self._compile("echo"), str(bodies)]
-        self.http_server = [self._compile("http_echo"), str(bodies), "0"]
+        self.http_server = [*self.server, "0"]
         self.relay = self._compile("relay")
         modules = [sys.executable, "-m", "compileall", "-q", str(ROOT / "mcpmock")]
         subprocess.run(modules, env=self.env, check=False)
@@ -64,7 +64,7 @@ class Workshop:
         # In C, so that the server costs next to nothing beside what is measured.
         cc, program = shutil.which("cc"), self.folder / name
         if cc is None:
-            sys.exit("bench: a C compiler is needed (cc, for the servers and the relay)")
+            sys.exit("bench: a C compiler is needed (cc, for the server and the relay)")
         subprocess.run([cc, "-O2", "-o", program, HERE / f"{name}.c"], check=True)
         return str(program)
 

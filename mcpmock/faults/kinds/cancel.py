@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Count
@@ -93,45 +93,45 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         known = call is not None and (call.direction, call.request.id) in memory.watched
         return known and on in On.RESPONSE | On.NOTIFICATION
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield seen.passed()
-        memory: _CancelMemory = seen.memory
-        message, call = seen.subject.message, seen.subject.call
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield matched.passed()
+        memory: _CancelMemory = matched.memory
+        message, call = matched.subject.message, matched.subject.call
         if isinstance(message, Request):
             if message.method == _INITIALIZE and self.overhears is not None:
                 memory.initialize_id = message.id
                 return
-            asking = memory.asked_by(seen.direction)
+            asking = memory.asked_by(matched.direction)
             for key in asking:
                 memory.watched[key].questions += 1
-                yield from self._cancel(key, seen, dice, question=message.id)
+                yield from self._cancel(key, matched, dice, question=message.id)
             if asking:
                 return
         assert call is not None
         key = (call.direction, call.request.id)
-        if seen.on is On.REQUEST:
+        if matched.on is On.REQUEST:
             memory.watched[key] = _WatchedCall()
-        elif seen.direction is call.direction:
+        elif matched.direction is call.direction:
             return
         else:
             memory.watched[key].messages += 1
-        yield from self._cancel(key, seen, dice)
-        if seen.on is On.RESPONSE:
+        yield from self._cancel(key, matched, dice)
+        if matched.on is On.RESPONSE:
             memory.watched.pop(key, None)
 
     def _cancel(
-        self, key: _CallKey, seen: Seen, dice: Dice, question: bytes | None = None
+        self, key: _CallKey, matched: MatchedMessage, dice: Dice, question: bytes | None = None
     ) -> Iterable[Act]:
         """The cancellation, if its time has come."""
-        memory: _CancelMemory = seen.memory
+        memory: _CancelMemory = matched.memory
         watched = memory.watched[key]
-        if not self._is_time(watched, seen.on, asked=question is not None):
+        if not self._is_time(watched, matched.on, asked=question is not None):
             return
         direction, id_ = key
         dice.drawn["i"] = watched.questions if self._counts_questions else watched.messages
         opening = memory.initialize_id or (id_ if self.overhears is None else b"0")
         cancels = self._cancellations(id_, question, opening)
-        yield Send([seen.message(direction, raw) for raw in cancels])
+        yield Send([matched.message(direction, raw) for raw in cancels])
         memory.watched.pop(key)
 
     @property

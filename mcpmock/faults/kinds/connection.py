@@ -14,7 +14,7 @@ from mcpmock.faults.chunking import (
     has_chunks,
     wire_bytes,
 )
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, Seen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Seconds, Size, to_bytes, to_seconds
@@ -43,21 +43,21 @@ class LimitData(Fault, usually="client"):
         if (self.bytes is None) is (self.inside is None):
             yield "bytes: say either bytes or inside"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        if self.inside == "chunk_header" and has_chunks(seen):
-            yield from cut_in_chunk(seen)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        if self.inside == "chunk_header" and has_chunks(matched):
+            yield from cut_in_chunk(matched)
             return
-        data = wire_bytes(seen)
+        data = wire_bytes(matched)
         if self.inside == "line_end":
             data = data.rstrip(b"\r\n") + b"\r\n"
-        passed = seen.memory.get("passed", 0)
-        seen.memory["passed"] = passed + len(data)
+        passed = matched.memory.get("passed", 0)
+        matched.memory["passed"] = passed + len(data)
         if self.bytes is not None and passed + len(data) <= self.bytes:
-            yield seen.passed()
+            yield matched.passed()
             return
         at = _cut_place(self.inside, data, dice) if self.bytes is None else self.bytes - passed
         dice.drawn["at"] = at
-        yield from break_off_stream(seen, data[:at])
+        yield from break_off_stream(matched, data[:at])
 
 
 def _cut_place(inside: Inside | None, data: bytes, dice: Dice) -> int:
@@ -82,8 +82,8 @@ class ResetPeer(Fault, usually="client"):
 
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield from break_off_stream(seen, b"", how="reset", after=self.after)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield from break_off_stream(matched, b"", how="reset", after=self.after)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -93,8 +93,8 @@ class HalfClose(Fault, only="client", transports=("stdio",)):
     >>> fault = mcpmock.faults.HalfClose(match={"method": "tools/call"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        unit = seen.unit
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        unit = matched.unit
         yield Send([*unit, Frame(S2C, b"", b"", StreamEnd())])
         yield Effect(lambda session, _: session.lose_rest(unit))
 
@@ -108,8 +108,8 @@ class GarbageThenClose(Fault, usually="client"):
 
     size: Size = attrs.field(default=64, converter=to_bytes)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield from break_off_stream(seen, dice.bytes("noise", self.size))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield from break_off_stream(matched, dice.bytes("noise", self.size))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -119,8 +119,8 @@ class CloseBeforeResponse(Fault, usually="client", acts_on=On.RESPONSE, transpor
     >>> fault = mcpmock.faults.CloseBeforeResponse(match={"method": "tools/call"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield from close_stream(seen, "closed")
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield from close_stream(matched, "closed")
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -130,5 +130,5 @@ class IgnoreEof(Fault, acts_on=On.END, transports=("stdio",)):
     >>> fault = mcpmock.faults.IgnoreEof()
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         return ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Ordinal, Size, to_bytes
@@ -18,8 +18,8 @@ from mcpmock.protocol.messages import Response, decode, encode
 _JSON_RPC = On.REQUEST | On.NOTIFICATION | On.RESPONSE
 
 
-def _response_id(seen: Seen) -> bytes:
-    answer = seen.subject.message
+def _response_id(matched: MatchedMessage) -> bytes:
+    answer = matched.subject.message
     assert isinstance(answer, Response)
     return answer.id or b"null"
 
@@ -35,13 +35,13 @@ class Corrupt(Fault, usually="client"):
 
     bytes: Ordinal = 1
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        data = bytearray(seen.frame.raw)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        data = bytearray(matched.frame.raw)
         for number in range(min(self.bytes, len(data))):
             at = dice.below(f"at{number}", len(data))
             bit = next(b for b in (1, 2, 4, 8) if data[at] ^ b not in b"\r\n")
             data[at] ^= bit
-        yield Send(seen.with_raw(bytes(data)))
+        yield Send(matched.with_raw(bytes(data)))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -55,10 +55,10 @@ class Truncate(Fault, usually="client"):
 
     keep: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = seen.frame.raw
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = matched.frame.raw
         keep = dice.below("keep", len(raw), 1) if self.keep is None else self.keep
-        yield Send(seen.with_raw(raw[:keep]))
+        yield Send(matched.with_raw(raw[:keep]))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -68,9 +68,9 @@ class InvalidJson(Fault, usually="client"):
     >>> fault = mcpmock.faults.InvalidJson(match={"tool": "get_*"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = seen.frame.raw.rstrip()
-        yield Send(seen.with_raw(raw[:-1] + b",," + raw[-1:]))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = matched.frame.raw.rstrip()
+        yield Send(matched.with_raw(raw[:-1] + b",," + raw[-1:]))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -80,10 +80,10 @@ class InvalidUtf8(Fault, usually="client"):
     >>> fault = mcpmock.faults.InvalidUtf8(match={"tool": "get_*"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = seen.frame.raw
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = matched.frame.raw
         at = max(raw.rfind(b'"'), 0)
-        yield Send(seen.with_raw(raw[:at] + b"\xff" + raw[at:]))
+        yield Send(matched.with_raw(raw[:at] + b"\xff" + raw[at:]))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -95,9 +95,9 @@ class Huge(Fault, usually="client", acts_on=_JSON_RPC):
 
     size: Size = attrs.field(default=8 << 20, converter=to_bytes)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = edit.enlarged(seen.frame.raw, b'"%b"' % (b"x" * self.size))
-        yield Send(seen.with_raw(raw))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = edit.enlarged(matched.frame.raw, b'"%b"' % (b"x" * self.size))
+        yield Send(matched.with_raw(raw))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -109,9 +109,9 @@ class Deep(Fault, usually="client", acts_on=_JSON_RPC):
 
     depth: Ordinal = 10_000
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         nested = b"[" * self.depth + b"]" * self.depth
-        yield Send(seen.with_raw(edit.enlarged(seen.frame.raw, nested)))
+        yield Send(matched.with_raw(edit.enlarged(matched.frame.raw, nested)))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -131,12 +131,12 @@ class Replace(Fault, usually="client"):
     def fits(self, subject: Subject) -> bool:
         return self.text is not None or isinstance(subject.message, Response)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         if self.text is not None:
             raw = self.text.encode()
         else:
-            raw = edit.response(_response_id(seen), self.result)
-        yield Send(seen.with_raw(raw))
+            raw = edit.response(_response_id(matched), self.result)
+        yield Send(matched.with_raw(raw))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -155,9 +155,9 @@ class Inject(Fault, usually="client"):
         if not self.text:
             yield "text: missing; it is what comes"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         raw = self.text.encode()
-        yield Send(seen.followed_by(raw) if self.behind else seen.preceded_by(raw))
+        yield Send(matched.followed_by(raw) if self.behind else matched.preceded_by(raw))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -169,8 +169,8 @@ class UnsolicitedResponse(Fault, usually="client"):
 
     id: int | str = 999_999
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(seen.preceded_by(edit.response(encode(self.id), {})))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(matched.preceded_by(edit.response(encode(self.id), {})))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -180,8 +180,8 @@ class Empty(Fault, acts_on=On.RESPONSE):
     >>> fault = mcpmock.faults.Empty(match={"method": "tools/list"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(seen.with_raw(edit.response(_response_id(seen), {})))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(matched.with_raw(edit.response(_response_id(matched), {})))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -195,11 +195,11 @@ class WrongId(Fault, acts_on=On.RESPONSE):
 
     id: int | str | None = None
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        right = decode(_response_id(seen))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        right = decode(_response_id(matched))
         wrong = right + 1 if isinstance(right, int) else f"{right}-wrong"
         id_ = encode(wrong if self.id is None else self.id)
-        yield Send(seen.with_raw(edit.with_id(seen.frame.raw, id_)))
+        yield Send(matched.with_raw(edit.with_id(matched.frame.raw, id_)))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -211,8 +211,8 @@ class IdTypeFlip(Fault, acts_on=On.RESPONSE):
     >>> fault = mcpmock.faults.IdTypeFlip(match={"method": "tools/call"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        id_ = _response_id(seen)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        id_ = _response_id(matched)
         inside = id_.strip(b'"')
         flipped = encode(id_.decode()) if id_ == inside else inside if inside.isdigit() else b"0"
-        yield Send(seen.with_raw(edit.with_id(seen.frame.raw, flipped)))
+        yield Send(matched.with_raw(edit.with_id(matched.frame.raw, flipped)))

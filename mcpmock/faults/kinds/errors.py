@@ -7,11 +7,12 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -21,15 +22,15 @@ class Error(Fault, acts_on=On.REQUEST):
     >>> fault = mcpmock.faults.Error(code=-32002, message="gone", match={"uri": "file:*"})
     """
 
-    code: Code = -32603
+    code: Code = INTERNAL_ERROR
     message: str = "Internal error"
     data: Any = attrs.field(default=None, hash=False)
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        assert seen.request is not None
-        raw = edit.error(seen.request.id, self.code, self.message, self.data)
-        yield Send(seen.answer(raw), self.after)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        assert matched.request is not None
+        raw = edit.error(matched.request.id, self.code, self.message, self.data)
+        yield Send(matched.answer(raw), self.after)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -39,7 +40,7 @@ class InitializeError(Error, about="initialize"):
     >>> fault = mcpmock.faults.InitializeError(message="not today")
     """
 
-    code: Code = -32602
+    code: Code = INVALID_PARAMS
     message: str = "Unsupported protocol version"
 
 
@@ -55,9 +56,8 @@ class ToolError(Fault, acts_on=On.REQUEST, about="tools/call"):
     text: str = "the tool failed"
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        assert seen.request is not None
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        assert matched.request is not None
         failed = {"content": [{"type": "text", "text": self.text}], "isError": True}
-        # From 2026-07-28 on a result names its type.
-        result = edit.result(failed, seen.era)
-        yield Send(seen.answer(edit.response(seen.request.id, result)), self.after)
+        result = edit.result(failed, matched.era)
+        yield Send(matched.answer(edit.response(matched.request.id, result)), self.after)

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, Seen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.responses import refusal, with_type
 from mcpmock.faults.segments import On
@@ -36,9 +36,9 @@ class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     retry_after: Count | None = None
     body: str | None = None
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        yield Send(refusal(seen.exchange, self.status, fields, self.body))
+        yield Send(refusal(matched.exchange, self.status, fields, self.body))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -53,8 +53,8 @@ class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP
     def fits(self, subject: Subject) -> bool:
         return subject.method != "initialize"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(refusal(seen.exchange, 404))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(refusal(matched.exchange, 404))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -66,8 +66,8 @@ class EmptyResponse(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
 
     content_type: str = "application/json"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(refusal(seen.exchange, 200, {"Content-Type": self.content_type}))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(refusal(matched.exchange, 200, {"Content-Type": self.content_type}))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -82,8 +82,8 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
 
     cut: bool = False
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        number = seen.exchange
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        number = matched.exchange
         head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
         broken = b"1" if self.cut else b"mcpmock\r\n{}\r\n"
         # A body that is not whole is sent in chunks: first a valid one, then the invalid one.
@@ -114,11 +114,11 @@ class WrongContentType(
 
     content_type: str = "text/html"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        head, *rest = seen.unit
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        head, *rest = matched.unit
         assert isinstance(head.fact, HttpResponse)
         if head.fact.media_type == EVENT_STREAM:  # another fault has it wait; its body has events
-            yield seen.passed()
+            yield matched.passed()
             return
         yield Send([with_type(head, self.content_type), *rest])
 
@@ -139,19 +139,19 @@ class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("stre
     def continues(self, subject: Subject, on: On, memory: Any) -> bool:
         return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        head, number = seen.unit[0], seen.exchange
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        head, number = matched.unit[0], matched.exchange
         if isinstance(head.fact, HttpResponse):
             if head.fact.media_type != EVENT_STREAM:
-                yield seen.passed()
+                yield matched.passed()
                 return
-            seen.memory[number] = with_type(head, "application/json")
-        if seen.on is On.CLOSE:
-            del seen.memory[number]
-            yield seen.passed()
-        elif seen.on is On.RESPONSE:
-            answer = Frame(S2C, seen.frame.raw, exchange=number)
-            yield Send([seen.memory.pop(number), answer])
+            matched.memory[number] = with_type(head, "application/json")
+        if matched.on is On.CLOSE:
+            del matched.memory[number]
+            yield matched.passed()
+        elif matched.on is On.RESPONSE:
+            answer = Frame(S2C, matched.frame.raw, exchange=number)
+            yield Send([matched.memory.pop(number), answer])
         else:
             yield Effect(lambda session, _: session.unmute(number))
 
@@ -169,13 +169,13 @@ class Outage(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     status: Status = 503
     reset: bool = False
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        if seen.now >= seen.memory.setdefault("until", seen.now + self.time):
-            yield seen.passed()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        if matched.now >= matched.memory.setdefault("until", matched.now + self.time):
+            yield matched.passed()
         elif self.reset:
-            yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=seen.exchange)])
+            yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=matched.exchange)])
         else:
-            yield Send(refusal(seen.exchange, self.status))
+            yield Send(refusal(matched.exchange, self.status))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -190,14 +190,14 @@ class Quota(Fault, acts_on=On.ASKED, only="server", transports=HTTP):
     requests: Count = 10
     window: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        began = seen.memory.get("began")
-        if began is None or seen.now >= began + self.window:
-            began = seen.memory["began"] = seen.now
-            seen.memory["let"] = 0
-        if seen.memory["let"] < self.requests:
-            seen.memory["let"] += 1
-            yield seen.passed()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        began = matched.memory.get("began")
+        if began is None or matched.now >= began + self.window:
+            began = matched.memory["began"] = matched.now
+            matched.memory["let"] = 0
+        if matched.memory["let"] < self.requests:
+            matched.memory["let"] += 1
+            yield matched.passed()
             return
-        left = math.ceil(began + self.window - seen.now)
-        yield Send(refusal(seen.exchange, 429, {"Retry-After": str(left)}))
+        left = math.ceil(began + self.window - matched.now)
+        yield Send(refusal(matched.exchange, 429, {"Retry-After": str(left)}))

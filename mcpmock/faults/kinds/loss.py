@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, Seen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.pipeline.stage import Send
@@ -23,9 +23,9 @@ class Drop(Fault, usually="client"):
     >>> fault = mcpmock.faults.Drop(match={"method": "tools/call", "nth": 2})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        if (seen.on in On.NOTIFICATION | On.RESPONSE or seen.stream is not None) and (
-            accepted := seen.accepted()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        if (matched.on in On.NOTIFICATION | On.RESPONSE or matched.stream is not None) and (
+            accepted := matched.accepted()
         ):
             yield Send(accepted)
 
@@ -55,8 +55,8 @@ class SseGap(Drop, only="client", transports=HTTP):
     >>> fault = mcpmock.faults.SseGap(match={"method": "tools/call"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        heads = [frame for frame in seen.followed_by() if isinstance(frame.fact, HttpResponse)]
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        heads = [frame for frame in matched.followed_by() if isinstance(frame.fact, HttpResponse)]
         if heads:
             yield Send(heads)
 
@@ -68,8 +68,8 @@ class NeverRespond(Fault, acts_on=On.RESPONSE):
     >>> fault = mcpmock.faults.NeverRespond(match={"tool": "slow"})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        exchange = seen.exchange
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        exchange = matched.exchange
         yield Effect(lambda session, _: session.mute(exchange))
 
 
@@ -82,6 +82,6 @@ class BlackHole(Fault, usually="client"):
     >>> fault = mcpmock.faults.BlackHole(match={"method": "tools/call", "nth": 2})
     """
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        unit = seen.unit
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        unit = matched.unit
         yield Effect(lambda session, _: session.lose_rest(unit))

@@ -8,18 +8,20 @@ from typing import Any, Literal
 
 import attrs
 
-from mcpmock.faults.fault import OWN, Act, Dice, Fault, Seen
+from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
+from mcpmock.protocol.correlation import PROGRESS
+from mcpmock.protocol.error_codes import INVALID_PARAMS
 from mcpmock.protocol.messages import Request, decode, encode, member
 
 
-def _with_member(seen: Seen, path: Sequence[str], value: object) -> Send:
+def _with_member(matched: MatchedMessage, path: Sequence[str], value: object) -> Send:
     """The message with this value at a path."""
-    return Send(seen.with_raw(edit.with_member(seen.frame.raw, path, encode(value))))
+    return Send(matched.with_raw(edit.with_member(matched.frame.raw, path, encode(value))))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -31,8 +33,8 @@ class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
 
     version: str = "1999-12-31"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield _with_member(seen, ["result", "protocolVersion"], self.version)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield _with_member(matched, ["result", "protocolVersion"], self.version)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -50,14 +52,14 @@ class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/dis
     def fits(self, subject: Subject) -> bool:
         return subject.method in self.about
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = seen.frame.raw
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = matched.frame.raw
         for name in self.hides:
             raw = edit.without_member(raw, ["result", "capabilities", name])
         for name in self.claims:
             if name not in self.hides and member(raw, "result", "capabilities", name) is None:
                 raw = edit.with_member(raw, ["result", "capabilities", name], b"{}")
-        yield Send(seen.with_raw(raw))
+        yield Send(matched.with_raw(raw))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -70,9 +72,9 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
     count: Ordinal = 100
     what: Literal["tools", "prompts", "resources"] = "tools"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         changed = edit.notification(f"notifications/{self.what}/list_changed")
-        yield Send(seen.preceded_by(*[changed] * self.count))
+        yield Send(matched.preceded_by(*[changed] * self.count))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -95,15 +97,17 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
             return called and isinstance(name, str) and fnmatchcase(name, self.gone)
         return subject.method == "tools/list"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        message = seen.subject.message
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        message = matched.subject.message
         if isinstance(message, Request):
             name = decode(member(message.params, "name") or b"null")
-            yield Send(seen.answer(edit.error(message.id, -32602, f"Unknown tool: {name}")))
+            yield Send(
+                matched.answer(edit.error(message.id, INVALID_PARAMS, f"Unknown tool: {name}"))
+            )
             return
-        tools = decode(member(seen.frame.raw, "result", "tools") or b"[]")
+        tools = decode(member(matched.frame.raw, "result", "tools") or b"[]")
         left = [tool for tool in tools if not fnmatchcase(str(tool.get("name")), self.gone)]
-        yield _with_member(seen, ["result", "tools"], left)
+        yield _with_member(matched, ["result", "tools"], left)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -115,8 +119,8 @@ class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
 
     cursor: str = "mcpmock-again"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield _with_member(seen, ["result", "nextCursor"], self.cursor)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield _with_member(matched, ["result", "nextCursor"], self.cursor)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -132,19 +136,19 @@ class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
     def fits(self, subject: Subject) -> bool:
         return subject.call is not None and subject.call.token is not None
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        call = seen.subject.call
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        call = matched.subject.call
         assert call is not None
         raw = edit.progress(call.token or b"null", self.progress)
         if not self.after:
-            yield Send(seen.followed_by(raw))
+            yield Send(matched.followed_by(raw))
             return
-        yield Send(seen.followed_by())
-        yield Send([seen.message(seen.direction, raw)], self.after)
+        yield Send(matched.followed_by())
+        yield Send([matched.message(matched.direction, raw)], self.after)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
+class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
     """Progress goes down: each report says `most` minus the real progress.
 
     >>> fault = mcpmock.faults.ProgressDecreasing(match={"tool": "slow"})
@@ -152,15 +156,15 @@ class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about="notifications/pr
 
     most: Code = 1000
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         path = ["params", "progress"]
-        made = decode(member(seen.frame.raw, *path) or b"0")
+        made = decode(member(matched.frame.raw, *path) or b"0")
         less = self.most - made if isinstance(made, int | float) else self.most
-        yield _with_member(seen, path, less)
+        yield _with_member(matched, path, less)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about="notifications/progress"):
+class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
     """Progress is reported with the unknown progress token `token`.
 
     >>> fault = mcpmock.faults.ProgressUnknownToken(token="unknown")
@@ -168,8 +172,8 @@ class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about="notifications/
 
     token: int | str = "mcpmock-unknown"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield _with_member(seen, ["params", "progressToken"], self.token)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield _with_member(matched, ["params", "progressToken"], self.token)
 
 
 _PARAMS: dict[str, dict[str, Any]] = {
@@ -198,9 +202,8 @@ class RequestWithoutCapability(Fault, acts_on=On.RESPONSE, usually="client"):
         "sampling/createMessage"
     )
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        number = seen.memory["asked"] = seen.memory.get("asked", 0) + 1
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        number = matched.memory["asked"] = matched.memory.get("asked", 0) + 1
         id_ = dice.drawn["id"] = f"{OWN}{number}"
-        raw = b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}'
-        parts = encode(id_), encode(self.asks), encode(_PARAMS[self.asks])
-        yield Send(seen.preceded_by(raw % parts))
+        raw = edit.request(encode(id_), self.asks, _PARAMS[self.asks])
+        yield Send(matched.preceded_by(raw))

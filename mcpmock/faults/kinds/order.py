@@ -8,11 +8,12 @@ from typing import Literal
 import attrs
 
 from mcpmock.faults.delay_queue import Keep
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
+from mcpmock.protocol.error_codes import INTERNAL_ERROR
 from mcpmock.protocol.messages import Response
 
 # On Streamable HTTP each response has a stream of its own: there is no order among them to change.
@@ -29,14 +30,14 @@ class Duplicate(Fault, usually="client"):
     copies: Ordinal = 1
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        raw = seen.frame.raw
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        raw = matched.frame.raw
         if not self.after:
-            yield Send(seen.followed_by(*[raw] * self.copies))
+            yield Send(matched.followed_by(*[raw] * self.copies))
             return
-        yield Send(seen.followed_by())
+        yield Send(matched.followed_by())
         for number in range(self.copies):
-            yield Send([seen.message(seen.direction, raw)], self.after * (number + 1))
+            yield Send([matched.message(matched.direction, raw)], self.after * (number + 1))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -51,8 +52,8 @@ class Reorder(Fault, usually="client", transports=_ONE_STREAM):
     behind: Ordinal = 1
     at_most: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Keep(seen.unit, self.behind, self.at_most)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Keep(matched.unit, self.behind, self.at_most)
 
 
 @attrs.frozen
@@ -76,19 +77,22 @@ class SwapResponses(Fault, acts_on=On.RESPONSE, transports=_ONE_STREAM):
 
     at_most: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        answer, waiting = seen.subject.message, seen.memory.pop("waiting", None)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        answer, waiting = matched.subject.message, matched.memory.pop("waiting", None)
         assert isinstance(answer, Response)
         id_ = answer.id or b"null"
-        if waiting is None or waiting.until <= seen.now:
-            keep, until = Keep(seen.unit, 1, self.at_most, On.RESPONSE), seen.now + self.at_most
-            seen.memory["waiting"] = _WaitingResponse(keep, id_, seen.frame.raw, until)
+        if waiting is None or waiting.until <= matched.now:
+            keep, until = (
+                Keep(matched.unit, 1, self.at_most, On.RESPONSE),
+                matched.now + self.at_most,
+            )
+            matched.memory["waiting"] = _WaitingResponse(keep, id_, matched.frame.raw, until)
             yield keep
             return
         # What is kept leaves as soon as this one has: it gets the other response where it stands.
         frames = waiting.keep.frames
-        frames[-1:] = seen.with_raw(edit.with_id(seen.frame.raw, waiting.id))[-1:]
-        yield Send(seen.with_raw(edit.with_id(waiting.raw, id_)))
+        frames[-1:] = matched.with_raw(edit.with_id(matched.frame.raw, waiting.id))[-1:]
+        yield Send(matched.with_raw(edit.with_id(waiting.raw, id_)))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -101,12 +105,12 @@ class RespondTwice(Fault, acts_on=On.RESPONSE):
     second: Literal["same", "error"] = "same"
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        answer, second = seen.subject.message, seen.frame.raw
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        answer, second = matched.subject.message, matched.frame.raw
         if self.second == "error" and isinstance(answer, Response):
-            second = edit.error(answer.id or b"null", -32603, "Internal error")
+            second = edit.error(answer.id or b"null", INTERNAL_ERROR, "Internal error")
         if not self.after:
-            yield Send(seen.followed_by(second))
+            yield Send(matched.followed_by(second))
             return
-        yield Send(seen.followed_by())
-        yield Send([seen.message(seen.direction, second)], self.after)
+        yield Send(matched.followed_by())
+        yield Send([matched.message(matched.direction, second)], self.after)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.faults.chunking import end_server
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import ExitCode, Ordinal, Size, to_bytes
 from mcpmock.pipeline.stage import Send
@@ -28,8 +28,8 @@ class Exit(Fault, usually="server"):
     signal: Ordinal | None = None
     stderr: str | None = None
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield from end_server(self.code, self.signal, self.stderr, transport=seen.transport)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield from end_server(self.code, self.signal, self.stderr, transport=matched.transport)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -44,8 +44,8 @@ class Down(Fault, acts_on=On.BEGIN):
     code: ExitCode = 1
     stderr: str | None = None
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield from end_server(self.code, None, self.stderr, transport=seen.transport)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield from end_server(self.code, None, self.stderr, transport=matched.transport)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -57,9 +57,9 @@ class StdoutNoise(Fault, usually="client", transports=("stdio",)):
 
     text: str = "DEBUG: starting up"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         yield Send([Frame(S2C, self.text.encode())])
-        yield seen.passed()
+        yield matched.passed()
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -71,8 +71,8 @@ class StderrFlood(Fault, usually="client", transports=("stdio",)):
 
     size: Size = attrs.field(default=1 << 20, converter=to_bytes)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         line = b"mcpmock: " + b"x" * 70 + b"\n"
         flood = (line * (self.size // len(line) + 1))[: self.size]
         yield Send([Frame(S2C, flood, b"", Stderr())])
-        yield seen.passed()
+        yield matched.passed()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.faults.chunking import with_events
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, Seen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.units import Count, Ordinal
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, SseMeta
@@ -23,8 +23,8 @@ class SseCommentStorm(Fault, only="client", transports=HTTP):
     count: Ordinal = 1000
     comment: str = "keep-alive"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(with_events(seen, [SseMeta(comment=self.comment)] * self.count))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(with_events(matched, [SseMeta(comment=self.comment)] * self.count))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -38,8 +38,8 @@ class SseRetry(Fault, only="client", transports=HTTP):
 
     retry: Count = 60_000
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(with_events(seen, [SseMeta(retry=self.retry)]))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(with_events(matched, [SseMeta(retry=self.retry)]))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -51,8 +51,8 @@ class SseDuplicateId(Fault, only="client", transports=HTTP):
 
     id: str = "1"
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        *heads, message = seen.followed_by()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        *heads, message = matched.followed_by()
         metas = [frame.fact for frame in heads if isinstance(frame.fact, SseMeta)]
         meta = SseMeta(self.id, metas[0].event, metas[0].retry) if metas else SseMeta(self.id)
         yield Send(

@@ -9,7 +9,7 @@ import attrs
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
 from mcpmock.faults.distributions import Distribution, latencies
-from mcpmock.faults.fault import Act, Dice, Fault, Load, PlanError, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, Load, MatchedMessage, PlanError
 from mcpmock.faults.match import Match, MatchPlace, Subject, fits
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
@@ -58,9 +58,11 @@ class Latency(Fault, usually="client"):
             raise PlanError([f"{self.title}: {self.cassette} has no answered call that matches"])
         return attrs.evolve(self, samples=samples)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         distribution = self.distribution or ("uniform" if self.jitter else "fixed")
-        yield Send(seen.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples))
+        yield Send(
+            matched.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples)
+        )
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -74,8 +76,8 @@ class Delay(Fault, usually="client"):
 
     delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(seen.unit, self.delay)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(matched.unit, self.delay)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -87,8 +89,8 @@ class Hold(Fault, usually="client", blocks=True):
 
     time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(seen.unit, self.time)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(matched.unit, self.time)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -102,10 +104,10 @@ class Pause(Fault, usually="server", blocks=True):
 
     time: Seconds = attrs.field(default=5.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        way = seen.direction.back
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        way = matched.direction.back
         yield Effect(lambda session, now: session.queue.block(way, now + self.time))
-        yield Send(seen.unit, self.time)
+        yield Send(matched.unit, self.time)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -119,12 +121,12 @@ class Bandwidth(Fault, usually="client", blocks=True):
 
     rate: Rate = attrs.field(default=1000, converter=to_rate)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         size = max(1, self.rate // 10)
-        data = wire_bytes(seen)
+        data = wire_bytes(matched)
         cuts = range(size, len(data), size)
         # Each piece comes when its last byte would have, so the last one when all of them have.
-        for frames, cut in zip(cut_message(seen, cuts), [*cuts, len(data)], strict=True):
+        for frames, cut in zip(cut_message(matched, cuts), [*cuts, len(data)], strict=True):
             yield Send(frames, cut / self.rate)
 
 
@@ -142,12 +144,12 @@ class Slicer(Fault, usually="client", blocks=True):
     vary: Size = attrs.field(default=0, converter=to_bytes)
     delay: Seconds = attrs.field(default=0.01, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        cuts, at, end = list[int](), 0, len(wire_bytes(seen))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        cuts, at, end = list[int](), 0, len(wire_bytes(matched))
         while (at := at + self._step(dice)) < end:
             cuts.append(at)
         dice.drawn = {**dice.drawn, "cuts": cuts[:20]}
-        for number, frames in enumerate(cut_message(seen, cuts)):
+        for number, frames in enumerate(cut_message(matched, cuts)):
             yield Send(frames, number * self.delay)
 
     def _step(self, dice: Dice) -> int:
@@ -167,10 +169,10 @@ class Dribble(Fault, usually="client", blocks=True):
     parts: Ordinal = 10
     time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        size = len(wire_bytes(seen))
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        size = len(wire_bytes(matched))
         cuts = sorted({size * part // self.parts for part in range(1, self.parts)} - {0})
-        sliced = cut_message(seen, cuts)
+        sliced = cut_message(matched, cuts)
         for number, frames in enumerate(sliced, 1):
             yield Send(frames, self.time * number / len(sliced))
 
@@ -186,12 +188,12 @@ class Coalesce(Fault, usually="client", blocks=True):
 
     time: Seconds = attrs.field(default=0.1, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        if seen.now < seen.memory.get("until", 0.0):
-            yield Send(seen.unit)  # it waits behind the first, to the same instant
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        if matched.now < matched.memory.get("until", 0.0):
+            yield Send(matched.unit)  # it waits behind the first, to the same instant
             return
-        seen.memory["until"] = seen.now + self.time
-        yield Send(seen.unit, self.time)
+        matched.memory["until"] = matched.now + self.time
+        yield Send(matched.unit, self.time)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -205,9 +207,9 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
 
     time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        way = seen.direction
-        yield seen.passed()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        way = matched.direction
+        yield matched.passed()
         yield Effect(lambda session, now: session.stop_reading(way, now + self.time))
 
 
@@ -223,5 +225,5 @@ class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
 
     delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        yield Send(seen.unit, self.delay)
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send(matched.unit, self.delay)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.faults.chunking import end_server
-from mcpmock.faults.fault import Act, Dice, Fault, Seen
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
@@ -19,6 +19,7 @@ from mcpmock.faults.units import Count, Seconds, to_seconds
 from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS
+from mcpmock.protocol.error_codes import REQUEST_CANCELLED
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -35,9 +36,8 @@ from mcpmock.protocol.revisions import is_modern
 from .grid import Goal, Name, Reaction
 from .progress import RaceProgress
 
-_REQUEST_CANCELLED = -32800
-_MAX_CALLS = 1000
-"""How many calls of a session are remembered; of more the oldest are forgotten."""
+_MAX_RACES = 1000
+"""Calls that are remembered in a session; the oldest are forgotten first."""
 _OWN = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
 _CallKey = tuple[Direction, bytes]
 
@@ -69,11 +69,11 @@ class _RaceMemory:
     def begin(self, race: RaceProgress) -> None:
         self.races.pop(race.key, None)
         self.races[race.key] = race
-        while len(self.races) > _MAX_CALLS:
+        while len(self.races) > _MAX_RACES:
             self.races.pop(next(iter(self.races)))
 
     def note_early(self, key: _CallKey) -> None:
-        self.early = [*self.early, key][-_MAX_CALLS:]
+        self.early = [*self.early, key][-_MAX_RACES:]
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -126,71 +126,71 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             return race.own is not None
         return on in _OWN
 
-    def apply(self, seen: Seen, dice: Dice) -> Iterable[Act]:
-        memory: _RaceMemory = seen.memory
-        if seen.on is On.END:
-            yield from self._give_up(seen, memory)
-        elif seen.on is On.REQUEST:
-            self._begin(seen, dice, memory)
-            yield seen.passed()
-        elif (race := memory.race_of(seen.subject)) is None:
-            self._note_early(seen, memory)
-            yield seen.passed()
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        memory: _RaceMemory = matched.memory
+        if matched.on is On.END:
+            yield from self._give_up(matched, memory)
+        elif matched.on is On.REQUEST:
+            self._begin(matched, dice, memory)
+            yield matched.passed()
+        elif (race := memory.race_of(matched.subject)) is None:
+            self._note_early(matched, memory)
+            yield matched.passed()
         else:
-            yield from self._go_on(race, seen, dice)
+            yield from self._go_on(race, matched, dice)
             if race.over and not race.resumable:
                 memory.races.pop(race.key, None)
 
-    def _begin(self, seen: Seen, dice: Dice, memory: _RaceMemory) -> None:
-        call = seen.subject.call
+    def _begin(self, matched: MatchedMessage, dice: Dice, memory: _RaceMemory) -> None:
+        call = matched.subject.call
         assert call is not None
-        race = RaceProgress(call, own=None if seen.stream is not None else seen.exchange)
+        race = RaceProgress(call, own=None if matched.stream is not None else matched.exchange)
         if race.key in memory.early:
             memory.early.remove(race.key)
             race.cancelled = race.overtaken = True
             dice.drawn.update(race.reached())
         memory.begin(race)
 
-    def _note_early(self, seen: Seen, memory: _RaceMemory) -> None:
+    def _note_early(self, matched: MatchedMessage, memory: _RaceMemory) -> None:
         """The cancellation of an unknown call: over HTTP it may have overtaken its call, on another
         connection.
         """
-        message = seen.subject.message
+        message = matched.subject.message
         params = message.params if isinstance(message, Notification) else None
         id_ = member(params, "requestId")
         if id_ is not None:
-            memory.note_early((seen.direction, id_))
+            memory.note_early((matched.direction, id_))
 
-    def _go_on(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
-        message = seen.subject.message
+    def _go_on(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        message = matched.subject.message
         cancels = isinstance(message, Notification) and message.method == CANCELLED
-        if cancels and seen.direction is race.call.direction:
-            if accepted := seen.accepted():
+        if cancels and matched.direction is race.call.direction:
+            if accepted := matched.accepted():
                 yield Send(accepted)
-            yield from self._cancel(race, seen, dice)
-        elif seen.on is On.LEFT:
-            yield from self._leave(race, seen, dice)
+            yield from self._cancel(race, matched, dice)
+        elif matched.on is On.LEFT:
+            yield from self._leave(race, matched, dice)
         elif cancels:  # a server may cancel too: it ends a subscription by that
-            yield seen.passed()
+            yield matched.passed()
         else:
-            race.comes_on(seen.exchange)
-            again = race.again(seen.unit)
-            sent = [*self._come(race, seen, dice)] if again is None else _sends(again)
+            race.comes_on(matched.exchange)
+            again = race.again(matched.unit)
+            sent = [*self._come(race, matched, dice)] if again is None else _sends(again)
             # What waits is not lost: the exchange that it came on stays open.
-            yield from sent or [Effect(lambda session, _: session.unmute(seen.exchange))]
+            yield from sent or [Effect(lambda session, _: session.unmute(matched.exchange))]
 
-    def _come(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def _come(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
-        race.count(seen.on)
+        race.count(matched.on)
         if race.cancelled:
-            yield from self._after(race, seen.on, seen)
-            if seen.on is On.RESPONSE:
+            yield from self._after(race, matched.on, matched)
+            if matched.on is On.RESPONSE:
                 dice.drawn.update(race.reached())
-        elif race.waits() or self._waits(race, seen.on):
-            yield race.keep(seen.on, seen.unit, self.patience)
+        elif race.waits() or self._waits(race, matched.on):
+            yield race.keep(matched.on, matched.unit, self.patience)
         else:
-            race.give(seen.on, seen.unit)
-            yield seen.passed()
+            race.give(matched.on, matched.unit)
+            yield matched.passed()
 
     def _waits(self, race: RaceProgress, on: On) -> bool:
         if on is On.CLOSE or race.hurried:
@@ -201,32 +201,32 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
     def _goal(self) -> Goal:
         return Goal(self.cell, self.i, self.j)
 
-    def _leave(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def _leave(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         """The client left its response. From 2026-07-28 on that cancels the call; what is sent on
         this exchange from now on is lost, unless the client resumes the stream.
         """
-        assert seen.exchange is not None
-        race.leave(seen.exchange)
-        yield seen.passed()
-        if is_modern(seen.era):
-            yield from self._cancel(race, seen, dice)
+        assert matched.exchange is not None
+        race.leave(matched.exchange)
+        yield matched.passed()
+        if is_modern(matched.era):
+            yield from self._cancel(race, matched, dice)
             race.over = True
 
-    def _cancel(self, race: RaceProgress, seen: Seen, dice: Dice) -> Iterable[Act]:
+    def _cancel(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         """The client cancels: what had crossed is sent, and the server reacts to the rest."""
         if race.cancelled:
             return
         race.waits()
         race.cancelled, race.emitted = True, race.given
         for on, frames in race.take():
-            yield from self._after(race, on, attrs.evolve(seen, unit=frames))
+            yield from self._after(race, on, attrs.evolve(matched, unit=frames))
         dice.drawn.update(race.reached())
         race.over |= race.answered
 
-    def _after(self, race: RaceProgress, on: On, seen: Seen) -> Iterable[Act]:
-        """What becomes of a message behind the cancel; `seen.unit` is its own."""
+    def _after(self, race: RaceProgress, on: On, matched: MatchedMessage) -> Iterable[Act]:
+        """What becomes of a message behind the cancel; `matched.unit` is its own."""
         answer = on is On.RESPONSE
-        became: list[Act] = [Send(seen.unit)]
+        became: list[Act] = [Send(matched.unit)]
         if on is On.CLOSE:
             race.over = True
         elif not race.overtaken and self._goal.crosses(race.emitted, answer=answer):
@@ -234,45 +234,45 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             race.over |= answer and race.own is None
         elif answer:
             race.over |= race.own is None
-            became = [*self._react(seen)]
+            became = [*self._react(matched)]
         elif self.reaction != "late_progress":
             became = []
         frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
-        yield from _sends(race.settle(seen.unit, frames))
+        yield from _sends(race.settle(matched.unit, frames))
         yield from (act for act in became if not isinstance(act, Send))
 
-    def _react(self, seen: Seen) -> Iterable[Act]:
+    def _react(self, matched: MatchedMessage) -> Iterable[Act]:
         """What the server does in place of the answer that it had not given yet."""
-        message = seen.frame
+        message = matched.frame
         answer = message.content
         assert isinstance(answer, Response)
-        failed = edit.error(answer.id or b"null", _REQUEST_CANCELLED, "Request cancelled")
+        failed = edit.error(answer.id or b"null", REQUEST_CANCELLED, "Request cancelled")
         match self.reaction:
             case "late_result":
-                yield seen.passed()
+                yield matched.passed()
             case "late_error":
-                yield Send(seen.with_raw(failed))
+                yield Send(matched.with_raw(failed))
             case "error_then_result":
-                yield Send(seen.preceded_by(failed))
+                yield Send(matched.preceded_by(failed))
             case "crash" | "close" if message.exchange is None:
                 yield from end_server(1 if self.reaction == "crash" else 0, None, None)
             case "crash" | "close":
                 how = "reset" if self.reaction == "crash" else "closed"
                 yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
-                if seen.stream is not None:
+                if matched.stream is not None:
                     yield Hangup("a fault ended the server")
             case _:  # a body in JSON was to come: an event stream may be empty
-                head = [f for f in seen.followed_by() if isinstance(f.fact, HttpResponse)]
+                head = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
                 yield from _sends(head)
 
-    def _give_up(self, seen: Seen, memory: _RaceMemory) -> Iterable[Act]:
+    def _give_up(self, matched: MatchedMessage, memory: _RaceMemory) -> Iterable[Act]:
         """The end of the client's input: it will not cancel any more, so what waits is sent."""
         for race in memory.races.values():
             for _, frames in race.take():
                 yield from _sends(frames)
         memory.races.clear()
         memory.early.clear()
-        yield seen.passed()
+        yield matched.passed()
 
 
 def _sends(frames: list[Frame]) -> list[Act]:

@@ -16,7 +16,7 @@ from tests.support import (
     response,
     says,
 )
-from tests.support.faulty import ANSWER, CALL, answered, body, faults_of, faulty, on_stdio
+from tests.support.faulty import ANSWER, CALL, answered, body, engine_of, faulty, on_stdio
 
 
 def test_drop_never_arrives() -> None:
@@ -90,7 +90,7 @@ def test_black_hole_an_exchange_that_is_over() -> None:
     for number in (1, 2):
         wire.hears(0, post(number, CALL))
         wire.hears(0, opens(number), says(number, ANSWER))
-        assert faults_of(wire)._is_busy()
+        assert engine_of(wire)._is_busy()
         wire.hears(0, [ends(number) if number == 1 else ends(number, direction=C2S)])
 
-        assert not faults_of(wire)._is_busy()
+        assert not engine_of(wire)._is_busy()

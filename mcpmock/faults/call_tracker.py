@@ -1,7 +1,7 @@
-"""`CallTracking`: what each message of a session belongs to, as far as a fault may want to know.
+"""`FaultCallTracker`: the call that each message of a session belongs to, and the session's phase.
 
-Only requests that some fault may be for are noted, and only until they are answered: as long as
-there is none, nothing has to be read (`engine`).
+`protocol.correlation` relates messages to calls. It is given only the requests that a fault may
+match: while none of these is open, `engine` need not parse what passes.
 """
 
 from __future__ import annotations
@@ -21,39 +21,35 @@ from mcpmock.protocol.messages import (
     Notification,
     Request,
     Response,
-    decode,
-    member,
     parse_items,
 )
+from mcpmock.protocol.revisions import initialized_version, version_of
 
 from .match import MatchPlace, Subject
 from .segments import On, Unit
 
-_MODERN_ERA = ("_meta", "io.modelcontextprotocol/protocolVersion")
-
 
 @attrs.define
-class CallTracking:
-    """The calls of one session that are of interest. `concerns` says which those are."""
+class FaultCallTracker:
+    """The calls of one session that a fault may match, which `concerns` decides."""
 
     place: MatchPlace
     concerns: Callable[[Request], bool]
     shakes_hands: bool = True
-    """Whether that is not over."""
+    """Whether the handshake is still going on."""
     _calls: Correlation = attrs.field(factory=Correlation)
-    _exchanges: dict[int, PendingCall] = attrs.field(factory=dict)
-    """The call that each open exchange brought."""
     _awaited: set[tuple[Direction, bytes]] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
-        """Whether a noted request has no answer yet."""
+        """Whether a tracked request is unanswered."""
         return bool(self._awaited)
 
     def subject(self, unit: Unit) -> Subject:
-        """What a unit is about; a request is noted if anything of it may be meant."""
+        """The subject of a unit. A request that a fault may match is tracked from here on."""
         frame = unit.frames[-1]
         if isinstance(frame.fact, ExchangeEnd) and frame.exchange is not None:
-            call = self._exchanges.pop(frame.exchange, None)
+            call = self._carrier(frame.exchange)
+            self._calls.end_exchange(frame.exchange)
             return Subject(frame, None, None if call is None else call.request.method, call)
         if unit.on is None or unit.on in On.BEGIN | On.END | On.CLOSE:
             return Subject(frame, None, None)
@@ -61,73 +57,69 @@ class CallTracking:
             return Subject(frame, None, frame.fact.method)
         message = frame.content
         if isinstance(message, Batch):
-            return self._batch(frame)
+            return self._track_batch(frame)
         if not isinstance(message, Request | Notification | Response):
-            return Subject(frame, None, None, None, self._carrier(frame))
-        subject = self._followed(frame, message)
-        self._settle_in(subject)
+            return Subject(frame, None, None, None, self._stream_call(frame))
+        subject = self._track(frame, message)
+        self._learn_place(subject)
         return subject
 
     def overhear(self, frames: Sequence[Frame]) -> None:
-        """Learns of what passes without a look how far the session is: a fault that is added later
-        may ask.
+        """Follows the handshake in frames that no fault looks at: a fault that is added later may
+        match by `phase` or `era`.
         """
         for frame in frames:
             message = None if frame.fact is not None else frame.content
             if isinstance(message, Request | Notification | Response):
-                self._settle_in(Subject(frame, message, None))
+                self._learn_place(Subject(frame, message, None))
 
-    def _batch(self, frame: Frame) -> Subject:
+    def _track_batch(self, frame: Frame) -> Subject:
         kinds = Request | Notification | Response
         found = [item for item in parse_items(frame.raw) if isinstance(item, kinds)]
-        items = [self._followed(frame, item) for item in found]
+        items = [self._track(frame, item) for item in found]
         for item in items:
-            self._settle_in(item)
-        return Subject(frame, None, None, None, self._carrier(frame), items)
+            self._learn_place(item)
+        return Subject(frame, None, None, None, self._stream_call(frame), items)
 
     def forget(self, direction: Direction, request: Request, exchange: int | None = None) -> None:
-        """Nobody will answer it, nor anything on its exchange."""
+        """Stop tracking a request that stays unanswered, and the exchange that carried it."""
         if exchange is not None:
-            self._exchanges.pop(exchange, None)
+            self._calls.end_exchange(exchange)
         self._awaited.discard((direction, request.id))
 
-    def _followed(self, frame: Frame, message: Request | Notification | Response) -> Subject:
+    def _track(self, frame: Frame, message: Request | Notification | Response) -> Subject:
         if isinstance(message, Request):
             if not self.concerns(message):
                 return Subject(frame, message, message.method)
             self._awaited.add((frame.direction, message.id))
-        note = self._calls.note(frame.direction, message, 0)
+        note = self._calls.note(frame.direction, message, 0, frame.exchange)
         call = note.call
-        if isinstance(message, Request) and call is not None and frame.exchange is not None:
-            self._exchanges[frame.exchange] = call
         over = isinstance(message, Response) or note.method == CANCELLED
         if over and call is not None:
             self.forget(call.direction, call.request)
-        return Subject(frame, message, note.method, call, self._carrier(frame))
+        return Subject(frame, message, note.method, call, self._stream_call(frame))
 
-    def _carrier(self, frame: Frame) -> PendingCall | None:
-        """The request on whose stream this came."""
-        if frame.direction is not S2C or frame.exchange is None:
-            return None
-        return self._exchanges.get(frame.exchange)
+    def _stream_call(self, frame: Frame) -> PendingCall | None:
+        """The call on whose HTTP response a server message came."""
+        return self._carrier(frame.exchange) if frame.direction is S2C else None
 
-    def _settle_in(self, subject: Subject) -> None:
-        """Which revision is spoken, and whether the handshake is over. A request of which nothing
-        was noted may have been the handshake's.
-        """
+    def _carrier(self, exchange: int | None) -> PendingCall | None:
+        """The call that an exchange carried; of a batch, the last one."""
+        posted = self._calls.posted(exchange)
+        return posted[-1] if posted else None
+
+    def _learn_place(self, subject: Subject) -> None:
+        """Learn the revision and the end of the handshake from a message."""
         era, phase, message = self.place.era, self.place.phase, subject.message
+        # `initialize` is not tracked unless a fault may match it: its response then has no method.
         unknown = subject.method is None and self.shakes_hands
         if isinstance(message, Response) and (unknown or subject.method == "initialize"):
-            era = _text(member(message.result, "protocolVersion")) or era
-        elif isinstance(message, Request) and (named := member(message.params, *_MODERN_ERA)):
-            era, phase = _text(named), "running"
+            era = initialized_version(message.result) or era
+        elif isinstance(message, Request) and (named := version_of(message)):
+            # From 2026-07-28 on each request names its revision and there is no handshake.
+            era, phase = named, "running"
         elif isinstance(message, Notification) and message.method == "notifications/initialized":
             phase = "running"
         if (era, phase) != (self.place.era, self.place.phase):
             self.place = attrs.evolve(self.place, era=era, phase=phase)
             self.shakes_hands = phase == "handshake"
-
-
-def _text(raw: bytes | None) -> str | None:
-    value = None if raw is None else decode(raw)
-    return value if isinstance(value, str) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.faults.call_tracking import CallTracking
+from mcpmock.faults.call_tracker import FaultCallTracker
 from mcpmock.faults.match import MatchPlace, Subject
 from mcpmock.faults.segments import On, Unit, message_kind
 from mcpmock.protocol.messages import C2S, Frame
@@ -24,13 +24,13 @@ from tests.support import (
 )
 
 
-def follow(following: CallTracking, frame: Frame) -> Subject:
+def follow(following: FaultCallTracker, frame: Frame) -> Subject:
     return following.subject(Unit([frame], message_kind(frame.content)))
 
 
 def test_only_what_is_of_interest_is_noted() -> None:
     """While no such call is open, nothing needs to be read."""
-    following = CallTracking(MatchPlace(), lambda asked: asked.method == "tools/call")
+    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == "tools/call")
 
     assert "ping" == follow(following, c2s(request(1, "ping"))).method
     assert not following
@@ -43,7 +43,7 @@ def test_only_what_is_of_interest_is_noted() -> None:
 
 def test_a_cancelled_call_is_not_waited_for() -> None:
     """Nor is one that a fault took."""
-    following = CallTracking(MatchPlace(), lambda _: True)
+    following = FaultCallTracker(MatchPlace(), lambda _: True)
     asked = follow(following, c2s(call(1, "x")))
     follow(following, c2s(cancelled(1)))
     assert not following
@@ -56,7 +56,7 @@ def test_a_cancelled_call_is_not_waited_for() -> None:
 @pytest.mark.parametrize("concerned", ["initialize", "tools/call"])
 def test_era_and_phase(concerned: str) -> None:
     """Learned from the handshake, whatever else is noted, or from a request that needs none."""
-    following = CallTracking(MatchPlace(), lambda asked: asked.method == concerned)
+    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == concerned)
     assert (None, "handshake") == (following.place.era, following.place.phase)
     for frame in (c2s(INITIALIZE), s2c(WELCOME)):
         follow(following, frame)
@@ -71,7 +71,7 @@ def test_era_and_phase(concerned: str) -> None:
 
 def test_what_is_no_message() -> None:
     """A GET has its HTTP method; ends and banners are about nothing."""
-    following = CallTracking(MatchPlace(), lambda _: True)
+    following = FaultCallTracker(MatchPlace(), lambda _: True)
 
     assert "GET" == following.subject(Unit(get(1), On.EXCHANGE)).method
     assert None is following.subject(Unit([hangs_up(C2S)], On.END)).method
@@ -80,7 +80,7 @@ def test_what_is_no_message() -> None:
 
 def test_a_batch_is_about_all_that_stands_in_it() -> None:
     """Its requests are noted, and what answers them is known, alone or in a batch."""
-    following = CallTracking(MatchPlace(), lambda asked: asked.method == "tools/call")
+    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == "tools/call")
     asked = follow(following, c2s(batch(call(1, "x"), request(2, "ping"), call(3, "y"))))
 
     assert ["tools/call", "ping", "tools/call"] == [item.method for item in asked.items]
