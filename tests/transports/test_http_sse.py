@@ -1,4 +1,4 @@
-"""HTTP+SSE: the table of what is answered how, the client's side, and both in a row."""
+"""HTTP+SSE: the server's responses, the client's side, and both together."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ACCEPTED = [(2, "202 text/plain"), (2, "text Accepted"), (2, "end")]
 
 
 def test_messages_go_on() -> None:
-    """A POST is accepted, and whatever the server says comes on the stream."""
+    """A POST gets 202, and the server's messages come on the stream."""
     wire = session()
 
     assert [*ACCEPTED, (None, LIST)] == wire.client(post(2, LIST, target=MESSAGES))
@@ -69,7 +69,7 @@ def test_messages_go_on() -> None:
 
 
 def test_events_say_what_they_are() -> None:
-    """`endpoint` first, then `message`."""
+    """The first event is `endpoint`, the others are `message`."""
     wire = Wire(SseServer("/sse", "/messages", lambda: "s1"))
     frames = wire.pipeline.enter(get(1, target="/sse"), 0.0)[0]
     frames = [*frames, *wire.pipeline.enter([s2c(LOG)], 0.0)[0]]
@@ -93,7 +93,7 @@ REFUSED = (
 
 @pytest.mark.parametrize(("what", "frames", "status"), REFUSED)
 def test_refused(what: str, frames: list[Frame], status: int) -> None:
-    """What breaks the rules is refused, and nothing of it goes on."""
+    """A request that breaks the rules is refused and not passed on."""
     told = session().client(frames)
 
     assert [(2, f"{status} text/plain"), (2, "end")] == [told[0], told[-1]]
@@ -101,7 +101,7 @@ def test_refused(what: str, frames: list[Frame], status: int) -> None:
 
 
 def test_a_body_too_long() -> None:
-    """It is refused; the next one is not."""
+    """A body beyond the bound gets 413; the next request is accepted."""
     wire = session()
     head = post(2, LIST, target=MESSAGES)[0]
     for x, size in ((2, 65), (3, 1)):
@@ -114,7 +114,7 @@ def test_a_body_too_long() -> None:
 
 
 def test_the_stream_is_the_session() -> None:
-    """When its client leaves, the session is over: the server is told, and nobody comes back."""
+    """A closed stream ends the session: one StreamEnd is passed on, later POSTs get 404."""
     wire = session()
 
     assert [(None, "StreamEnd")] == wire.client(leaves(1))
@@ -124,7 +124,7 @@ def test_the_stream_is_the_session() -> None:
 
 
 def test_the_server_ends() -> None:
-    """So does the stream."""
+    """The end of the server ends the stream."""
     wire = session()
 
     assert [(1, "end"), (None, "ProcessExit")] == wire.server(exits(0))
@@ -132,7 +132,7 @@ def test_the_server_ends() -> None:
 
 
 def test_what_comes_before_the_stream_waits() -> None:
-    """A server may talk before anybody listens. Noise and stderr are not for the stream."""
+    """Messages are held until the stream is open; noise and standard error are not sent on it."""
     wire = server()
     assert [] == wire.server(s2c(b"ready!"), s2c(LOG))
     assert [(None, "Stderr")] == wire.server(logs("x"))
@@ -161,7 +161,7 @@ def errors(told: list[Told]) -> list[tuple[int, str]]:
 
 
 def test_messages_wait_for_the_endpoint() -> None:
-    """Then each is posted, in order, with the headers given."""
+    """Messages wait for the `endpoint` event, then are posted in order with the given headers."""
     wire = client(None)
 
     assert [] == wire.client(c2s(INITIALIZE), c2s(b""), c2s(INITIALIZED))
@@ -185,12 +185,12 @@ def test_messages_wait_for_the_endpoint() -> None:
     ],
 )
 def test_endpoints_are_read_as_uris(endpoint: bytes, target: str) -> None:
-    """Relative or absolute: the path and query count."""
+    """Of a relative or absolute endpoint the path and query are used."""
     assert (2, f"POST {target}") == client(endpoint).client(c2s(LIST))[0]
 
 
 def test_answers_come_on_the_stream() -> None:
-    """The answer to the POST says nothing, unless it is a refusal."""
+    """The response to a POST gives no message, unless it is a refusal."""
     wire = client()
     wire.client(c2s(LIST), c2s(request(2, "b")), c2s(INITIALIZED))
     body = fact(S2C, 3, HttpBody())
@@ -207,7 +207,7 @@ def test_answers_come_on_the_stream() -> None:
 
 
 def test_the_end_of_the_stream_is_the_end() -> None:
-    """Nothing is posted after it."""
+    """After the end of the stream nothing is posted."""
     wire = client()
 
     assert [(None, "StreamEnd")] == wire.server(over(1, "reset"))
@@ -222,7 +222,7 @@ def test_the_end_of_the_stream_is_the_end() -> None:
     ],
 )
 def test_no_stream(refused: list[Frame], why: str) -> None:
-    """What waited for it hears why there is none."""
+    """Without a stream held requests get an error with the reason."""
     wire = client(None)
     wire.client(c2s(LIST))
     told = wire.server(refused)
@@ -233,7 +233,7 @@ def test_no_stream(refused: list[Frame], why: str) -> None:
 
 
 def test_a_stream_that_breaks() -> None:
-    """The session is over: what is asked for now would wait forever."""
+    """A broken stream answers open requests with errors and ends the session."""
     wire = client()
     wire.client(c2s(LIST))
     assert wire.pipeline.hung_up is None
@@ -244,7 +244,7 @@ def test_a_stream_that_breaks() -> None:
     assert wire.pipeline.hung_up is not None
 
 
-def test_goodbye() -> None:
+def test_input_end_closes_the_stream() -> None:
     """The stream is closed as soon as nothing is open, or half a second later."""
     assert [(1, "end closed"), (None, "StreamEnd")] == client().client(hangs_up(C2S))
 
@@ -280,14 +280,14 @@ def test_both_sides_pass_everything_unchanged() -> None:
 
 
 def test_the_servers_end_passes() -> None:
-    """As the end of its stream, and as the fact itself."""
+    """The end of the server passes as the end of the stream and as the fact itself."""
     ended = pair().at(0).pipeline.enter([exits(1)], 0.0)
 
     assert ["StreamEnd", "ProcessExit"] == [type(f.fact).__name__ for fs in ended for f in fs]
 
 
 def test_long_messages_in_pieces() -> None:
-    """They are put together, whoever says them."""
+    """Messages in pieces are joined in both directions."""
     answer = response(1, {"text": "x" * 100})
 
     def pieces(direction: Direction, raw: bytes) -> list[Frame]:
@@ -299,7 +299,7 @@ def test_long_messages_in_pieces() -> None:
 
 
 def test_what_is_of_no_exchange_goes_by() -> None:
-    """And frames of exchanges that nobody knows are nothing."""
+    """Frames of no exchange pass; frames of unknown exchanges are dropped."""
     for wire in (session(), client()):
         assert [(None, "Stderr")] == wire.client(fact(C2S, None, Stderr()))
         assert [(None, "Stderr")] == wire.server(logs("x"))
@@ -308,7 +308,7 @@ def test_what_is_of_no_exchange_goes_by() -> None:
 
 
 def test_a_batch_among_refusals() -> None:
-    """What a refused POST still says is said; nothing more comes once the stream is closed."""
+    """Messages in a refusal pass; after the stream is closed nothing does."""
     wire = client()
     wire.client(c2s(LIST))
     told = wire.server(answers(2, 400, "Bad", Frame(S2C, batch(LOG), exchange=2)))

@@ -71,7 +71,7 @@ async def _answers(there: object, data: bytes) -> None:
 
 
 async def test_a_number_given_twice(autojump_clock: MockClock) -> None:
-    """Is a mistake of a stage before us, and both exchanges end all the same."""
+    """Two exchanges that a stage gave one number both get a response and end."""
     async with back() as there:
         receivers = [await there.send(*posted(1)) for _ in range(2)]
         for receive in receivers:
@@ -129,7 +129,7 @@ async def test_events_come_one_by_one(autojump_clock: MockClock) -> None:
 
 @pytest.mark.parametrize("gap", [0.0, MAX_IDLE_S - 0.1, MAX_IDLE_S, 5.0])
 async def test_connections_are_used_again(autojump_clock: MockClock, gap: float) -> None:
-    """What has been idle for less than MAX_IDLE_S is used again; what has not is closed."""
+    """A connection is reused if it was idle for less than MAX_IDLE_S, else closed."""
     async with back() as there:
         receive = await there.send(*posted(1))
         there.nursery.start_soon(receive)
@@ -168,7 +168,7 @@ async def test_connections_that_are_not_used_again(autojump_clock: MockClock, na
 
 @pytest.mark.parametrize("how", ["HTTP/1.0", "no length"])
 async def test_an_answer_that_ends_with_its_connection(autojump_clock: MockClock, how: str) -> None:
-    """Is whole when the server hangs up."""
+    """A response without a length is whole when the server closes the connection."""
     async with back() as there:
         receive = await there.send(*LISTENING)
         got = [False]
@@ -198,7 +198,7 @@ CUT_OFF = {
 
 @pytest.mark.parametrize("name", CUT_OFF)
 async def test_a_server_that_dies(autojump_clock: MockClock, name: str) -> None:
-    """What there was of its answer comes, and how it ended; nothing is tried again."""
+    """The received part of the response and the end are passed; the request is not repeated."""
     data, expected = CUT_OFF[name]
     async with back() as there:
         receive = await there.send(*posted(1))
@@ -226,7 +226,7 @@ NO_HTTP = {
 
 @pytest.mark.parametrize("name", NO_HTTP)
 async def test_no_http(autojump_clock: MockClock, name: str) -> None:
-    """An answer that is none is a 502 of ours that says so."""
+    """A response that is not HTTP becomes a 502 with the reason."""
     async with back() as there:
         receive = await there.send(*posted(1))
         there.nursery.start_soon(_answers, there, NO_HTTP[name])
@@ -263,7 +263,7 @@ class Resets(trio.abc.Stream):
 
 @pytest.mark.parametrize("fields", [b"", b"Transfer-Encoding: chunked\r\n"])
 async def test_a_reset_is_no_end(autojump_clock: MockClock, fields: bytes) -> None:
-    """Not even where only the end of the connection ends the answer."""
+    """A reset does not complete a response, also where its length is unknown."""
     size = b"9\r\n" if fields else b""
 
     async def connect() -> trio.abc.Stream:
@@ -276,7 +276,7 @@ async def test_a_reset_is_no_end(autojump_clock: MockClock, fields: bytes) -> No
 
 
 async def test_a_broken_body(autojump_clock: MockClock) -> None:
-    """Chunks that are none cut an answer off."""
+    """Malformed chunks cut the response off."""
     async with back() as there:
         receive = await there.send(*posted(1))
         data = STREAM + b"Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\nxx"
@@ -288,8 +288,8 @@ async def test_a_broken_body(autojump_clock: MockClock) -> None:
 @pytest.mark.parametrize(
     "error", [OSError(111, "Connection refused"), McpMockError("Connection refused")]
 )
-async def test_nobody_there(autojump_clock: MockClock, error: Exception) -> None:
-    """A server that cannot be reached is a 502 of ours that says why."""
+async def test_an_unreachable_server(autojump_clock: MockClock, error: Exception) -> None:
+    """An unreachable server becomes a 502 with the reason."""
 
     async def refuse() -> trio.abc.Stream:
         raise error
@@ -303,7 +303,7 @@ async def test_nobody_there(autojump_clock: MockClock, error: Exception) -> None
 
 
 async def test_what_cannot_be_sent(autojump_clock: MockClock) -> None:
-    """A request that would be two is not sent at all."""
+    """A request that would be read as two is not sent."""
     async with back() as there:
         bad = HttpRequest("POST", "/mcp HTTP/1.1\r\nX: y", [])
         frames = await everything(await there.send(*said(1, bad, b"{}")))
@@ -313,7 +313,7 @@ async def test_what_cannot_be_sent(autojump_clock: MockClock) -> None:
 
 
 async def test_a_body_that_is_too_long_for_its_head(autojump_clock: MockClock) -> None:
-    """Breaks its connection off, for the rest would be another request."""
+    """A body beyond its Content-Length closes the connection: the rest would be another request."""
     async with back() as there:
         head = request("POST", "/mcp", ("Content-Length", "3"))
         receive = await there.send(*said(1, head, Fragment()))
@@ -338,8 +338,8 @@ async def test_a_client_that_leaves(autojump_clock: MockClock) -> None:
         there.channel.send_nowait(said(1, b"late"))
 
 
-async def test_a_client_that_leaves_while_nobody_receives(autojump_clock: MockClock) -> None:
-    """Also when who receives is busy elsewhere."""
+async def test_a_client_that_leaves_while_not_receiving(autojump_clock: MockClock) -> None:
+    """The connection is closed even while the channel is not receiving."""
     async with back() as there:
         receive = await there.send(*LISTENING)
         server_side: list[Peer] = []
@@ -357,7 +357,7 @@ async def test_a_client_that_leaves_while_nobody_receives(autojump_clock: MockCl
 
 
 async def test_a_client_that_leaves_while_we_connect(autojump_clock: MockClock) -> None:
-    """No connection is left of it."""
+    """A connection that is still being opened is closed."""
 
     async def never() -> trio.abc.Stream:
         await trio.sleep_forever()
@@ -410,7 +410,7 @@ async def test_early_answers(autojump_clock: MockClock) -> None:
 
 
 async def test_informational_answers_are_swallowed(autojump_clock: MockClock) -> None:
-    """They are between the server and us."""
+    """1xx responses are dropped."""
     async with back() as there:
         receive = await there.send(*posted(1))
         early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
@@ -421,7 +421,7 @@ async def test_informational_answers_are_swallowed(autojump_clock: MockClock) ->
 
 @pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified", b"HEAD"])
 async def test_answers_without_a_body(autojump_clock: MockClock, status: bytes) -> None:
-    """Have none, whatever length they say."""
+    """A response without a body has none, whatever its Content-Length."""
     async with back() as there:
         method = "HEAD" if status == b"HEAD" else "GET"
         receive = await there.send(*said(1, request(method)))
@@ -455,7 +455,7 @@ async def test_what_is_not_mcp(autojump_clock: MockClock) -> None:
 
 
 async def test_a_long_upload_goes_in_pieces(autojump_clock: MockClock) -> None:
-    """As it comes, and is over with its last piece."""
+    """An upload is sent piece by piece and ends with the last one."""
     async with back() as there:
         piece = Frame(C2S, b"abc", fact=HttpBody(unkept=True, more=True), exchange=1)
         last = Frame(C2S, b"", fact=HttpBody(unkept=True), exchange=1)
@@ -499,7 +499,7 @@ async def test_a_long_body_goes_in_pieces(autojump_clock: MockClock) -> None:
 
 
 async def test_reading_goes_as_far_as_it_is_received(autojump_clock: MockClock) -> None:
-    """While nobody receives nothing is read, so the server has to wait."""
+    """While the channel is not receiving nothing is read, so the server has to wait."""
     sent = 0
     async with back() as there:
         receive = await there.send(*LISTENING)
@@ -533,7 +533,7 @@ async def test_reading_goes_as_far_as_it_is_received(autojump_clock: MockClock) 
 async def test_the_endpoint_leads_through_us(
     autojump_clock: MockClock, uri: bytes, expected: bytes
 ) -> None:
-    """An endpoint event that names the server by its host would lead clients past us."""
+    """An endpoint event with the server's host is rewritten: clients would bypass mcpmock."""
     async with back() as there:
         receive = await there.send(*LISTENING)
 
@@ -554,7 +554,7 @@ async def test_the_endpoint_leads_through_us(
 
 
 async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
-    """Five hundred at once, each with its own answer."""
+    """500 concurrent exchanges get their own responses."""
     async with back() as there:
         got: dict[int, list[object]] = {}
 
@@ -578,7 +578,7 @@ async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
 
 
 async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
-    """When no more come, what is open may end for END_TIMEOUT_S seconds, and is ended then."""
+    """After the end of the input open exchanges have END_TIMEOUT_S to end."""
     async with back() as there:
         quick, slow = await there.send(*posted(1)), await there.send(*said(2, request("GET")))
 
@@ -606,7 +606,7 @@ async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
 
 
 async def test_a_closed_channel(autojump_clock: MockClock) -> None:
-    """Takes and gives nothing, and its connections are closed."""
+    """A closed channel sends and receives nothing, and its connections are closed."""
     async with back() as there:
         receive = await there.send(*LISTENING)
         there.nursery.start_soon(everything, receive)

@@ -73,7 +73,7 @@ async def test_conversations(autojump_clock: MockClock) -> None:
 
 
 async def test_the_event_stream_is_the_conversation(autojump_clock: MockClock) -> None:
-    """Over HTTP+SSE every GET opens one, and the endpoint event names where its messages go."""
+    """Over HTTP+SSE a GET opens a conversation, and its endpoint event names the URL for POSTs."""
     async with front(TransportKind.SSE) as door:
         stream, client = door.connect(), door.connect()
         await stream.send(GET)
@@ -116,7 +116,7 @@ async def test_whole_requests_are_delivered(autojump_clock: MockClock) -> None:
 
 
 async def test_one_batch_for_several_exchanges(autojump_clock: MockClock) -> None:
-    """Frames of several exchanges in one batch each go their own way, and those of none nowhere."""
+    """Frames in one batch go to their own exchanges; frames of no exchange are dropped."""
     async with front() as door:
         clients = [door.connect(), door.connect()]
         for client in clients:
@@ -132,7 +132,7 @@ async def test_one_batch_for_several_exchanges(autojump_clock: MockClock) -> Non
 
 
 async def test_a_stalled_client_holds_only_its_own(autojump_clock: MockClock) -> None:
-    """A client that does not read stops what feeds it, at MAX_HELD_BYTES bytes, and no other."""
+    """A client that does not read blocks its own sender, at MAX_HELD_BYTES, and no other."""
     async with front() as door:
         ours, theirs = memory_stream_pair()
         gate = trio.Event()
@@ -175,7 +175,7 @@ async def test_a_stalled_client_holds_only_its_own(autojump_clock: MockClock) ->
 
 
 async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
-    """Five hundred open streams each get what is theirs, and end when their clients leave."""
+    """500 open streams get their own events, and end when their clients leave."""
     async with front() as door:
         clients = [door.connect() for _ in range(MANY)]
         for client in clients:
@@ -217,7 +217,7 @@ async def test_a_channel_that_closes_ends_what_is_open(autojump_clock: MockClock
 
 
 async def test_who_comes_late(autojump_clock: MockClock) -> None:
-    """A session that has ended is 404 for those that still name it, and another may begin."""
+    """Requests of an ended session get 404, and another session may begin."""
     async with front() as door:
         client = door.connect()
         await client.send(post(INITIALIZE))
@@ -238,7 +238,7 @@ async def test_who_comes_late(autojump_clock: MockClock) -> None:
 
 
 async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock) -> None:
-    """Where there are no sessions nobody can be told that one has ended."""
+    """Without sessions the next request opens a conversation again."""
     async with front() as door:
         client = door.connect()
         await client.send(post(b"{}"))
@@ -255,7 +255,7 @@ async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock
 
 
 class Dies:
-    """A router whose mistake it is."""
+    """A router with an internal error."""
 
     def __init__(self, router: SessionRouter) -> None:
         self.router = router
@@ -270,7 +270,7 @@ class Dies:
 async def test_a_mistake_costs_one_connection(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error of ours is told, and ends nothing but the connection where it happened."""
+    """An internal error is reported, and ends only the connection where it happened."""
     async with front() as door:
         good, bad = door.connect(), door.connect()
         await good.send(post(b"{}"))
@@ -289,7 +289,7 @@ async def test_a_mistake_costs_one_connection(
 async def test_a_mistake_is_said(
     autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By default on standard error, in one line."""
+    """By default errors are reported on standard error, in one line."""
     router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
     listener = HttpListener(Dies(router), AccessPolicy(8080), [])  # type: ignore[arg-type]
     ours, theirs = memory_stream_pair()
@@ -305,7 +305,7 @@ async def test_a_mistake_is_said(
 async def test_what_cannot_be_sent_is_said(
     autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line, with the reason, as no mistake of ours."""
+    """A response that cannot be sent is reported in one line, and not as an internal error."""
     listener = HttpListener(
         SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp"), AccessPolicy(8080), []
     )
@@ -479,5 +479,5 @@ async def test_standard_error_of_a_server(tmp_path: Path) -> None:
 
 
 def test_frames_of_both_ways() -> None:
-    """The vocabulary of these tests says what it should."""
+    """The helpers of these tests build the frames of both directions."""
     assert [b"{}", "eof"] == shown(said(1, b"{}", ExchangeEnd()))

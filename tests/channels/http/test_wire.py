@@ -48,14 +48,14 @@ async def interrupted(wire: Wire, other: trio.abc.Stream) -> None:
 
 
 async def test_reading_can_be_interrupted(autojump_clock: MockClock) -> None:
-    """What comes next is read by whoever reads next."""
+    """After an interrupted read the next one gets the bytes."""
     ours, theirs = memory_stream_pair()
     await interrupted(Wire(ours), theirs)
 
 
 @pytest.mark.e2e
 async def test_reading_from_a_socket_can_be_interrupted() -> None:
-    """In the same way."""
+    """After an interrupted read of a socket the next one gets the bytes."""
     near, far = await connected()
     with trio.fail_after(LIMIT):
         await interrupted(Wire(near), far)
@@ -65,7 +65,7 @@ async def test_reading_from_a_socket_can_be_interrupted() -> None:
 
 @pytest.mark.e2e
 async def test_the_ends_of_a_socket() -> None:
-    """An end is an end, a reset breaks, and both can be seen before anybody reads."""
+    """An end and a reset differ, and both are seen without a read."""
     with trio.fail_after(LIMIT):
         for reset in (False, True):
             near, far = await connected()
@@ -88,7 +88,7 @@ async def test_the_ends_of_a_socket() -> None:
 
 @pytest.mark.e2e
 async def test_a_closed_socket_is_not_written() -> None:
-    """Its descriptor may be somebody else's by then."""
+    """A closed socket is not written: its descriptor may have been reused."""
     near, far = await connected()
     await near.aclose()
 
@@ -99,7 +99,7 @@ async def test_a_closed_socket_is_not_written() -> None:
 
 @pytest.mark.e2e
 async def test_reading_can_be_cancelled() -> None:
-    """Nothing is lost by that."""
+    """A cancelled read loses no bytes."""
     near, far = await connected()
     with trio.fail_after(LIMIT):
         with trio.move_on_after(0.01) as scope:

@@ -44,7 +44,7 @@ def welcome(x: int, *fields: tuple[str, str]) -> list[Frame]:
 
 
 def session() -> Wire:
-    """A session; exchanges 1 and 2 are used up, 3 is the standing stream."""
+    """A session after exchanges 1 and 2, with exchange 3 as its standalone stream."""
     wire = client()
     wire.client(c2s(INITIALIZE))
     wire.server(welcome(1, S))
@@ -80,7 +80,7 @@ def modern(id_: Any, method: str, params: Any = None) -> bytes:
 
 
 def test_headers_of_the_legacy_era() -> None:
-    """Both kinds are accepted; session and revision come along once they are known."""
+    """Accept lists both types; session id and revision are sent once they are known."""
     wire = client(("Authorization", "Bearer x"), ("accept", "mine"))
     usual = {
         "Authorization": "Bearer x",
@@ -98,7 +98,7 @@ def test_headers_of_the_legacy_era() -> None:
 
 
 def test_headers_of_the_modern_era() -> None:
-    """They repeat what the message says, and there is no session."""
+    """The headers repeat the method, name and revision of the message; no session id is sent."""
     wire = client()
     asked = modern(1, "tools/call", {"name": "café"})
     expected = {
@@ -119,7 +119,7 @@ def test_headers_of_the_modern_era() -> None:
 
 
 def test_nothing_overtakes_the_opening() -> None:
-    """What comes before `initialize` is answered is posted behind it, in order."""
+    """Messages are held until `initialize` is answered, then posted in order."""
     wire = client()
 
     assert [(1, "POST /mcp?x=1"), (1, INITIALIZE)] == ask(wire, INITIALIZE, INITIALIZED, LIST)
@@ -129,7 +129,7 @@ def test_nothing_overtakes_the_opening() -> None:
 
 
 def test_an_opening_that_fails_lets_the_rest_try() -> None:
-    """Its error is an answer too."""
+    """An error that answers `initialize` releases the held messages too."""
     wire = client()
     ask(wire, INITIALIZE, LIST)
     refused = answers(1, 401, "Unauthorized", fact(S2C, 1, HttpBody()))
@@ -140,7 +140,7 @@ def test_an_opening_that_fails_lets_the_rest_try() -> None:
 
 
 def test_what_waits_for_the_opening_is_bounded() -> None:
-    """A client that talks on and on to a server that does not answer is not held for ever."""
+    """Beyond the bounds messages are posted although `initialize` has no answer yet."""
     wire = client()
     ask(wire, INITIALIZE)
 
@@ -149,7 +149,7 @@ def test_what_waits_for_the_opening_is_bounded() -> None:
 
 
 def test_answers_become_messages() -> None:
-    """JSON, and streams with all that comes before the answer."""
+    """JSON bodies and all events of streams become messages."""
     wire = session()
     ask(wire, LIST, request(2, "b"))
 
@@ -162,7 +162,7 @@ def test_answers_become_messages() -> None:
 
 
 def test_batches_are_one_post() -> None:
-    """And one answer is a batch."""
+    """A batch is posted as one body, and a batch that answers it stays one."""
     wire, asked = session(), batch(LIST, INITIALIZED)
 
     assert [(4, "POST /mcp?x=1"), (4, asked)] == ask(wire, asked)
@@ -170,7 +170,7 @@ def test_batches_are_one_post() -> None:
 
 
 def test_refusals_become_errors() -> None:
-    """Whoever asked hears of it, with the beginning of what the server said; others do not."""
+    """A refused request gets an error that quotes the response; a notification gets none."""
     wire = session()
     ask(wire, LIST, INITIALIZED)
     gone = fact(S2C, 4, HttpBody())
@@ -183,7 +183,7 @@ def test_refusals_become_errors() -> None:
 
 
 def test_a_server_that_says_nothing() -> None:
-    """An exchange that ends without the answer is an error, whether it had begun or not."""
+    """A request whose exchange ends without an answer gets an error."""
     wire = session()
     ask(wire, LIST, request(2, "b"), request(3, "c"))
     why = "mcpmock: the response ended without an answer"
@@ -193,8 +193,8 @@ def test_a_server_that_says_nothing() -> None:
     assert [(3, why)] == errors(wire.server(stream(6), event(6, LOG), over(6, "reset"))[1:])
 
 
-def test_the_standing_stream_is_opened_again() -> None:
-    """After the time that the server asked for, from the last event that was seen."""
+def test_the_standalone_stream_is_opened_again() -> None:
+    """A standalone stream is reopened after the server's `retry`, from the last event."""
     wire = session()
     wire.server(stream(3), event(3, LOG, "e7", retry=250))
     assert [] == wire.client(over(3), now=10.0)
@@ -209,8 +209,8 @@ def test_the_standing_stream_is_opened_again() -> None:
 
 
 @pytest.mark.parametrize(("status", "tries"), [(405, 0), (404, 0), (200, 0), (503, 5)])
-def test_a_server_without_standing_stream(status: int, tries: int) -> None:
-    """A refusal is taken; that it is out of order only a few times."""
+def test_a_server_without_standalone_stream(status: int, tries: int) -> None:
+    """A refusal is final; a server error is retried MAX_RESUME_FAILURES times."""
     wire = session()
     now, times = 0.0, 0
     told = wire.server(answers(3, status, "No"))
@@ -224,8 +224,8 @@ def test_a_server_without_standing_stream(status: int, tries: int) -> None:
     assert tries == times
 
 
-def test_no_session_no_standing_stream() -> None:
-    """A server without session ids has nothing to say unasked."""
+def test_no_session_no_standalone_stream() -> None:
+    """A server without session ids gets no GET."""
     wire = client()
     ask(wire, INITIALIZE)
     wire.server(welcome(1))
@@ -235,7 +235,7 @@ def test_no_session_no_standing_stream() -> None:
 
 
 def test_a_broken_answer_is_resumed() -> None:
-    """By GET, as often as needed, until the answer is there."""
+    """A broken stream is resumed by GET until the answer has come."""
     wire = session()
     ask(wire, LIST)
     wire.server(stream(4), event(4, b"", "p", retry=100))
@@ -260,7 +260,7 @@ def test_a_broken_answer_is_resumed() -> None:
     ],
 )
 def test_an_answer_that_is_lost(status: int, tries: int, why: str) -> None:
-    """Where resuming fails for good the caller hears why."""
+    """A request whose stream cannot be resumed gets an error with the reason."""
     wire = session()
     ask(wire, LIST)
     wire.server(stream(4), event(4, None, "p"), over(4))
@@ -277,7 +277,7 @@ def test_an_answer_that_is_lost(status: int, tries: int, why: str) -> None:
 
 
 def test_cancel_in_a_session() -> None:
-    """It is posted like any message; nobody waits for the answer any more."""
+    """A cancel is posted like any message, and its request is no longer open."""
     wire = session()
     ask(wire, LIST)
 
@@ -287,7 +287,7 @@ def test_cancel_in_a_session() -> None:
 
 
 def test_cancel_of_what_is_to_be_resumed() -> None:
-    """A stream that broke is not taken up again for what nobody waits for."""
+    """A broken stream is not resumed for a cancelled request."""
     wire = session()
     ask(wire, LIST)
     wire.server(stream(4), event(4, None, "p"), over(4))
@@ -297,7 +297,7 @@ def test_cancel_of_what_is_to_be_resumed() -> None:
 
 
 def test_cancel_in_the_modern_era() -> None:
-    """The exchange is closed, and nothing is posted; nor for what is over already."""
+    """A cancel closes the exchange and is not posted, also if the request was answered."""
     wire = client()
     ask(wire, modern(1, "a"), modern(2, "b"))
 
@@ -308,7 +308,7 @@ def test_cancel_in_the_modern_era() -> None:
 
 
 def test_a_broken_modern_answer_is_lost() -> None:
-    """There is nothing to resume: the request is to be made again, with a new id."""
+    """A modern stream is not resumed: its request gets an error."""
     wire = client()
     ask(wire, modern(1, "a"))
     told = wire.server(stream(1), event(1, LOG, "e1"), over(1, "reset"))
@@ -317,8 +317,8 @@ def test_a_broken_modern_answer_is_lost() -> None:
     assert [(1, "mcpmock: the response ended without an answer")] == errors(told[1:])
 
 
-def test_goodbye() -> None:
-    """The session is ended and what is open closed; the end goes on when the server knows."""
+def test_input_end_deletes_the_session() -> None:
+    """The session is deleted and every exchange closed; the StreamEnd follows the response."""
     wire = session()
     wire.server(stream(3))
 
@@ -328,8 +328,8 @@ def test_goodbye() -> None:
     assert [] == wire.at(9.0)
 
 
-def test_goodbye_without_an_answer() -> None:
-    """After a second nobody waits for it any more."""
+def test_delete_without_a_response() -> None:
+    """The StreamEnd waits DELETE_TIMEOUT_S for the response to the DELETE."""
     wire = session()
     wire.client(hangs_up(C2S), now=5.0)
 
@@ -338,8 +338,8 @@ def test_goodbye_without_an_answer() -> None:
     assert [] == wire.server(answers(4, 200, "OK"))
 
 
-def test_goodbye_without_a_session() -> None:
-    """There is nothing to end but what is open."""
+def test_input_end_without_a_session() -> None:
+    """Without a session open exchanges are closed and no DELETE is sent."""
     wire = client()
     ask(wire, modern(1, "subscriptions/listen"))
 
@@ -348,7 +348,7 @@ def test_goodbye_without_a_session() -> None:
 
 
 def test_a_script_gets_its_answers() -> None:
-    """Input that ends at once, as from a file: what it asked is given a little time."""
+    """Requests of an input that ends at once get INPUT_END_TIMEOUT_S for their answers."""
     wire = client()
     ask(wire, INITIALIZE, INITIALIZED, LIST)
     wire.client(hangs_up(C2S))
@@ -358,8 +358,8 @@ def test_a_script_gets_its_answers() -> None:
     assert [(None, response(1)), (4, "DELETE /mcp?x=1"), (2, "end closed")] == told
 
 
-def test_goodbye_in_the_middle_of_a_pause() -> None:
-    """A stream that was to be resumed is not."""
+def test_input_end_stops_resumption() -> None:
+    """At the end of the input a broken stream is not resumed."""
     wire = session()
     wire.server(stream(3), over(3))
     wire.client(hangs_up(C2S))
@@ -369,13 +369,13 @@ def test_goodbye_in_the_middle_of_a_pause() -> None:
 
 
 def test_a_second_opening() -> None:
-    """What the first session left is over."""
+    """A second `initialize` closes the standalone stream of the first session."""
     wire = session()
     assert [(3, "end closed"), (4, "POST /mcp?x=1"), (4, INITIALIZE)] == ask(wire, INITIALIZE)
 
 
 def test_noise_and_pieces() -> None:
-    """Empty lines are nothing; a long line is put together and posted as one."""
+    """Empty lines are dropped; a line in pieces is posted as one body."""
     wire = session()
     pieces = [
         Frame(C2S, LIST[:9], b"", Fragment()),
@@ -387,7 +387,7 @@ def test_noise_and_pieces() -> None:
 
 
 def test_facts_pass() -> None:
-    """What is of no exchange goes by; exchanges that nobody knows are nothing."""
+    """Frames of no exchange pass; frames of unknown exchanges are dropped."""
     wire = session()
 
     assert [(None, "ProcessExit")] == wire.server(exits(0))
@@ -396,5 +396,5 @@ def test_facts_pass() -> None:
 
 
 def test_legacy_calls_need_no_standard_headers() -> None:
-    """They are the modern era's."""
+    """A legacy `tools/call` is posted without the headers of the modern era."""
     assert None is head_of(session(), call(1, "add")).header("mcp-name")

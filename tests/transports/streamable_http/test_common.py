@@ -42,7 +42,7 @@ NAMES = ("add", "a b", "", " x", "x\t", "café", "\ud800", "=?base64?eA==?=", "a
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fields_carry_any_text(name: str) -> None:
-    """What goes into a field comes out again, and fits into one."""
+    """Any text survives its encoding as a field value."""
     field = to_field(name)
 
     assert name == from_field(field)
@@ -52,7 +52,7 @@ def test_fields_carry_any_text(name: str) -> None:
 
 
 def test_plain_text_stays_plain() -> None:
-    """Only what needs it is encoded."""
+    """Plain text is not encoded."""
     assert ("tools/call", "a b") == (to_field("tools/call"), to_field("a b"))
     assert [None, None] == [from_field("=?base64?!?="), from_field("=?base64?/w==?=")]
 
@@ -76,7 +76,7 @@ def test_what_one_side_writes_the_other_takes(method: str) -> None:
 
 
 def test_tasks_may_be_named() -> None:
-    """Their extension names them; the core does not ask for it, but a wrong name is wrong."""
+    """The name header of a task method is optional, but must match."""
     message = parse(request(1, "tasks/get", {"taskId": "t", **META}))
     assert isinstance(message, Request)
     *fields, name = standard_headers(message, "2026-07-28")
@@ -120,15 +120,15 @@ def test_a_session_passes_unchanged(revision: str) -> None:
 
 
 def test_batches_pass_unchanged() -> None:
-    """Where the revision has them."""
+    """Batches of 2025-03-26 pass unchanged."""
     asked, answered = batch(request(1, "a"), INITIALIZED), batch(response(1))
     opened("2025-03-26").at(1, client=asked, to_server=asked).at(
         2, server=batch(LOG, LOG), to_client=batch(LOG, LOG)
     ).at(3, server=answered, to_client=answered).nothing_more()
 
 
-def test_pushes_wait_for_the_standing_stream() -> None:
-    """What the server says unasked before there is a stream for it is not lost."""
+def test_pushes_wait_for_the_standalone_stream() -> None:
+    """Messages sent before the standalone stream is open are held for it."""
     pair().at(0, client=INITIALIZE, to_server=INITIALIZE).at(
         0, server=WELCOME, to_client=WELCOME
     ).at(0, server=LOG).at(0, client=INITIALIZED, to_client=LOG, to_server=INITIALIZED)
@@ -150,7 +150,7 @@ def test_the_modern_era_passes_unchanged() -> None:
 
 
 def test_the_server_that_ends_is_an_error_to_who_asked() -> None:
-    """And the client hears of it."""
+    """The client gets an error for its request, and the end of the server."""
     asked = request(1, "a")
     wire = opened().at(1, client=asked, to_server=asked)
     told = [frame.raw for frames in wire.pipeline.enter([hangs_up(S2C)], 2) for frame in frames]

@@ -18,7 +18,7 @@ def of(flight: InFlightCalls, raw: bytes, *, cancels: bool = False) -> InFlightC
 
 
 def test_what_is_free_stays_as_it_is() -> None:
-    """However it is spelled."""
+    """A free id is passed on as spelled."""
     flight = InFlightCalls()
     for x, id_ in enumerate(
         (b"1", b'"1"', b"1.5", b'"a\\u0062"', b"null", b"123456789012345678901")
@@ -29,7 +29,7 @@ def test_what_is_free_stays_as_it_is() -> None:
 
 
 def test_what_is_taken_is_replaced_and_put_back() -> None:
-    """Id and token alone, each where it stands; all other bytes stay."""
+    """Only the bytes of id and token are replaced."""
     flight = InFlightCalls()
     raw = b'{"id":1, "jsonrpc":"2.0","method":"a","params":{"x":1,"_meta":{"progressToken":1} }}'
     flight.ask(1, raw)
@@ -50,7 +50,7 @@ def test_what_is_taken_is_replaced_and_put_back() -> None:
     ("one", "other"), [(b"1", b"1.0"), (b"100", b"1e2"), (b'"a"', b'"\\u0061"')]
 )
 def test_one_id_has_many_spellings(one: bytes, other: bytes) -> None:
-    """Peers re-spell: what means a taken id is taken, and answers it."""
+    """Every spelling of an id is the same id."""
     flight = InFlightCalls()
     _, [call] = flight.ask(1, request(one, "a"))
 
@@ -61,7 +61,7 @@ def test_one_id_has_many_spellings(one: bytes, other: bytes) -> None:
 
 @pytest.mark.parametrize("strange", [b"1e9999999999999999999", b"NaN", b'"\\ud800"', b"-0", b"{}"])
 def test_strange_ids_are_ids(strange: bytes) -> None:
-    """What no decoder takes is told apart by its bytes."""
+    """Ids that cannot be decoded are compared by their bytes."""
     flight = InFlightCalls()
     raw = b'{"jsonrpc":"2.0","id":%b,"method":"a"}' % strange
 
@@ -78,8 +78,8 @@ def test_numbers_and_strings_differ() -> None:
     assert [1] == [call.exchange for call in flight.meant(b"1")]
 
 
-def test_minted_ids_are_nobodys() -> None:
-    """A client may well use such ids itself."""
+def test_minted_ids_are_unused() -> None:
+    """A minted id is never one that a client is using."""
     flight = InFlightCalls()
     flight.ask(1, request("mcpmock-1", "a"))
     flight.ask(2, request(1, "a"))
@@ -97,7 +97,7 @@ def test_what_is_forgotten_is_free() -> None:
 
 
 def test_the_members_of_a_batch() -> None:
-    """Each is a call of its own, also where two have one id; the rest of the batch stays."""
+    """Each request of a batch is a call of its own."""
     flight = InFlightCalls()
     sent, calls = flight.ask(1, batch(request(1, "a"), notification("n"), request(1, "b")))
 
@@ -105,8 +105,8 @@ def test_the_members_of_a_batch() -> None:
     assert batch(request(1, "a"), notification("n"), request("mcpmock-1", "b")) == sent
 
 
-def test_what_belongs_to_nobody() -> None:
-    """Messages that name no call, and cancels where they name the server's own requests."""
+def test_messages_of_no_call() -> None:
+    """Messages that name no call, and legacy cancels of the server, belong to no call."""
     flight = InFlightCalls()
     flight.ask(1, request(1, "a", token="t"))
 
@@ -123,7 +123,7 @@ def test_what_belongs_to_nobody() -> None:
 
 
 def test_calls_are_bounded() -> None:
-    """Clients that go away without an answer are forgotten in the end."""
+    """Beyond MAX_CALLS the oldest call is forgotten."""
     flight = InFlightCalls()
     for number in range(MAX_CALLS + 1):
         flight.ask(number, request(number, "a"))

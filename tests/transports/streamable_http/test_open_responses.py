@@ -15,7 +15,7 @@ def say(responses: OpenResponses, *raws: bytes) -> list[Told]:
     return [told(frame) for frame in responses.take()]
 
 
-def test_answers_nobody_waits_for() -> None:
+def test_answers_of_no_request() -> None:
     """In a session a second answer goes where other things go, but never waits; among many callers
     it is nobody's.
     """
@@ -30,8 +30,8 @@ def test_answers_nobody_waits_for() -> None:
     assert [] == say(responses, response(9), progress(9), notification("n", tag))
 
 
-def test_nothing_waits_where_nobody_can_come() -> None:
-    """Without sessions there is no stream for what nobody asked for."""
+def test_stateless_holds_nothing() -> None:
+    """Without sessions an unrelated message is not held."""
     responses = OpenResponses(stateless=True)
     say(responses, LOG)
     responses.expect(1, request(1, "a"), priming=False)
@@ -52,8 +52,8 @@ def test_a_batch_with_more_than_answers_is_streamed() -> None:
     )
 
 
-def test_a_batch_for_nobody_stays_one() -> None:
-    """What belongs to no call is sent on as it is."""
+def test_a_batch_of_no_call_stays_one() -> None:
+    """A batch without a call is sent unchanged."""
     responses = OpenResponses(stateless=False)
     responses.listen(1)
 
@@ -61,7 +61,7 @@ def test_a_batch_for_nobody_stays_one() -> None:
 
 
 def test_an_error_without_id_ends_nothing() -> None:
-    """It may be about anything; only the request with the id null is answered by it."""
+    """An error without an id answers only a request with the id null."""
     responses = OpenResponses(stateless=False)
     responses.expect(1, request(1, "a"), priming=False)
     assert (1, error(None)) == say(responses, error(None))[-1]
@@ -74,7 +74,7 @@ def test_an_error_without_id_ends_nothing() -> None:
 
 
 def test_the_revision_is_what_the_server_says() -> None:
-    """Of an opening that failed nothing is learned."""
+    """The revision is that of the result; a failed `initialize` sets none."""
     for answer, revision in (
         (response(1, {"protocolVersion": "2025-06-18"}), "2025-06-18"),
         (response(1, {"protocolVersion": 7}), None),

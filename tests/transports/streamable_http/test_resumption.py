@@ -1,4 +1,4 @@
-"""Streams taken up again: no gap, no event twice, and never another stream's."""
+"""Resumed streams: no gap, no event twice, and never an event of another stream."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def resumption(**bounds: Any) -> Wire:
 
 
 def streaming(**bounds: Any) -> Wire:
-    """The POST with exchange 1 is answered by a stream, so far `a` and `b`."""
+    """A POST as exchange 1, answered by a stream with the events `a` and `b` so far."""
     wire = resumption(**bounds)
     wire.client(post(1, request(1, "x")))
     wire.server(stream(1), event(1, b"", "a"), event(1, LOG, "b"))
     return wire
 
 
-def test_nobody_notices_it() -> None:
-    """Whole exchanges of every kind pass as they are."""
+def test_whole_exchanges_pass_unchanged() -> None:
+    """Exchanges that do not break pass unchanged."""
     wire = resumption()
     asked = post(1, request(1, "x"))
     streamed = [*stream(1), *event(1, LOG, "a"), *over(1)]
@@ -57,7 +57,7 @@ def test_nobody_notices_it() -> None:
 
 
 def test_the_rest_of_a_stream() -> None:
-    """What came while the client was away, and then what comes, in the exchange of the GET."""
+    """The GET gets the missed events, then the new ones."""
     wire = streaming()
 
     assert [] == wire.client(leaves(1))
@@ -68,7 +68,7 @@ def test_the_rest_of_a_stream() -> None:
 
 
 def test_a_stream_that_ended_meanwhile() -> None:
-    """The rest of it is still there, and ends."""
+    """The rest of a stream that ended meanwhile is sent, then the end."""
     wire = streaming()
     wire.client(leaves(1))
     assert [] == wire.server(event(1, response(1), "c"), over(1))
@@ -79,7 +79,7 @@ def test_a_stream_that_ended_meanwhile() -> None:
 
 
 def test_left_and_taken_up_again_and_again() -> None:
-    """Each GET takes over from the one before."""
+    """Each GET takes the stream over from the one before."""
     wire = streaming()
     wire.client(leaves(1))
     for x, (seen, new) in enumerate((("b", "c"), ("c", "d"), ("d", "e")), 2):
@@ -91,7 +91,7 @@ def test_left_and_taken_up_again_and_again() -> None:
 
 
 def test_a_client_that_comes_back_before_it_left() -> None:
-    """A connection may be dead for long before anybody sees it: the old exchange ends."""
+    """A GET for a stream that is still open ends the old exchange."""
     wire = streaming()
 
     assert [(1, "end"), (2, "200 text/event-stream")] == wire.client(after(2, "b"))
@@ -102,7 +102,7 @@ def test_a_client_that_comes_back_before_it_left() -> None:
 
 
 def test_the_head_is_the_original_one() -> None:
-    """With all its fields, and events as they were on the wire."""
+    """The resumed response has the original fields and the events' original bytes."""
     wire = resumption()
     wire.client(post(1, request(1, "x")))
     head = stream(1, S)
@@ -126,7 +126,7 @@ WHERE_NOT = (
 
 @pytest.mark.parametrize(("what", "asked"), WHERE_NOT)
 def test_what_is_not_answered_here(what: str, asked: list[Frame]) -> None:
-    """All but a GET that names an event that is known."""
+    """Every request but a GET with a known event id passes."""
     wire = streaming()
     wire.client(leaves(1))
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_resumed_ends_with_its_client() -> None:
 
 
 def test_events_without_ids_are_not_repeated() -> None:
-    """Those that were sent may have been seen; those that were not come with the rest."""
+    """Events without ids are sent once."""
     wire = streaming()
     wire.server(event(1, progress(1)))
     wire.client(leaves(1))
@@ -165,7 +165,7 @@ def test_events_without_ids_are_not_repeated() -> None:
 
 
 def test_comments_and_tails_belong_to_the_stream() -> None:
-    """Whatever comes while nobody listens is kept in order, also a long message in pieces."""
+    """Comments, bytes and messages in pieces are kept in order while the client is away."""
     wire = streaming()
     wire.client(leaves(1))
     pieces = [
@@ -182,7 +182,7 @@ def test_comments_and_tails_belong_to_the_stream() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    """The oldest events are forgotten: whoever saw only those is told by whoever stands behind."""
+    """The oldest events are dropped, and a GET from one of them passes."""
     for bounds, size in (({"most": 3}, 1), ({"most_bytes": 3000}, 990)):
         wire = streaming(**bounds)
         wire.client(leaves(1))
@@ -196,7 +196,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_an_event_larger_than_all_memory() -> None:
-    """It passes; it cannot be had again, and the count of bytes stays right."""
+    """An event beyond the bound passes and is not kept."""
     wire = streaming(most_bytes=100)
     big = [Frame(S2C, bytes(60), b"", Fragment(last=n == 9), 1) for n in range(10)]
     assert 11 == len(wire.server(fact(S2C, 1, SseMeta(id="big")), big))

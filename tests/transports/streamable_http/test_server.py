@@ -56,12 +56,12 @@ IN_SESSION = (
     ("frames", "status", "code"), [r[1:] for r in IN_SESSION], ids=[r[0] for r in IN_SESSION]
 )
 def test_refused_in_a_session(frames: list[Frame], status: int, code: int) -> None:
-    """What breaks the rules of a session is refused, and nothing of it goes on."""
+    """A request that breaks the rules of a session is refused and not passed on."""
     assert (status, code, None) == refusal(session().client(frames))
 
 
 def test_405_says_what_is_allowed() -> None:
-    """The refusal of a method names those that are taken."""
+    """A 405 names the accepted methods in Allow."""
     for stateless, allowed in ((True, "POST"), (False, "POST, GET, DELETE")):
         options = fact(C2S, 1, HttpRequest("OPTIONS", "/mcp", []))
         [[head, *_]] = server(stateless=stateless).pipeline.enter([options], 0.0)
@@ -73,15 +73,15 @@ def test_405_says_what_is_allowed() -> None:
 @pytest.mark.parametrize(
     "accept", ["*/*", "application/*, text/*", "text/event-stream;q=1,application/json", None]
 )
-def test_accept_is_read_kindly(accept: str | None) -> None:
-    """Ranges, parameters, and no Accept at all: the client takes both kinds."""
+def test_lenient_accept(accept: str | None) -> None:
+    """Ranges, parameters and a missing Accept are accepted."""
     fields = [JSON, S] + ([] if accept is None else [("Accept", accept)])
 
     assert [(None, LIST)] == session().client(post(2, LIST, *fields, plain=True))
 
 
 def test_opening() -> None:
-    """The answer to `initialize` carries a new session id, and so does everything after it."""
+    """The response to `initialize` and all later ones carry a new session id."""
     wire = server()
 
     assert [(None, INITIALIZE)] == wire.client(post(1, INITIALIZE))
@@ -102,7 +102,7 @@ def test_what_wants_no_answer_is_accepted() -> None:
 
 
 def test_bodies_become_lines() -> None:
-    """Line breaks of a pretty-printed body and a mark at its start have no place on a line."""
+    """A body becomes one line, without a byte order mark."""
     body = b'\xef\xbb\xbf{\r\n"jsonrpc": "2.0",\n"id": 1,\r"method": "ping"}\n'
     line = b'{ "jsonrpc": "2.0", "id": 1, "method": "ping"}'
 
@@ -110,7 +110,7 @@ def test_bodies_become_lines() -> None:
 
 
 def test_bodies_in_pieces() -> None:
-    """A long body is put together; one that is too long to hold is refused."""
+    """A body in pieces is joined; one beyond the bound is refused with 413."""
     wire = session()
     head, whole = post(2, LIST, S)
 
@@ -124,7 +124,7 @@ def test_bodies_in_pieces() -> None:
 
 
 def test_an_answer_alone_is_json() -> None:
-    """What begins with the answer is no stream."""
+    """A response whose first message is the answer is one JSON body."""
     wire = session()
     wire.client(post(2, LIST, S))
 
@@ -142,7 +142,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("revision", STREAMED)
 def test_an_answer_behind_something_else_is_streamed(revision: str) -> None:
-    """Ids on all events, and an event with nothing but an id first, where the revision has that."""
+    """All events have ids; 2025-11-25 begins with an event of an id alone."""
     wire = session(revision)
     wire.client(post(2, LIST, S))
     told = wire.server(s2c(LOG)) + wire.server(s2c(response(1)))
@@ -153,7 +153,7 @@ def test_an_answer_behind_something_else_is_streamed(revision: str) -> None:
 
 
 def test_batches() -> None:
-    """Answered at once a batch is one JSON body; else a stream that ends with the last answer."""
+    """A batch answered at once is one JSON body, else a stream until the last answer."""
     asked = batch(request(1, "a"), request(2, "b"))
     together = batch(response(2), response(1))
     wire = session("2025-03-26")
@@ -166,7 +166,7 @@ def test_batches() -> None:
 
 
 def test_a_batch_for_several_is_taken_apart() -> None:
-    """Answers that a server puts together go each to its own caller."""
+    """The answers in a batch go to their own callers."""
     wire = session()
     wire.client(post(2, request(1, "a"), S))
     wire.client(post(3, request(2, "b"), S))
@@ -177,7 +177,7 @@ def test_a_batch_for_several_is_taken_apart() -> None:
     ]
 
 
-def test_the_standing_stream() -> None:
+def test_the_standalone_stream() -> None:
     """What nobody asked for waits for a GET, goes to the newest one, and waits again when it is
     closed.
     """
@@ -193,7 +193,7 @@ def test_the_standing_stream() -> None:
 
 
 def test_what_waits_is_bounded() -> None:
-    """Of a thousand and five messages that nobody takes the last thousand are kept."""
+    """Of 1005 messages held for a stream the last 1000 are kept."""
     wire = session()
     for number in range(1005):
         wire.server(s2c(notification("n", {"i": number})))
@@ -202,8 +202,8 @@ def test_what_waits_is_bounded() -> None:
     assert (1000, notification("n", {"i": 5})) == (len(told), told[0])
 
 
-def test_whose_is_what() -> None:
-    """Progress by its token; the rest to the only request, else to the GET, else to the oldest."""
+def test_unrelated_messages() -> None:
+    """Progress follows its token; the rest goes to the only request, the GET or the oldest."""
     wire = session()
 
     def goes_to(raw: bytes) -> int | None:
@@ -224,13 +224,13 @@ def test_whose_is_what() -> None:
 
 
 def test_noise_stays() -> None:
-    """Banners and empty lines of a server on stdio are no messages; its stderr goes by."""
+    """Banners and empty lines on stdout are dropped; standard error passes."""
     assert [] == session().server(s2c(b"Server ready!"), s2c(b""))
     assert [(None, "Stderr")] == session().server(logs("ready"))
 
 
 def test_a_disconnect_says_nothing_in_a_session() -> None:
-    """The request goes on; its answer has nobody to go to, and is nobody else's."""
+    """A disconnect cancels nothing, and the late answer is dropped."""
     wire = session()
     wire.client(post(2, LIST, S), get(3, S))
 
@@ -240,12 +240,12 @@ def test_a_disconnect_says_nothing_in_a_session() -> None:
 
 
 def test_a_body_that_never_came() -> None:
-    """A client that leaves in the middle of its request has not said anything."""
+    """A request that is cut off is dropped."""
     assert [] == session().client(post(2, LIST, S)[:1], leaves(2))
 
 
 def test_delete() -> None:
-    """The session ends: streams close, the server is told once, and nobody comes in again."""
+    """DELETE ends the streams, passes one StreamEnd on, and later requests get 404."""
     wire = session()
     wire.client(get(2, S), post(3, LIST, S))
 
@@ -256,7 +256,7 @@ def test_delete() -> None:
 
 
 def test_the_server_ends() -> None:
-    """Requests without an answer are told why, streams end, and the session is gone."""
+    """Open requests get errors, streams end, and later requests get 404."""
     wire = session("2025-03-26")
     wire.client(get(2, S), post(3, request(1, "a", token=1), S), post(4, batch(LIST, LIST), S))
     wire.client(post(5, request(9, "b"), S))
@@ -287,7 +287,7 @@ def test_cancels_in_a_session() -> None:
 
 
 def test_a_tool_call_in_a_session_needs_no_header() -> None:
-    """The standard headers are the modern era's."""
+    """In a session `tools/call` is accepted without the headers of the modern era."""
     assert [(None, call(1, "add"))] == session().client(post(2, call(1, "add"), S))
 
 
@@ -300,7 +300,7 @@ def test_facts_pass() -> None:
 
 
 def test_long_messages_of_the_server_in_pieces() -> None:
-    """They are put together: whose they are is known only then."""
+    """A message in pieces is joined before it is routed."""
     wire = session()
     wire.client(post(2, LIST, S))
     answer = response(1, {"text": "x" * 100})
@@ -311,6 +311,6 @@ def test_long_messages_of_the_server_in_pieces() -> None:
 
 
 def test_frames_of_no_request_are_nothing() -> None:
-    """A body whose head never came; a fact of no exchange goes by."""
+    """A body without a head is dropped; a fact of no exchange passes."""
     assert [] == session().client(Frame(C2S, LIST, exchange=9))
     assert [(None, "Stderr")] == session().client(fact(C2S, None, Stderr()))

@@ -63,12 +63,12 @@ STATELESS = (
     ("frames", "status", "code", "id_"), [r[1:] for r in STATELESS], ids=[r[0] for r in STATELESS]
 )
 def test_refused_without_sessions(frames: list[Frame], status: int, code: int, id_: Any) -> None:
-    """Where no session is, only what is modern and agrees with its headers passes."""
+    """Without sessions only modern requests that agree with their headers pass."""
     assert (status, code, id_) == refusal(server(stateless=True).client(frames))
 
 
 def test_modern_requests() -> None:
-    """No session, no ids on events, and only what belongs to the caller on its stream."""
+    """Responses have no session id, events no ids, and a stream only its caller's messages."""
     wire = server(stateless=True)
     asked = modern(1, "tools/call", {"name": "add"})
     assert [(None, asked)] == wire.client(modern_post(2, asked, "add"))
@@ -78,7 +78,7 @@ def test_modern_requests() -> None:
 
 
 def test_a_probe_needs_no_version() -> None:
-    """`server/discover` is modern by its name; what it lacks the server says itself."""
+    """`server/discover` passes without a version, whose absence the server reports itself."""
     probe = request("probe", "server/discover")
 
     assert [(None, probe)] == server(stateless=True).client(
@@ -87,7 +87,7 @@ def test_a_probe_needs_no_version() -> None:
 
 
 def test_names_are_decoded_and_trimmed() -> None:
-    """Base64 for what is no plain ASCII; white space around a value counts for nothing."""
+    """Base64 names are decoded, and white space around a name is ignored."""
     wire = server(stateless=True)
     for x, (name, field) in enumerate((("café", "=?base64?Y2Fmw6k=?="), ("a b", "  a b\t"))):
         asked = modern(x, "tools/call", {"name": name})
@@ -113,7 +113,7 @@ def test_modern_errors_have_a_status(code: int, status: int) -> None:
 
 
 def test_modern_disconnect_is_cancel() -> None:
-    """To close the exchange is to cancel; a late answer goes nowhere."""
+    """A closed exchange becomes a cancel, and its late answer is dropped."""
     wire = server(stateless=True)
     wire.client(modern_post(2, modern(1, "a")), modern_post(3, modern(1, "b")))
 
@@ -162,7 +162,7 @@ def test_listening() -> None:
 
 
 def test_a_cancel_that_may_be_anybodys_goes_nowhere() -> None:
-    """Where two callers use one id, a POSTed cancel of it could hit the wrong one."""
+    """A POSTed cancel is dropped if two callers use its id."""
     wire = server(stateless=True)
     wire.client(modern_post(2, modern(1, "a")), modern_post(3, modern(1, "b")))
 
