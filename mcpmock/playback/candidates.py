@@ -1,12 +1,10 @@
-"""`Candidates`: the recorded sessions that one live session may be, each a plan and how far it has
-come.
+"""`Candidates`: the recorded sessions that one live session may be, each a plan and a cursor.
 
-How far a `Candidate` has come (its cursor) is what the client did: which client events happened,
-and which live ids stand for the recorded ones. All candidates follow the client; only the first
-one, the lead, speaks, and only the lead has a `Schedule`. When a request rules the lead out, the
-next candidate makes its schedule from its cursor and continues there: no output is rolled back.
-`playback.matcher` finds the client event that a live message stands for; `playback.player` decides
-what is asked of the candidates.
+The cursor of a `Candidate` is what the client did: which client events happened, and which live ids
+stand for the recorded ones. All candidates follow the client; only the first one, the lead, sends,
+and only the lead has a `Schedule`. When a request rules the lead out, the next candidate makes its
+schedule from its cursor and continues there: no output is rolled back. `playback.matcher` finds the
+client event that a live message stands for; `playback.player` passes the messages on.
 """
 
 from __future__ import annotations
@@ -18,13 +16,10 @@ import attrs
 
 from mcpmock.playback.plan.plan import ClientEvent, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import (
-    ExchangeEnd,
     Frame,
     HttpResponse,
     Notification,
-    ProcessExit,
     Response,
-    StreamEnd,
     member,
     same_id,
 )
@@ -32,10 +27,8 @@ from mcpmock.protocol.messages import (
 from .id_mapping import IdMapping
 from .matcher import Matcher, MatchResult
 from .request_assembly import ClientMessage
-from .schedule import Schedule
+from .schedule import ENDINGS, Schedule
 from .timing import Pace
-
-_ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
 
 
 @attrs.define
@@ -53,7 +46,7 @@ class Candidate:
     ids: IdMapping = attrs.field(init=False)
     plan: ReplayPlan = attrs.field(init=False)
     _schedule: Schedule | None = None
-    """Only where this candidate speaks."""
+    """Present only in a candidate that sends."""
     _began: float | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -72,7 +65,7 @@ class Candidate:
         return self._schedule
 
     def join(self, other: Candidate) -> None:
-        """Speaks beside another one: to the same client, with the same values, on its streams."""
+        """Sends beside another candidate: to the same client, with its bindings, on its streams."""
         self.speak()
         self.matcher.bindings = dict(other.matcher.bindings)
         self.ids.exchanges = dict(other.ids.exchanges)
@@ -98,11 +91,11 @@ class Candidate:
         return None if self._schedule is None else self._schedule.next_due
 
     def fall_silent(self) -> None:
-        """Another candidate speaks from now on."""
+        """Another candidate sends from now on."""
         self._schedule = None
 
     def take_over(self, former: Candidate, answered: Collection[bytes], now: float) -> None:
-        """The `former` lead was ruled out, and this candidate speaks from here on.
+        """The `former` lead was ruled out, and this candidate sends from here on.
 
         The calls in `answered` (their live ids) stay answered. Of what is due by now, as much
         counts as sent as the former lead sent for the same call, or for no call: first what is
@@ -152,7 +145,7 @@ class Candidate:
         return sent
 
     def _purpose(self, planned: PlannedMessage) -> object:
-        """What a message is sent for, seen from the live client: calls, an exchange, or nothing."""
+        """The live calls or the live exchange that a message is sent for, if any."""
         calls = self.ids.calls
         if planned.calls:
             return tuple(calls[call].id for call in planned.calls if call in calls)
@@ -161,12 +154,12 @@ class Candidate:
     # What the client does.
 
     def note_activity(self, now: float) -> None:
-        """The client sent anything: the session is not quiet."""
+        """The client sent something: the session is not quiet."""
         if self._schedule is not None:
             self._schedule.last_activity = now
 
     def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
-        """The live client did what `match` says: what waited for it is released."""
+        """The matched client event happened: the messages that waited for it are released."""
         self.matcher.bindings |= match.bindings
         self._note_event(match.event, live, now)
 
@@ -185,8 +178,8 @@ class Candidate:
     def accept_cancel(self, live: ClientMessage, now: float) -> bool:
         """The live client cancelled a call; False if this plan has no such call.
 
-        Of what is still to come, only what the recorded server sent after the recorded cancel is
-        sent, and nothing where the recording has no cancel.
+        Of its remaining messages only those recorded after the cancel are sent; none if the
+        recording has no cancel.
         """
         content = live.content
         id_ = member(content.params, "requestId") if isinstance(content, Notification) else None
@@ -209,7 +202,7 @@ class Candidate:
         return True
 
     def end_session(self, exchange: int) -> None:
-        """The client ended the session on this live exchange: what was recorded before that answers
+        """The client ended the session on this live exchange: events recorded before that match
         nothing any more.
         """
         recorded = self.ids.recorded.get(exchange)
@@ -289,8 +282,8 @@ class Candidate:
 
 
 def _must_be_sent(planned: PlannedMessage) -> bool:
-    """Whether nothing that another candidate sent can stand for this."""
-    return planned.answers or isinstance(planned.frame.fact, _ENDINGS)
+    """Whether it must be sent even if another candidate sent an equal message."""
+    return planned.answers or isinstance(planned.frame.fact, ENDINGS)
 
 
 def _content(planned: PlannedMessage) -> object:
@@ -311,7 +304,7 @@ class Candidates:
 
     @property
     def lead(self) -> Candidate | None:
-        """The candidate that speaks."""
+        """The candidate that sends."""
         return self.all[0] if self.all else None
 
     def begin(self, now: float) -> None:
@@ -320,13 +313,13 @@ class Candidates:
             candidate.begin(now, speaks=candidate is self.lead)
 
     def note_activity(self, now: float) -> None:
-        """The client sent anything: the session is not quiet."""
+        """The client sent something: the session is not quiet."""
         if self.all:
             self.all[0].note_activity(now)
 
     def find(self, live: ClientMessage) -> list[Found]:
-        """The candidates that know a live request, with what it stands for there: at the strictest
-        level at which any knows it, those whose client was most like this one first.
+        """The candidates that know a live request, with their matches: at the strictest level that
+        has any, those with the nearest handshake first.
         """
         found = self.find_any(live)
         level = min((match.level for _, match in found), default=0)
@@ -350,7 +343,7 @@ class Candidates:
         self._arrange(found, now, keep=True)
 
     def accept(self, found: list[Found], live: ClientMessage, now: float) -> None:
-        """The client did what these candidates know."""
+        """These candidates follow the client."""
         for candidate, match in found:
             candidate.accept(match, live, now)
 

@@ -1,9 +1,9 @@
-"""What mcpmock answers in its own name, where the recording has no answer and a miss would be
-wrong: pings and probes, messages that need no JSON-RPC answer but an HTTP response, requests in
-sessions that are over. Over HTTP an answer is a whole exchange, from its head to its end.
+"""Answers that mcpmock makes itself where the recording has none and a miss would be wrong: to
+pings and probes, to messages that need only an HTTP response, to requests in sessions that are
+over. Over HTTP an answer is a complete exchange, from its head to its end.
 
-`Fallback` holds what is asked before a request becomes a miss; a stub fills it. Used by
-`playback.player` and `playback.client.driver`.
+`Fallback` is tried before a request becomes a miss; a stub provides one. Used by `playback.player`
+and `playback.client.driver`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from .request_assembly import ClientMessage
 from .request_key import MatchSubject
 
 PROBE = "server/discover"
-"""The request by which clients find out of which era a server is."""
+"""The request by which clients find out whether a server is modern (2026-07-28)."""
 
 
 @attrs.frozen
 class Fallback:
-    """What is asked before a request becomes a miss. By default nothing is known."""
+    """The functions that are tried before a request becomes a miss. The defaults know nothing."""
 
     answer: Callable[[Frame], list[Frame] | None] = lambda _request: None
-    """The answer to a live request that the recording does not answer; None if there is none."""
+    """Answers a live request that the recording does not answer; gives None if it cannot."""
     near: Callable[[MatchSubject], list[NearMiss]] = lambda _subject: []
-    """What a missed request may have meant, besides recorded requests."""
+    """Near misses of a missed request besides recorded requests."""
 
 
 def empty_result(id_: bytes) -> Frame:
@@ -112,14 +112,14 @@ def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: boo
     if live.ends_session and in_session:
         return exchange(live.exchange)
     # Streamable HTTP, "Listening for Messages from the Server": a server without a GET stream
-    # answers 405; "Session Management": so does one that lets no client end its session.
+    # answers 405; "Session Management" 5: it may answer 405 to the DELETE of a session.
     return exchange(live.exchange, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
 def answer_lost(live: ClientMessage) -> list[Frame]:
-    """The response to what names a session that does not exist (any more)."""
-    # Streamable HTTP, "Session Management": a server answers 404 to the id of a session that it
-    # terminated; the client then initializes a new one.
+    """The response to a request that names a session that is over or never existed."""
+    # Streamable HTTP, "Session Management" 3 and 4: a server answers 404 to the id of a session
+    # that it terminated; the client then initializes a new one.
     id_ = live.ids[0] if len(live.ids) == 1 else b"null"
     error = Frame(S2C, edit.error(id_, SESSION_NOT_FOUND, "Session not found"))
     return exchange(live.exchange, HTTPStatus.NOT_FOUND, error)

@@ -1,8 +1,8 @@
-"""What of an HTTP request head makes two requests the same, as one flat table of texts.
+"""The profile of an HTTP request head: the fields that matching compares, as one flat table.
 
-Ports, lengths, user agents, ids and credentials do not count. What counts is given up in steps when
-nothing is the same (`at`): first the protocol version, then the fields in which client libraries
-differ. `request_key` puts the table beside the message of the request; `matcher` compares tables.
+Ports, lengths, user agents, ids and credentials are not compared. If no recorded request has an
+equal profile, higher match levels (`at`) ignore first the protocol version, then the fields in
+which client libraries differ. `request_key` adds the profile to the subject of a request.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from mcpmock.protocol.transport_facts import (
 from mcpmock.redaction.headers import unwrapped
 
 Fingerprint = dict[str, str]
-"""Field names in lower case and their values; a field that is not there is absent. `method`,
-`path`, `endpoint`, `session-parameter`, `host` and `origin` are no fields but what is known of the
-request itself.
+"""Values by field name in lower case. `method`, `path`, `endpoint` and `session-parameter` are not
+fields: they come from the request line. `host` and `origin` hold a class of the value.
 """
 VERSION = PROTOCOL_VERSION_HEADER.lower()
 SESSION = SESSION_HEADER.lower()
@@ -33,17 +32,18 @@ LAST_EVENT = LAST_EVENT_ID_HEADER.lower()
 SESSION_PARAMETER = "session-parameter"
 _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
+_PRESENCE_ONLY = {SESSION, LAST_EVENT, "authorization"}
 _FIXED = {"method", "path", "host", "origin"}
 
 FIRST_HEADER_LEVEL = 2
-"""The first level that forgives anything of a head: the version. The next forgives all that can
-be.
+"""The first level that ignores a part of the head: the version. The next ignores all other fields
+that may differ.
 """
 
 
 def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
-    """The table of a head. Where the body is no message that says what is asked, the path alone
-    does; else it says at which of a server's places it is asked.
+    """The profile of a head. `with_path`: the request has no message, so that its path must agree
+    at every level.
     """
     found = {"method": head.method, "host": "absent", "origin": "absent"}
     found["path" if with_path else "endpoint"] = head.path.rstrip("/")
@@ -51,33 +51,33 @@ def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
         found[SESSION_PARAMETER] = "present"
     for field, value in head.headers:
         name = field.lower()
-        what = _what_counts(name, value.strip())
-        if what is not None:
-            found[name] = what
+        compared = _compared_value(name, value.strip())
+        if compared is not None:
+            found[name] = compared
     return found
 
 
-def _what_counts(name: str, value: str) -> str | None:
-    """What counts of a field; None for one that does not count at all."""
+def _compared_value(name: str, value: str) -> str | None:
+    """The part of a field that is compared; None for a field that is ignored."""
+    if name == VERSION:
+        return value
+    if name in _PRESENCE_ONLY:
+        return "present"
     match name:
-        case "mcp-protocol-version":
-            return value
-        case "mcp-session-id" | "last-event-id" | "authorization":
-            return "present"
         case "host":
-            return _class_of(f"//{value}")
+            return _host_class(f"//{value}")
         case "origin":
-            return _class_of(value)
+            return _host_class(value)
         case "content-type":
             return value.partition(";")[0].strip().lower()
         case "accept":
             return ", ".join(sorted(media.strip().lower() for media in value.split(",")))
         case _:
-            return _plain(value) if is_mirror(name) else None
+            return _unwrap_value(value) if is_mirror(name) else None
 
 
 def at(found: Fingerprint, level: int) -> Fingerprint:
-    """What counts of a table at this level."""
+    """The part of a profile that is compared at this level."""
     if level < FIRST_HEADER_LEVEL:
         return found
     if level == FIRST_HEADER_LEVEL:
@@ -87,39 +87,37 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
     """Whether every level compares this field."""
-    # Host and Origin protect a server from DNS rebinding, and a POST's content type from plain web
-    # forms: a request that differs there is a different request at every level.
+    # Streamable HTTP, "Security Warning": servers validate Origin (and many of them Host) against
+    # DNS rebinding. A request that differs there is a different request at every level.
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 
 def is_mirror(name: str) -> bool:
-    """Whether the value repeats what the body says (revision 2026-07-28): of two requests that ask
-    the same it differs only if one of them is wrong.
+    """Whether the field repeats a value of the body (revision 2026-07-28): if it differs between
+    two requests with equal bodies, one of them is wrong.
     """
     return name in _MIRRORS or name.startswith(_MIRROR_PREFIX)
 
 
 def session_parameter(head: HttpRequest) -> str | None:
-    """Which session the query says is meant, if it says so."""
+    """The session id in the query; None without one."""
     parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
     return next((value for name, value in parameters if is_session_parameter(name)), None)
 
 
 def is_session_parameter(name: str) -> bool:
-    """Whether a query parameter of this name says which session is meant (HTTP+SSE)."""
+    """Whether a query parameter of this name holds a session id (HTTP+SSE)."""
     return re.sub(r"[^a-z]", "", name.lower()) in ("sessionid", "session", "sid")
 
 
-def _plain(value: str) -> str:
-    """As the body has it: what is not ASCII comes wrapped in base64, and a secret was noted
-    without.
-    """
+def _unwrap_value(value: str) -> str:
+    """The value as the body has it, without the base64 that wraps non-ASCII values."""
     raw = value.encode("utf-8", "surrogateescape")
     return unwrapped(raw).decode("utf-8", "surrogateescape")
 
 
 @lru_cache(maxsize=1024)
-def _class_of(url: str) -> str:
+def _host_class(url: str) -> str:
     """`own` for a loopback authority, whatever its port, else `foreign`."""
     try:
         host = urlsplit(url).hostname or ""

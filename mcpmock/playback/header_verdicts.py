@@ -1,8 +1,8 @@
 """Learned header verdicts: which header values a recorded server refused.
 
-A head may differ from the recorded one where another client library sends it; a header field that
-is wrong on purpose must not. The recording tells them apart: the server refused the requests with
-the wrong ones. Used by `matcher` where no recorded request has the same head.
+Another client library may send another head than the recorded one; a header field that is wrong on
+purpose must not match. The recording distinguishes them: the server refused the wrong ones. Used by
+`matcher` where no recorded request has the same head.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mcpmock.redaction.redactor import PLACEHOLDER
 from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
 from .request_key import MatchSubject
 
-REFUSED = 400
-"""The first status that refuses a request."""
-Trait = tuple[str, str | None]
+MIN_ERROR_STATUS = 400
+"""The lowest HTTP status that refuses a request."""
+HeaderTrait = tuple[str, str | None]
 """A field and its value; None where the field is absent."""
 
 
@@ -26,12 +26,12 @@ Trait = tuple[str, str | None]
 class HeaderVerdicts:
     """By method: the traits that only refused requests had."""
 
-    bad: dict[str, set[Trait]]
+    bad: dict[str, set[HeaderTrait]]
     names: dict[str, set[str]]
 
     @classmethod
     def of(cls, exchanges: Iterable[tuple[MatchSubject, int | None]]) -> HeaderVerdicts:
-        """From what was asked and the status of the response."""
+        """From recorded requests and the status of their responses."""
         exchanged = [
             (asked.method, asked.http, status)
             for asked, status in exchanges
@@ -40,25 +40,25 @@ class HeaderVerdicts:
         names: dict[str, set[str]] = {}
         for method, http, _ in exchanged:
             names.setdefault(method, set()).update(n for n in http if not is_fixed(n, http))
-        bad: dict[str, set[Trait]] = {method: set() for method in names}
+        bad: dict[str, set[HeaderTrait]] = {method: set() for method in names}
         for method, http, status in exchanged:
-            if status >= REFUSED:
+            if status >= MIN_ERROR_STATUS:
                 bad[method].update(_traits(http, names[method]))
         for method, http, status in exchanged:
-            if status < REFUSED:
+            if status < MIN_ERROR_STATUS:
                 bad[method].difference_update(_traits(http, names[method]))
         return cls(bad, names)
 
     def refused(self, live: MatchSubject) -> bool:
-        """Whether a live request has what the recorded server refused, and never took."""
+        """Whether a live request has a trait that the recorded server always refused."""
         if live.http is None or not self.bad.get(live.method):
             return False
         return not self.bad[live.method].isdisjoint(_traits(live.http, self.names[live.method]))
 
 
 def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
-    """Whether two requests that ask the same differ in a field that repeats what they ask: then one
-    of them is wrong. Nor is a stream that goes on another one, or one that begins.
+    """Whether two requests with equal bodies differ in a field that repeats a value of the body
+    (then one of them is wrong), or in the stream that they resume.
     """
     return recorded.get(LAST_EVENT) != live.get(LAST_EVENT) or any(
         is_mirror(name) and live.get(name, value) != value and PLACEHOLDER.decode() not in value
@@ -66,5 +66,5 @@ def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
     )
 
 
-def _traits(http: Fingerprint, names: Iterable[str]) -> set[Trait]:
+def _traits(http: Fingerprint, names: Iterable[str]) -> set[HeaderTrait]:
     return {(name, http.get(name)) for name in names}

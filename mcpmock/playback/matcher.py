@@ -30,7 +30,7 @@ from .header_profile import (
     is_mirror,
     session_parameter,
 )
-from .header_verdicts import REFUSED, HeaderVerdicts, contradict
+from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
 from .miss import NearMiss
 from .request_assembly import ClientMessage
 from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance, match_subject
@@ -290,7 +290,7 @@ class Matcher:
             return True
         if self.index.header_verdicts.refused(live):
             return False
-        if event.status is not None and event.status >= REFUSED:
+        if event.status is not None and event.status >= MIN_ERROR_STATUS:
             return False
         if self.index.stateless and (SESSION in recorded.http) is not (SESSION in live.http):
             return False
@@ -322,7 +322,7 @@ class Matcher:
             MatchSubject("", None, fingerprint(head, with_path=False)).http_at(level)
             for head in (event.head, live)
         )
-        refused = event.status is not None and event.status >= REFUSED
+        refused = event.status is not None and event.status >= MIN_ERROR_STATUS
         return recorded == other and not (refused and level >= FIRST_HEADER_LEVEL)
 
     def _allowed(self, index: int, request: bool) -> bool:

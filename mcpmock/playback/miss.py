@@ -1,5 +1,5 @@
-"""A live request that nothing recorded answers: which recorded requests come near, and what the
-client gets. `view.misses` has the text for people.
+"""A live request that matches nothing recorded: the nearest recorded requests, and the error for
+the client. `view.misses` has the report for the terminal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_DIFFERENCES = 10
 
 @attrs.frozen
 class NearMiss:
-    """A recorded request (or a STUBBED one) that was not used: its number in its take, and why."""
+    """A recorded request (or a STUBBED one) that did not match: its event number, and why."""
 
     n: int
     why: str

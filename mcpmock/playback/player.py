@@ -46,7 +46,7 @@ from .fallback import (
     answer_without_result,
     exchange,
 )
-from .header_verdicts import REFUSED
+from .header_verdicts import MIN_ERROR_STATUS
 from .matcher import MatchResult
 from .miss import ELSEWHERE, Miss, miss_error
 from .repeats import Repeats
@@ -362,7 +362,7 @@ class Player(Stage):
         statuses = [candidate.status_on(live) for candidate in self._speakers]
         heads = (frame for frame in self._own_answers if frame.exchange == live)
         statuses += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
-        return any(status is not None and status >= REFUSED for status in statuses)
+        return any(status is not None and status >= MIN_ERROR_STATUS for status in statuses)
 
     # What goes out.
 

@@ -1,7 +1,7 @@
 """`Repeats`: recorded answers that are played once more, beside the session they were taken from.
 
 A repeat is a candidate of its own, made of what belongs to one client event: its requests and its
-exchange. Which answer is taken of several equal ones is the user's choice (`repeats`). Used by
+exchange. The option `repeats` decides which of several equal answers is taken. Used by
 `playback.player`.
 """
 
@@ -26,19 +26,19 @@ class Repeats:
     selection: SessionSelection
     session: Callable[[], str]
     playing: list[Candidate] = attrs.field(factory=list)
-    _times_asked: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    _times_repeated: dict[tuple[int, int], int] = attrs.field(factory=dict)
 
     def add(self, candidate: Candidate, live: ClientMessage, level: int | None, now: float) -> bool:
-        """Answers with what was recorded for an equal message, at this level or at the strictest
-        that has any; False if nothing was.
+        """Repeats the recorded answer to an equal message, at this level or at the strictest that
+        has any; False without one.
         """
         matches = candidate.matcher.repeats(live, level)
         if not matches:
             return False
         index = candidate.matcher.index
-        asked = (id(index), matches[0].event.index)
-        times = self._times_asked.get(asked, 0)
-        self._times_asked[asked] = times + 1
+        key = (id(index), matches[0].event.index)
+        times = self._times_repeated.get(key, 0)
+        self._times_repeated[key] = times + 1
         match = matches[-1] if self._last_stays else matches[times % len(matches)]
         excerpt = RequestIndex(index.plan.excerpt(match.event.index), index.stateless)
         repeat = self.selection.candidate(excerpt, self.session)
@@ -51,7 +51,7 @@ class Repeats:
         return True
 
     def drop_exchange(self, exchange: int) -> None:
-        """The client of a live exchange went away: what was due on it is not sent."""
+        """The client of a live exchange left: nothing more is sent on it."""
         self.playing = [repeat for repeat in self.playing if exchange not in repeat.ids.recorded]
 
     def drop_finished(self) -> None:

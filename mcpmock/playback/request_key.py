@@ -1,10 +1,9 @@
 """What makes two requests the same request: a key made of the method and the canonical parameters.
 
-Only what is volatile is left out: ids, progress tokens, trace context, the client's name and
-version. Everything else is strict, except for what JSON itself does not distinguish: the order of
-members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
-not). Over HTTP the head counts too (`header_profile`). Each relaxed match level leaves out more.
-Used by `matcher`.
+Volatile values are left out: ids, progress tokens, trace context, the client's name and version.
+Everything else counts, except for what JSON does not distinguish: the order of members and the
+spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are not). Over HTTP the
+head counts too (`header_profile`). Each relaxed match level leaves out more. Used by `matcher`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,8 @@ MATCH_LEVELS = (
     "another protocol version in the header",
     "other HTTP header fields",
 )
-"""What each level forgives, the strictest first; the numbers are the places in this tuple."""
+"""The difference that each level ignores, the strictest first; a level is an index of this tuple.
+"""
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
@@ -45,37 +45,37 @@ _IDENTITY = {
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/logLevel",
 }
-"""What clients of 2026-07-28 put into `_meta` of every request; some always send the log level
-too.
+"""Members that 2026-07-28 clients put into `_meta` of every request; some always send the log
+level.
 """
 
 
 @attrs.frozen
 class MatchSubject:
-    """A message as matching sees it: `method` and `params` say what it asks, whatever its ids are.
+    """The parts of a message that matching compares.
 
-    `params` is the decoded value with the volatile parts left out; where no decoder takes the
-    bytes, the bytes. `http` is what counts of the head it came with, None where it has none. A
-    request that carries no message (GET, DELETE) has its HTTP method for a `method`.
+    `params` is the decoded value without its volatile parts, or the bytes if they cannot be
+    decoded. `http` is the profile of the HTTP head, None without a head. A request without a
+    message (GET, DELETE) has its HTTP method as `method`.
     """
 
     method: str
     params: Any
     http: Fingerprint | None = None
     handshake: Any = None
-    """The parameters of a handshake: none of them must agree, but the nearest is preferred."""
+    """The parameters of a handshake: they need not be equal, but the nearest is preferred."""
 
     def at(self, level: int) -> Any:
-        """What counts of the parameters at this level."""
+        """The parameters that this level compares."""
         return _without_identity(self.params) if level else self.params
 
     def http_at(self, level: int) -> Fingerprint | None:
-        """What counts of the head at this level."""
+        """The part of the head that this level compares."""
         return None if self.http is None else at(self.http, level)
 
     def key(self, level: int, *, bare: bool = False) -> Key:
-        """Equal for messages that are the same at this level; with `bare` whatever their heads. Not
-        for storing.
+        """Equal for messages that are the same at this level; `bare` ignores the heads. The form
+        may change: do not store it.
         """
         heads = () if bare or self.http is None else tuple(sorted(at(self.http, level).items()))
         return self.method, canonical(self.at(level)), heads
@@ -85,20 +85,20 @@ Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
 
 
 def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject | None:
-    """How matching sees a client frame; None for what is matched otherwise (responses, noise,
-    facts).
+    """The subject of a client frame; None for responses, noise and facts, which are matched in
+    other ways.
     """
     content = frame.content
     if isinstance(content, HttpRequest):
         return MatchSubject(content.method, {}, fingerprint(content, with_path=True))
     http = None if head is None else fingerprint(head, with_path=False)
     if isinstance(content, Batch):
-        items = [_asked(item) for item in parse_items(frame.raw)]
+        items = [_message_subject(item) for item in parse_items(frame.raw)]
         return MatchSubject("batch", [[item.method, item.params] for item in items if item], http)
-    return _asked(content, http)
+    return _message_subject(content, http)
 
 
-def _asked(content: Content, http: Fingerprint | None = None) -> MatchSubject | None:
+def _message_subject(content: Content, http: Fingerprint | None = None) -> MatchSubject | None:
     if not isinstance(content, Request | Notification):
         return None
     method, params = content.method, significant(content.params)
@@ -108,8 +108,8 @@ def _asked(content: Content, http: Fingerprint | None = None) -> MatchSubject | 
 
 
 def significant(params: bytes | None) -> Any:
-    """The decoded parameters (or result) of a message without what is volatile in any; where no
-    decoder takes the bytes, the bytes.
+    """The decoded parameters (or result) of a message without their volatile parts, or the bytes if
+    they cannot be decoded.
     """
     if params is None:
         return {}
@@ -117,13 +117,15 @@ def significant(params: bytes | None) -> Any:
     if value is None and params != b"null":
         return params
     try:
-        return _without_volatile(_fold(value))
+        return _without_volatile(_normalize_numbers(value))
     except RecursionError:
         return params
 
 
 def canonical(value: Any) -> bytes:
-    """Equal for equal decoded values, whatever the order of their members. Not for storing."""
+    """Equal for equal decoded values, in any order of members. Do not store it: the form may
+    change.
+    """
     if isinstance(value, bytes):
         return b"\0" + value
     try:
@@ -133,8 +135,8 @@ def canonical(value: Any) -> bytes:
 
 
 def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
-    """How little two handshakes have in common, 0 if nothing differs: another revision counts more
-    than another client, and that more than all the rest.
+    """How different two handshakes are (0: equal). Another revision weighs more than another
+    client, and another client more than everything else.
     """
     if one.handshake is None or other.handshake is None:
         return 0
@@ -164,16 +166,16 @@ def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "_meta": meta} if meta else rest
 
 
-def _fold(value: Any) -> Any:
-    """Numbers that are equal become the same: `1.0` and `1e0` are 1. What JSON cannot spell stays
-    apart from null.
+def _normalize_numbers(value: Any) -> Any:
+    """Equal numbers get one form: `1.0` and `1e0` become 1. Numbers that JSON cannot express stay
+    different from null.
     """
     if isinstance(value, float):
         if not math.isfinite(value):
             return f"\0{value}"
         return int(value) if value.is_integer() else value
     if isinstance(value, dict):
-        return {name: _fold(inner) for name, inner in value.items()}
+        return {name: _normalize_numbers(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_fold(inner) for inner in value]
+        return [_normalize_numbers(inner) for inner in value]
     return value

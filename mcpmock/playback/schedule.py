@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import (
 
 from .timing import Pace
 
-_ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
+ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
 
 
 @attrs.define
@@ -99,12 +99,12 @@ class Schedule:
         self._causes_missing = [len(planned.causes) for planned in self.plan.messages]
 
     def begin(self, now: float) -> None:
-        """Releases what waits for nothing."""
+        """Releases the messages without causes."""
         self.last_activity = now
         self._release((i for i, missing in enumerate(self._causes_missing) if not missing), now)
 
     def note_event(self, event: int, now: float) -> None:
-        """A client event happened: releases what waited for it."""
+        """A client event happened: releases the messages that waited for it."""
         self.last_activity = now
         released = []
         for position in self.plan.by_cause.get(event, ()):
@@ -123,9 +123,9 @@ class Schedule:
         self._held.pop(position, None)
 
     def take_due(self, now: float) -> list[int]:
-        """The positions of what is due, in the order in which it is sent."""
+        """The positions of the due messages, in sending order."""
         if self._held:
-            expired = [p for p in self._held if self._patience_ends(p) <= now]
+            expired = [p for p in self._held if self._overlap_deadline(p) <= now]
             self._enqueue({position: self._held.pop(position) for position in expired}, now)
         taken: list[int] = []
         self._requeue_endings()
@@ -145,15 +145,15 @@ class Schedule:
         return taken
 
     def put_back(self, positions: Iterable[int], now: float) -> None:
-        """These were taken, but not sent: they are due now."""
+        """These positions were taken but not sent: they are due now."""
         for position in positions:
             self.done.discard(position)
             heapq.heappush(self._due, (now, position))
 
     @property
     def next_due(self) -> float | None:
-        """When `take_due` has something to give, if nothing else happens."""
-        times = [self._patience_ends(position) for position in self._held]
+        """When the next message is due, if nothing else happens."""
+        times = [self._overlap_deadline(position) for position in self._held]
         if self._due:
             times.append(self._due[0][0])
         return min(times, default=None)
@@ -164,8 +164,8 @@ class Schedule:
             heapq.heappush(self._due, self._endings.pop())
 
     def _keep_order(self, now: float) -> None:
-        """Sends what was recorded earlier than a message that is due now together with it: a cap
-        shortens long pauses more than short ones, which would turn the order round.
+        """Makes messages that were recorded before a due message due with it: a cap shortens long
+        pauses more than short ones, which would change the order.
         """
         messages = self.plan.messages
         last = max((position for due, position in self._due if due <= now), default=-1)
@@ -175,12 +175,12 @@ class Schedule:
         heapq.heapify(self._due)
 
     def _is_early_ending(self, position: int) -> bool:
-        """Whether this is an ending before which an earlier recorded message is still to be sent.
-        The end of an exchange is one only for what the exchange carries.
+        """Whether this is an ending while an earlier recorded message is still to be sent. The end
+        of an exchange ends only what the exchange carries.
         """
         messages = self.plan.messages
         fact, exchange = messages[position].frame.fact, messages[position].exchange
-        if fact is None or not isinstance(fact, _ENDINGS):
+        if fact is None or not isinstance(fact, ENDINGS):
             return False
         ahead = (
             other
@@ -190,7 +190,7 @@ class Schedule:
         return any(exchange in (None, messages[other].exchange) for other in ahead)
 
     def _release(self, positions: Iterable[int], now: float) -> None:
-        """These wait for no cause any more; those whose overlaps came go into the queue."""
+        """The causes of these happened; those whose overlaps came too go into the queue."""
         self._held.update((position, now) for position in positions)
         ready = [position for position in self._held if not self._misses_overlap(position)]
         self._enqueue({position: self._held.pop(position) for position in ready}, now)
@@ -212,7 +212,7 @@ class Schedule:
         overlaps = self.plan.messages[position].overlaps
         return any(event not in self.happened for event in reversed(overlaps))
 
-    def _patience_ends(self, position: int) -> float:
+    def _overlap_deadline(self, position: int) -> float:
         """When a held answer stops waiting for the requests that overlapped it."""
         since, active = self._held[position], self.last_activity
         if self.stateless:

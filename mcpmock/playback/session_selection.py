@@ -1,9 +1,8 @@
 """`SessionSelection`: which recorded sessions a live one may be, for all sessions that are played
 from one cassette.
 
-`ReplayOptions` are the user's. A `Player` takes its candidates from here and reports which of them
-it answered from; later sessions get the others of the same kind first. Exchanges that belong to no
-session are played from one plan of all such exchanges.
+A `Player` takes its candidates from here and reports which of them it answered from; later sessions
+get the others first. Exchanges without a session are played from one plan of all such exchanges.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ class SessionSelection:
     cassette: Cassette
     options: ReplayOptions
     _episodes: list[Episode] = attrs.field(init=False)
-    """What a live session can be: all of stdio; over HTTP those with a session of their own."""
+    """The episodes for live sessions: all of stdio; over HTTP those with a session."""
     _alone: list[Episode] = attrs.field(init=False)
-    """What exchanges without a session can be."""
+    """The episodes for exchanges without a session."""
     _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
     """The plans made so far, by the number of their episode, each with its index."""
     _merged: RequestIndex | None = None
@@ -79,10 +78,10 @@ class SessionSelection:
         self._episodes = own or self._alone
 
     def paced(self, pace: Pace) -> SessionSelection:
-        """The same selection, all that was played included, at another pace."""
-        twin = copy(self)
-        twin.options = attrs.evolve(self.options, pace=pace)
-        return twin
+        """The same selection at another pace; both share what was played."""
+        selection = copy(self)
+        selection.options = attrs.evolve(self.options, pace=pace)
+        return selection
 
     def candidates(self, session: SessionId) -> list[Candidate]:
         """A candidate for every episode that may be played: those not played yet first, in recorded
@@ -126,7 +125,7 @@ class SessionSelection:
         return self._paths
 
     def near_elsewhere(self, live: MatchSubject, candidates: Sequence[Candidate]) -> list[NearMiss]:
-        """The near misses of the episodes that a session is not."""
+        """The near misses in episodes that are not candidates of the session."""
         mine = {id(candidate.plan) for candidate in candidates}
         others = (index for index in self._indexes.values() if id(index.plan) not in mine)
         found = (near for index in others for near in Matcher(index).near(live))

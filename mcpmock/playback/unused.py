@@ -1,4 +1,4 @@
-"""What a recording still had when a session was over, in words for people.
+"""Describes the parts of a recording that a finished session did not use.
 
 Used by `playback.player`; `playback.candidates` knows what was sent.
 """
@@ -10,14 +10,14 @@ from .request_key import match_subject
 
 
 def leftovers(candidate: Candidate) -> list[str]:
-    """A line for each kind of thing that was left over; empty if all was used up."""
+    """A line for each kind of unused message; empty if everything was used."""
     subjects = [match_subject(event.frame) for event in candidate.unused]
     methods = [subject.method for subject in subjects if subject is not None]
     unsent = candidate.unsent
     answers = sum(planned.answers for planned in unsent)
-    lines = (
+    counts = (
         (len(methods), f"recorded requests never came: {', '.join(sorted(set(methods)))}"),
         (answers, "requests were left without their recorded answer"),
         (len(unsent) - answers, "other recorded messages of the server were never due"),
     )
-    return [f"{number} {words}" for number, words in lines if number]
+    return [f"{number} {words}" for number, words in counts if number]

@@ -29,9 +29,7 @@ class Mismatch:
 
 
 def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
-    """Where two JSON values differ, innermost places first named. At most some dozens are worth
-    reading.
-    """
+    """The innermost places where two JSON values differ."""
     if isinstance(recorded, dict) and isinstance(live, dict):
         found = []
         for name in [*recorded, *(name for name in live if name not in recorded)]:
@@ -48,7 +46,7 @@ def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """JSON equality: Python's own takes True for 1."""
+    """JSON equality: for Python True equals 1."""
     return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
 
 
@@ -56,7 +54,7 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
     """The bindings under which a recorded value with placeholders is the live one; None if there
     are none.
 
-    A placeholder takes the first live value it meets, and the same one ever after.
+    A placeholder takes the first live value that it meets and keeps it.
     """
     if isinstance(recorded, str) and isinstance(live, str):
         return _unify_text(recorded, live, bindings)
@@ -79,9 +77,8 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
 
 
 def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    """By searching, not by an expression: lazy groups side by side take exponential time on hostile
-    text.
-    """
+    """Unifies two texts, with any number of different placeholders."""
+    # No regular expression: adjacent lazy groups take exponential time on hostile text.
     parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
     holes = [part for part in parts if _HOLE.fullmatch(part)]
     if len(set(holes)) < 2:
@@ -104,7 +101,7 @@ def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None
 def _unify_one(
     parts: list[str], holes: list[str], live: str, bindings: Bindings
 ) -> Bindings | None:
-    """One unknown, however often: its length follows from the rest."""
+    """One placeholder, any number of times: its length follows from the rest."""
     if not holes:
         return bindings if "".join(parts) == live else None
     known = sum(len(part) for part in parts if part != holes[0])
@@ -116,9 +113,7 @@ def _unify_one(
 
 
 def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
-    """Where a known text stands: at the beginning, at the end, or at the first place from
-    `at` on.
-    """
+    """The place of a known text: the beginning, the end, or the first place from `at` on."""
     if first:
         return at if live.startswith(literal, at) else None
     end = len(live) - len(literal) if last else live.find(literal, at)

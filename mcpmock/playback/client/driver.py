@@ -1,7 +1,7 @@
 """`Driver`: a stage that plays the client of a recording to a live server.
 
 It stands at the client's end of a pipeline and sends only towards the server; what comes back ends
-here, except standard error. Each recorded line is sent once the server has done what it had done
+here, except standard error. Each recorded line is sent once the server has sent what it had sent
 before that line in the recording, or once `client.expectations` gives up waiting. `client.script`
 holds the lines, the transports make exchanges of them, `sessions.drive` compares what came.
 """
@@ -45,9 +45,9 @@ from .script import (
     TOKENS,
     ClientScript,
     LearnedValue,
-    Path,
     ScriptLine,
     ScriptReply,
+    ValuePath,
     expected_event,
     find_values,
 )
@@ -61,8 +61,8 @@ _MAX_UNRECORDED_NAMED = 20
 
 
 @attrs.frozen
-class _Held:
-    """A reply on its way: it goes at `due`, behind so many lines, but at the latest at `latest`."""
+class _HeldReply:
+    """A reply to be sent at `due` and after `after` lines, but not later than `latest`."""
 
     frame: Frame
     due: float
@@ -72,25 +72,27 @@ class _Held:
 
 @attrs.define
 class Driver(Stage):
-    """Plays one client. `report` gets a line for each thing that the live server did not do."""
+    """Plays one client. `report` gets a line for each missing message of the live server."""
 
     script: ClientScript
     timing: Timing = attrs.field(factory=Timing)
     patience: Patience = attrs.field(factory=Patience)
     report: ReportLine = lambda _line: None
     failed: int = 0
-    """How often the server did not do what the client waited for, or had ended."""
+    """How many answers were missing, and how often the server ended early or sent unrecorded
+    requests.
+    """
     _next: int = 0
-    _session: Correlation = attrs.field(factory=Correlation)
-    _asked_in: list[int] = attrs.field(factory=list)
-    """The events of the calls that were made."""
-    _learning: dict[int, set[Path]] = attrs.field(factory=dict)
-    _learned: dict[tuple[int, Path], bytes] = attrs.field(factory=dict)
-    """What servers mint, as they spelled it, by the calls and the places it came from."""
+    _correlation: Correlation = attrs.field(factory=Correlation)
+    _call_events: list[int] = attrs.field(factory=list)
+    """The event numbers of the calls, by call."""
+    _learning: dict[int, set[ValuePath]] = attrs.field(factory=dict)
+    _learned_values: dict[tuple[int, ValuePath], bytes] = attrs.field(factory=dict)
+    """The learned live values as the server wrote them, by call and path."""
     _tokens: dict[int, bytes] = attrs.field(factory=dict)
     """The live progress tokens, by the recorded server requests that gave them."""
     _bindings: Bindings = attrs.field(factory=dict)
-    _replies: list[_Held] = attrs.field(factory=list)
+    _replies: list[_HeldReply] = attrs.field(factory=list)
     _unrecorded: set[str] = attrs.field(factory=set)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
@@ -121,11 +123,11 @@ class Driver(Stage):
         self._expectations.note_activity(now)
         for frame in seen:
             if isinstance(frame.fact, ProcessExit):
-                self._lose()
+                self._note_server_end()
                 self._over = True
                 return (Hangup("the server ended"),)
             if isinstance(frame.fact, StreamEnd):
-                self._lose()
+                self._note_server_end()
             self._receive_frame(frame, now)
         logged = [frame for frame in seen if isinstance(frame.fact, Stderr)]
         return (Send(logged), *self._go_on(now))
@@ -140,7 +142,7 @@ class Driver(Stage):
         """How many of the client's lines were not sent, not counting the end of its input."""
         return sum(line.frame.fact is None for line in self.script.lines[self._next :])
 
-    # What the server says.
+    # What the server sends.
 
     def _receive_frame(self, frame: Frame, now: float) -> None:
         raw: bytes | None = frame.raw if frame.fact is None else None
@@ -153,7 +155,7 @@ class Driver(Stage):
                 self._receive(message, now)
 
     def _receive(self, message: Message, now: float) -> None:
-        note = self._session.note(S2C, message, 0)
+        note = self._correlation.note(S2C, message, 0)
         if isinstance(message, Request):
             self._reply(message, now)
         if isinstance(message, Response) and note.call is not None:
@@ -169,14 +171,14 @@ class Driver(Stage):
         for path, span in find_values(result, TOKENS) if wanted else ():
             live = result[slice(*span)]
             if path in wanted and live != b"null":
-                self._learned[call, path] = live
+                self._learned_values[call, path] = live
         recorded = self.script.redacted_results.get(call)
         if recorded is not None:
             self._bind(decode(recorded), decode(result))
 
     def _bind(self, recorded: Any, live: Any) -> None:
-        """What stood for secrets in the recorded answer has the live values from now on; whatever
-        else differs is no matter here.
+        """Binds the placeholders in a recorded answer to the live values; other differences are
+        ignored.
         """
         stack = [(recorded, live)]
         while stack:
@@ -200,7 +202,7 @@ class Driver(Stage):
         reply = self.script.server_requests[number].reply
         if reply is None:
             return
-        frame = self._live(reply.frame, reply.learned)
+        frame = self._with_live_values(reply.frame, reply.learned)
         span = locate(frame.raw, ("id",))
         raw = frame.raw if span is None else splice(frame.raw, [(span, request.id)])
         frame = Frame(C2S, raw, frame.eol)
@@ -208,10 +210,10 @@ class Driver(Stage):
         due = now + self.timing.pause(reply.gap)
         full = len(self._replies) >= _MAX_HELD_REPLIES
         after = 0 if full else reply.after
-        self._replies.append(_Held(frame, now if full else due, after, max(due, latest)))
+        self._replies.append(_HeldReply(frame, now if full else due, after, max(due, latest)))
 
     def _refuse(self, request: Request, now: float) -> None:
-        """The server asks for something that was never recorded. Any client answers a ping."""
+        """Refuses a server request that was never recorded; a ping gets its answer."""
         if request.method == "ping":
             answer = empty_result(request.id)
         else:
@@ -223,9 +225,9 @@ class Driver(Stage):
             ):
                 self._unrecorded.add(request.method)
                 self.report(f"the server asked for {request.method}, which was never recorded")
-        self._replies.append(_Held(Frame(C2S, answer.raw), now, 0, now))
+        self._replies.append(_HeldReply(Frame(C2S, answer.raw), now, 0, now))
 
-    # What the client says.
+    # What the client sends.
 
     def _go_on(self, now: float) -> Iterable[Action]:
         """Sends what can be sent, and says when to wake."""
@@ -269,9 +271,9 @@ class Driver(Stage):
         if self._expectations.ready_at is None:
             self._give_up()
         line = self.script.lines[self._next]
-        frame = self._live(line.frame, line.learned, line.about)
+        frame = self._with_live_values(line.frame, line.learned, line.about)
         self._next += 1
-        self._asked_in += [line.n] * len(line.calls)
+        self._call_events += [line.n] * len(line.calls)
         self._over = isinstance(frame.fact, StreamEnd)
         self._send(frame, now, line.calls)
         self._start_line(now)
@@ -287,16 +289,16 @@ class Driver(Stage):
         numbers = iter(calls)
         for message in parse_items(frame.raw) if frame.fact is None else ():
             number = next(numbers, 0) if isinstance(message, Request) else 0
-            note = self._session.note(C2S, message, number)
+            note = self._correlation.note(C2S, message, number)
             cancels = isinstance(message, Notification) and message.method == CANCELLED
             if cancels and note.call is not None and note.call.direction is C2S:
                 self._expectations.cancelled(note.call.index)
 
-    def _live(
+    def _with_live_values(
         self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
     ) -> Frame:
         """A recorded frame with live values in place of the recorded ones."""
-        found = {one.path: self._learned.get((one.call, one.found)) for one in learned}
+        found = {one.path: self._learned_values.get((one.call, one.found)) for one in learned}
         raw = frame.raw
         if found:
             places = ((span, found.get(path)) for path, span in find_values(raw, TOKENS.values()))
@@ -315,50 +317,49 @@ class Driver(Stage):
         """Stops waiting for what the next line still misses."""
         waits = self._expectations
         if waits.awaited:
-            self._fail(f"no answer to {self._events(waits.awaited)}", len(waits.awaited))
+            self._fail(f"no answer to {self._list_calls(waits.awaited)}", len(waits.awaited))
             self._silences += 1
         if waits.missing:
-            events = [self._words(*event) for event in waits.missing]
-            self.report("not said by the server: " + _listed(events))
+            events = [self._describe_event(*event) for event in waits.missing]
+            self.report("not sent by the server: " + _join_words(events))
         waits.give_up()
         if self._silences >= self.patience.silences and self.left:
-            self._fail(f"the server says nothing any more; {self._rest()}")
-            self._leave()
+            self._fail(f"the server sends nothing any more; {self._count_unsent()}")
+            self._skip_to_end()
 
-    def _lose(self) -> None:
+    def _note_server_end(self) -> None:
         """The server ended: no line can be sent any more, except the end of the input."""
         if self._over or self._next == len(self.script.lines):
             return
         if self.left:
-            self._fail(f"the server ended; {self._rest()}")
+            self._fail(f"the server ended; {self._count_unsent()}")
         elif self._expectations.awaited:
-            self._fail(
-                f"the server ended without an answer to {self._events(self._expectations.awaited)}"
-            )
-        self._leave()
+            calls = self._list_calls(self._expectations.awaited)
+            self._fail(f"the server ended without an answer to {calls}")
+        self._skip_to_end()
 
-    def _leave(self) -> None:
+    def _skip_to_end(self) -> None:
         """Skips to the end of the input, which waits for nothing."""
         self._replies.clear()
         self._next = len(self.script.lines) - 1
         self._expectations.give_up()
         self._expectations.ready_at = -inf
 
-    def _rest(self) -> str:
+    def _count_unsent(self) -> str:
         return f"recorded messages left to send: {self.left}"
 
-    def _events(self, calls: Iterable[int]) -> str:
-        events = sorted({self._asked_in[call] for call in calls})
-        return "the request in " + _listed([f"event {n}" for n in events])
+    def _list_calls(self, calls: Iterable[int]) -> str:
+        events = sorted({self._call_events[call] for call in calls})
+        return "the request in " + _join_words([f"event {n}" for n in events])
 
-    def _words(self, kind: str, call: int | None) -> str:
-        return kind if call is None else f"{kind} for event {self._asked_in[call]}"
+    def _describe_event(self, kind: str, call: int | None) -> str:
+        return kind if call is None else f"{kind} for event {self._call_events[call]}"
 
     def _fail(self, line: str, times: int = 1) -> None:
         self.failed += times
         self.report(line)
 
 
-def _listed(words: Sequence[str], most: int = 5) -> str:
+def _join_words(words: Sequence[str], most: int = 5) -> str:
     more = len(words) - most
     return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,9 +1,8 @@
 """`Expectations`: what the client waits for before its next line, and for how long.
 
-Answers are waited for as long as they may reasonably take, anything else for a moment only: a
-notification that a server no longer sends must not stop the run, nor must a server that never stops
-sending. The cost of each call is independent of how much was sent before. Pure; used by
-`client.driver`.
+Answers get as long as they may reasonably take, other messages only a moment: neither a
+notification that a server no longer sends nor a server that never stops sending may stop the run.
+The cost of each call does not depend on how much was sent before. Pure; used by `client.driver`.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from .script import ClientScript, ExpectedEvent, ScriptLine
 
 @attrs.frozen
 class Patience:
-    """How long the driver waits, in seconds: for an answer at least `answer` and `times` what it
-    took in the recording; for anything else `event`, from the last that was heard, or, while a call
-    is open, `times` what it took.
+    """How long the driver waits, in seconds: for an answer at least `answer`, and `times` the
+    recorded time; for other messages `event` after the last activity, or, while a call is open,
+    `times` the recorded time.
     """
 
     answer: float = 10.0
     times: float = 5.0
     event: float = 0.5
     silences: int = 3
-    """After so many missing answers in a row, with nothing else received, the run gives up."""
+    """The run gives up after so many missing answers in a row without any other message."""
 
 
 @attrs.define
@@ -53,10 +52,11 @@ class Expectations:
     _latest: list[tuple[float, int]] = attrs.field(factory=list)
     """Max-heap of the answer deadlines (stored negated)."""
     _longest: float = 0.0
-    _heard: float = 0.0
+    _active_at: float = 0.0
     """When either side last sent anything."""
-    _since: float = 0.0
-    """When the last answer came, or the line before went: since then only events are missing."""
+    _answered_at: float = 0.0
+    """When the last answer came or the line before was sent: from then on only events are missing.
+    """
 
     def __attrs_post_init__(self) -> None:
         events = (event for line in self.script.lines for event in line.events)
@@ -64,7 +64,7 @@ class Expectations:
 
     def start_line(self, line: ScriptLine, now: float) -> None:
         """This line is next; what the one before still missed is not waited for again."""
-        self.ready_at, self._since = None, now
+        self.ready_at, self._answered_at = None, now
         self._longest = max(self.patience.event, self.patience.times * line.wait)
         self.awaited = {call for call in line.answers if call in self._open}
         self._latest = [(-self._deadline(call), call) for call in self.awaited]
@@ -78,13 +78,13 @@ class Expectations:
 
     def note_activity(self, now: float, calls: Iterable[int] = ()) -> None:
         """Either side sent something; `calls` are the calls that were made."""
-        self._heard = now
+        self._active_at = now
         self._open.update(dict.fromkeys(calls, now))
 
     def answered(self, call: int, now: float) -> None:
         """The answer came."""
         if self._open.pop(call, None) is not None:
-            self._since = now
+            self._answered_at = now
             self.awaited.discard(call)
             self._check(now)
 
@@ -93,7 +93,7 @@ class Expectations:
         self._open.pop(call, None)
 
     def note_event(self, event: ExpectedEvent, now: float) -> None:
-        """An expected event came. What no line waits for is not counted: a server may make up any
+        """An event came. Events that no line waits for are not counted: a server may invent any
         number of names.
         """
         if self.missing[event]:
@@ -109,7 +109,9 @@ class Expectations:
         if self._latest:
             return -self._latest[0][0]
         patience = self._longest if self._open else self.patience.event
-        return min(self._heard + patience, self._since + max(self.patience.answer, patience))
+        return min(
+            self._active_at + patience, self._answered_at + max(self.patience.answer, patience)
+        )
 
     def give_up(self) -> None:
         """The next line no longer waits, nor does any other for the same."""

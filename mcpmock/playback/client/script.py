@@ -1,10 +1,10 @@
-"""`ClientScript`: what the client of an episode did, in order, and what it had received by then.
+"""`ClientScript`: the lines of the recorded client in order, and what each of them waits for.
 
-The counterpart of `playback.plan`, which is the server's part. It is simpler, for a client acts in
-a row: each of its lines waits for what the server had sent since the line before, so recorded
-concurrency and cancels in the middle of a call come where they were. The answer to a server request
-waits for that request, and for the lines before it. Bare messages only: what HTTP adds is the
-transports' part (`plan.flatten_http` removes it). Pure; `client.driver` plays it.
+The counterpart of `playback.plan`, which is for the server. It is simpler, because a client acts in
+sequence: each line waits for what the server had sent since the line before, which keeps recorded
+concurrency and cancels in the middle of a call. The answer to a server request waits for that
+request and for the lines before it. Bare messages only: `plan.flatten_http` removes what HTTP adds.
+Pure; `client.driver` plays it.
 """
 
 from __future__ import annotations
@@ -31,34 +31,33 @@ from mcpmock.protocol.raw_json import Span, elements, walk
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
-"""Values that servers mint and clients send back: their names in an answer and in a request."""
+"""Values that servers make and clients send back: the name in an answer, and in a request."""
 _SENT_BACK = frozenset(TOKENS.values())
 
-Path = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 ExpectedEvent = tuple[str, int | None]
-"""Something that a server sends and that is not the answer to an open call: a request or a
-notification of a method, progress of a call, an answer that is late or that no call asked for. Its
-content does not count.
+"""A server message other than the answer to an open call: a request or a notification by method,
+progress of a call, a late answer or an answer without a call. Its content does not count.
 """
 
 
 @attrs.frozen
 class LearnedValue:
-    """A value in a client's line that is live: at `path`, what stood at `found` in the answer to
-    call `call`.
+    """A value that the client learned: at `path` of its line stands the value at `found` of the
+    answer to call `call`.
     """
 
-    path: Path
+    path: ValuePath
     call: int
-    found: Path
+    found: ValuePath
 
 
 @attrs.frozen
 class ScriptLine:
-    """Something the client did. `frame` is a message, or the end of its input.
+    """A message of the client, or the end of its input.
 
-    Since the line before it the server had answered the calls `answers` (by number), and given the
-    `events`. `calls` are the requests in it. Times are in seconds.
+    Since the line before, the server had answered the calls `answers` (by number) and sent the
+    `events`. `calls` are the numbers of the requests in the line. Times are in seconds.
     """
 
     frame: Frame
@@ -67,9 +66,9 @@ class ScriptLine:
     events: tuple[ExpectedEvent, ...] = ()
     learned: tuple[LearnedValue, ...] = ()
     gap: float = 0.0
-    """Between the last of what came before and itself."""
+    """Between the event before it and the line."""
     wait: float = 0.0
-    """Between the line before it and the last of what came since."""
+    """Between the line before it and the last server message since."""
     about: int | None = None
     """The server request that it reports progress on."""
     n: int = 0
@@ -78,8 +77,8 @@ class ScriptLine:
 
 @attrs.frozen
 class ScriptReply:
-    """What the client answered to a server request: after so many lines, `delay` seconds after the
-    request and `gap` seconds after the last of what came before.
+    """The client's answer to a server request: after `after` lines, `delay` seconds after the
+    request and `gap` seconds after the event before it.
     """
 
     frame: Frame
@@ -91,7 +90,7 @@ class ScriptReply:
 
 @attrs.frozen
 class ScriptServerRequest:
-    """A request of the server's, and the answer; `reply` is None where the client gave none."""
+    """A request of the server; `reply` is None if the client did not answer."""
 
     method: str
     params: bytes | None
@@ -100,11 +99,10 @@ class ScriptServerRequest:
 
 @attrs.frozen
 class ClientScript:
-    """All that the client did in one episode: its lines, and its answers to the server's
-    requests in the order they came.
+    """The client of one episode: its lines, and the server requests with its answers, in order.
 
-    `latencies` says how long the answer to each call took, in seconds; `redacted_results` holds the
-    recorded results from which redaction removed secrets.
+    `latencies` has the time that the answer to each call took, in seconds; `redacted_results` holds
+    the recorded results from which redaction removed secrets.
     """
 
     lines: tuple[ScriptLine, ...]
@@ -112,66 +110,66 @@ class ClientScript:
     latencies: dict[int, float]
     redacted_results: dict[int, bytes]
     opens: bool = False
-    """It opens a session, with `initialize`."""
+    """Whether it sends `initialize`."""
     oversized: tuple[int, ...] = ()
-    """The events of lines that cannot be played: they were too long to be recorded whole."""
+    """The event numbers of lines that were too long to be recorded whole and cannot be played."""
 
 
 def script_of(episode: Episode) -> ClientScript:
     """The client's part of an episode of bare messages."""
-    reader = _Reader()
+    builder = _ScriptBuilder()
     for event in episode.events:
         frame = event.frame
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
         if frame.direction is S2C:
-            reader.server(bare, event.t)
+            builder.server(bare, event.t)
         elif event.oversize is None:
-            reader.client(bare, event.t, event.n)
+            builder.client(bare, event.t, event.n)
         else:
-            reader.oversized.append(event.n)
-    return reader.script()
+            builder.oversized.append(event.n)
+    return builder.script()
 
 
 @attrs.define
-class _Reader:
+class _ScriptBuilder:
     session: Correlation = attrs.field(factory=Correlation)
     lines: list[ScriptLine] = attrs.field(factory=list)
     server_requests: list[ScriptServerRequest] = attrs.field(factory=list)
     redacted_results: dict[int, bytes] = attrs.field(factory=dict)
     latencies: dict[int, float] = attrs.field(factory=dict)
     oversized: list[int] = attrs.field(factory=list)
-    _asked_at: list[int] = attrs.field(factory=list)
+    _called_at: list[int] = attrs.field(factory=list)
     _requested_at: list[int] = attrs.field(factory=list)
     _new_answers: list[int] = attrs.field(factory=list)
     _new_events: list[ExpectedEvent] = attrs.field(factory=list)
-    _minted: dict[tuple[str, str | int], tuple[int, Path]] = attrs.field(factory=dict)
+    _minted: dict[tuple[str, str | int], tuple[int, ValuePath]] = attrs.field(factory=dict)
     """The calls and the places of live values, by name in a request and value."""
     _t: int | None = None
-    """When the last thing happened, and when the client did the last."""
+    """When the latest event happened; `_line_t`: when the latest line was sent."""
     _line_t: int = 0
-    _left: bool = False
+    _ended: bool = False
     _opens: bool = False
 
     def client(self, frame: Frame, t: int, n: int) -> None:
-        if self._left:
-            return  # nothing can come behind the end
-        self._left = frame.fact is not None
-        items = _items(frame.raw) if frame.fact is None else []
+        if self._ended:
+            return  # nothing follows the end
+        self._ended = frame.fact is not None
+        items = _split_items(frame.raw) if frame.fact is None else []
         calls: list[int] = []
         rest: list[bytes] = []
         about: int | None = None
         for message, raw in items:
-            note = self.session.note(C2S, message, len(self._asked_at))
+            note = self.session.note(C2S, message, len(self._called_at))
             if isinstance(message, Response) and note.call is not None:
                 self._reply(note.call.index, Frame(C2S, raw, frame.eol), t)
                 continue
             rest.append(raw)
             if isinstance(message, Request):
                 self._opens = self._opens or message.method == "initialize"
-                calls.append(len(self._asked_at))
-                self._asked_at.append(t)
+                calls.append(len(self._called_at))
+                self._called_at.append(t)
             elif note.method == PROGRESS and note.call is not None:
                 about = note.call.index
         if rest or not items:
@@ -183,7 +181,7 @@ class _Reader:
         answers, self._new_answers = tuple(self._new_answers), []
         events, self._new_events = tuple(self._new_events), []
         wait = 0.0 if self._t is None else _seconds(self._line_t, self._t)
-        learned = tuple(self._learned(frame.raw))
+        learned = tuple(self._learned_values(frame.raw))
         gap = self._gap(t)
         self.lines.append(ScriptLine(frame, calls, answers, events, learned, gap, wait, about, n))
         self._t = self._line_t = t
@@ -206,12 +204,12 @@ class _Reader:
                 self._new_events.append(event)
 
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
-        """Only the first of two answers counts. One that crossed a cancel need not come again."""
+        """Only the first of two answers counts; one that crossed a cancel is not required again."""
         assert note.call is not None
         call = note.call.index
         if call in self.latencies:
             return
-        self.latencies[call] = _seconds(self._asked_at[call], t)
+        self.latencies[call] = _seconds(self._called_at[call], t)
         event = expected_event(message, note) if note.late else None
         if event is None:
             self._new_answers.append(call)
@@ -229,18 +227,18 @@ class _Reader:
         server_request = self.server_requests[number]
         if server_request.reply is None:
             delay = _seconds(self._requested_at[number], t)
-            learned = tuple(self._learned(frame.raw))
+            learned = tuple(self._learned_values(frame.raw))
             reply = ScriptReply(frame, learned, len(self.lines), delay, self._gap(t))
             self.server_requests[number] = attrs.evolve(server_request, reply=reply)
 
-    def _learned(self, raw: bytes) -> Iterator[LearnedValue]:
+    def _learned_values(self, raw: bytes) -> Iterator[LearnedValue]:
         for path, span in find_values(raw, _SENT_BACK) if self._minted else ():
             value = decode(raw[slice(*span)])
             if type(value) in (str, int) and (path[-1], value) in self._minted:
                 yield LearnedValue(path, *self._minted[str(path[-1]), value])
 
     def script(self) -> ClientScript:
-        if not self._left:
+        if not self._ended:
             self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, self._t or 0, 0)
         return ClientScript(
             tuple(self.lines),
@@ -253,7 +251,7 @@ class _Reader:
 
 
 def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
-    """What a client may have waited for in a message, if it is not the answer to a call."""
+    """The expected event that a server message is; None for the answer to an open call."""
     number = None if note.call is None else note.call.index
     match message:
         case Notification(method=method) if method == PROGRESS:
@@ -268,17 +266,17 @@ def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
             return None
 
 
-def find_values(raw: bytes, names: Collection[str]) -> Iterator[tuple[Path, Span]]:
-    """Where the scalars under these names stand in a message."""
+def find_values(raw: bytes, names: Collection[str]) -> Iterator[tuple[ValuePath, Span]]:
+    """The paths and spans of the scalars with these names in a message."""
     if not any(name.encode() in raw for name in names):
-        return  # far quicker, and nearly always so
+        return  # far quicker, and the usual case
     for path, span in walk(raw):
         if path and path[-1] in names:
             yield tuple(path), span
 
 
-def _items(raw: bytes) -> list[tuple[Message, bytes]]:
-    """The members of a batch, each with its bytes; of anything else, itself."""
+def _split_items(raw: bytes) -> list[tuple[Message, bytes]]:
+    """The members of a batch with their bytes; any other message alone."""
     spans = elements(raw)
     raws = [raw] if spans is None else [raw[slice(*span)] for span in spans]
     return list(zip(parse_items(raw), raws, strict=True))

@@ -1,9 +1,9 @@
 """Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
-A server message waits for the request it belongs to (`protocol.correlation` says which that is); a
-message of no request waits for the latest message of the client. Over HTTP everything also waits
-for the request of the exchange that carries it. `plan.steps` says what is one step, `plan.plan`
-holds the result, `playback.schedule` plays it.
+A server message waits for the request it belongs to (`protocol.correlation` finds it); a message
+without a request waits for the latest message of the client. Over HTTP everything also waits for
+the request of the exchange that carries it. `plan.steps` says what is one step, `plan.plan` holds
+the result, `playback.schedule` plays it.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from .plan import NEVER, ClientEvent, LiveValue, PlannedMessage, RecordedCall, R
 from .steps import EpisodeStep, steps
 from .stream_endings import RecordedExchange, delayed
 
-_OF_EXCHANGES = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
+_EXCHANGE_FACTS = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
 
 
 def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """The plan of an episode. `strict` makes every message wait for all that the client did
+    """The plan of an episode. With `strict` every message waits for everything that the client did
     before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
@@ -73,8 +73,8 @@ def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
 
 
 @attrs.define
-class _Belongings:
-    """What a server frame belongs to, and what it waits for."""
+class _Dependencies:
+    """The calls that a server frame belongs to, and the client events that it waits for."""
 
     calls: dict[int, None] = attrs.field(factory=dict)
     causes: set[int] = attrs.field(factory=set)
@@ -100,14 +100,14 @@ class _Times:
 
 @attrs.define
 class _SessionState:
-    """What one session has come to."""
+    """The latest events of one session."""
 
     latest_message: int | None = None
     """The latest message of the client."""
     latest_event: int | None = None
     """The latest client event of any kind."""
     unowned: dict[str, int] = attrs.field(factory=dict)
-    """What the last notification of each method waited for that belonged to no call."""
+    """By method: the cause of the last notification that belonged to no call."""
 
 
 @attrs.define
@@ -129,13 +129,11 @@ class _PlanBuilder:
     """There is more than one if sessions are merged."""
     _exchanges: dict[int, RecordedExchange] = attrs.field(factory=dict)
     _requests: list[int] = attrs.field(factory=list)
-    _also: dict[int, set[int]] = attrs.field(factory=dict)
-    """For a call: its cancel and the client's answers within it. All that follows waits for them
-    too.
-    """
+    _later_causes: dict[int, set[int]] = attrs.field(factory=dict)
+    """By call: its cancel and the client's answers within it, which later messages wait for too."""
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, PlannedMessage, RecordedExchange]] = attrs.field(factory=list)
-    """Ends of streams with a call open: how they are planned if it was never answered."""
+    """Stream ends with an open call, as they are planned if the call is never answered."""
     _times: _Times = attrs.field(factory=_Times)
     _closed: bool = False
 
@@ -155,7 +153,7 @@ class _PlanBuilder:
                 self._reply(note.call, index)
             elif note.method == CANCELLED and note.call and note.call.direction is C2S:
                 self.cancels.setdefault(note.call.index, []).append(index)
-                self._also.setdefault(note.call.index, set()).add(index)
+                self._later_causes.setdefault(note.call.index, set()).add(index)
         if numbers:
             insort(self._requests, index)
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
@@ -173,33 +171,37 @@ class _PlanBuilder:
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
         if self._closed and isinstance(frame.fact, StreamEnd | ProcessExit):
-            return  # the server ended because its client had: replay ends by itself then
+            return  # the server ended because its client had: the player ends by itself then
         exchange = self._exchange_of(frame)
-        of_exchange = frame.fact is not None and isinstance(frame.fact, _OF_EXCHANGES)
+        of_exchange = frame.fact is not None and isinstance(frame.fact, _EXCHANGE_FACTS)
         is_body = exchange is not None and exchange.head is not None and not exchange.streams
-        found = self._of_exchange(exchange) if of_exchange else self._of_messages(step, exchange)
-        causes = found.causes
+        dependencies = (
+            self._exchange_dependencies(exchange)
+            if of_exchange
+            else self._message_dependencies(step, exchange)
+        )
+        causes = dependencies.causes
         wants_latest = self.strict or not (causes or of_exchange or is_body or _is_alone(step))
         latest = self._session(step).latest_message
         if wants_latest and latest is not None:
             causes = {latest}
-        before = self._in_line(step, causes, owned=bool(found.calls))
+        before = self._notification_overlaps(step, causes, owned=bool(dependencies.calls))
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
-        calls = tuple(found.calls)
-        overlaps = self._overlaps(calls) if found.answers and not self.strict else before
+        calls = tuple(dependencies.calls)
+        overlaps = self._overlaps(calls) if dependencies.answers and not self.strict else before
         if exchange is not None and exchange.left is not None:
-            overlaps = (*overlaps, NEVER)  # a live client that leaves there too has the time to
-        self._answered.update(calls if found.answers else ())
+            overlaps = (*overlaps, NEVER)  # gives a live client the time to leave there too
+        self._answered.update(calls if dependencies.answers else ())
         chain = None if self.strict else _chain(calls, exchange)
         planned = PlannedMessage(
             step.place,
-            frame if self.headed or frame.exchange is None else _bare(frame),
+            frame if self.headed or frame.exchange is None else _without_exchange(frame),
             frozenset(causes),
             calls,
-            found.answers,
+            dependencies.answers,
             overlaps,
-            tuple(found.live_values),
+            tuple(dependencies.live_values),
             self._times.gap(causes, chain, step.event.t),
             chain,
             step.meta,
@@ -237,7 +239,9 @@ class _PlanBuilder:
             frozenset(self.session_ids),
         )
 
-    def _in_line(self, step: EpisodeStep, causes: set[int], *, owned: bool) -> tuple[int, ...]:
+    def _notification_overlaps(
+        self, step: EpisodeStep, causes: set[int], *, owned: bool
+    ) -> tuple[int, ...]:
         """The cause of an earlier notification of the same method that belongs to no call: a
         notification of a call gives it time.
         """
@@ -253,45 +257,49 @@ class _PlanBuilder:
         return () if event <= min(causes, default=event) else (event,)
 
     def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
-        """The exchange that carries a server frame. One whose request was not recorded cannot be
-        played; of one without any heads nothing but the calls in it is known.
+        """The exchange that carries a server frame. Without the recorded request it cannot be
+        played.
         """
         number = frame.exchange
         if number is None:
             return None
-        known = self._exchanges.get(number)
-        if known is None and self.headed:
-            known = self._exchanges[number] = RecordedExchange(number)
-        return known
+        existing = self._exchanges.get(number)
+        if existing is None and self.headed:
+            existing = self._exchanges[number] = RecordedExchange(number)
+        return existing
 
-    def _of_exchange(self, exchange: RecordedExchange | None) -> _Belongings:
-        """What a fact of an exchange belongs to: the calls that were posted."""
-        found = _Belongings()
+    def _exchange_dependencies(self, exchange: RecordedExchange | None) -> _Dependencies:
+        """A fact of an exchange belongs to the calls that were posted on it."""
+        dependencies = _Dependencies()
         for call in () if exchange is None else exchange.calls:
-            found.calls[call] = None
-            found.causes |= {self.calls[call].event, *self._also.get(call, ())}
-        return found
+            dependencies.calls[call] = None
+            dependencies.causes |= {self.calls[call].event, *self._later_causes.get(call, ())}
+        return dependencies
 
-    def _of_messages(self, step: EpisodeStep, exchange: RecordedExchange | None) -> _Belongings:
-        found = _Belongings()
+    def _message_dependencies(
+        self, step: EpisodeStep, exchange: RecordedExchange | None
+    ) -> _Dependencies:
+        dependencies = _Dependencies()
         batch = isinstance(step.frame.content, Batch)
         for item, message in enumerate(_messages(step.frame)):
             note = self._note(S2C, message, step)
             call = self._owner(note, message, step)
-            found.answers |= isinstance(message, Response) and call is not None
+            dependencies.answers |= isinstance(message, Response) and call is not None
             if call is None:
                 continue
-            found.causes |= {self.calls[call].event, *self._also.get(call, ())}
+            dependencies.causes |= {self.calls[call].event, *self._later_causes.get(call, ())}
             if not isinstance(message, Opaque) or (exchange and call in exchange.calls):
-                found.calls[call] = None
-            asked = self.calls[call].call.request
-            found.live_values += _live_values(message, note, call, asked, item if batch else None)
-        return found
+                dependencies.calls[call] = None
+            request = self.calls[call].call.request
+            dependencies.live_values += _live_values(
+                message, note, call, request, item if batch else None
+            )
+        return dependencies
 
     def _note_planned(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """Keeps what decides on later messages of the exchange."""
+        """Notes on the exchange what later messages of it depend on."""
         place = len(self.messages) - 1
         fact = planned.frame.fact
         if isinstance(fact, HttpResponse):
@@ -317,10 +325,12 @@ class _PlanBuilder:
     def _note_end(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """The end of a stream that had nothing to end for is the consequence of what the client
-        did last: servers keep the stream of a cancelled call, and that of a GET, until the session
-        is over. One with a call open may be such, or be resumed: what comes later tells.
+        """The end of a stream without an open call is the consequence of the latest client event.
+        The end of a stream with an open call may be one too, or the stream is resumed: later events
+        decide (`_late_ends`).
         """
+        # Servers keep the stream of a GET, and the TypeScript server also that of a cancelled call,
+        # until the session ends.
         cause = self._session(step).latest_event
         if cause is None:
             return
@@ -331,17 +341,17 @@ class _PlanBuilder:
             self.messages[-1] = late
 
     def _session(self, step: EpisodeStep) -> _SessionState:
-        known = self._sessions.get(step.event.s)
-        if known is None:
-            known = self._sessions[step.event.s] = _SessionState()
-        return known
+        existing = self._sessions.get(step.event.s)
+        if existing is None:
+            existing = self._sessions[step.event.s] = _SessionState()
+        return existing
 
     def _correlation(self, step: EpisodeStep) -> Correlation:
         space = id_space(step.event.s, step.event.x)
-        known = self._correlations.get(space)
-        if known is None:
-            known = self._correlations[space] = Correlation()
-        return known
+        existing = self._correlations.get(space)
+        if existing is None:
+            existing = self._correlations[space] = Correlation()
+        return existing
 
     def _note(self, direction: Direction, message: Content, step: EpisodeStep) -> Attribution:
         if isinstance(message, Message):
@@ -357,10 +367,10 @@ class _PlanBuilder:
         return None if call is None else call.index
 
     def _reply(self, call: PendingCall, index: int) -> None:
-        """The client answered a request of the server."""
+        """Notes that the client answered a request of the server."""
         self.replies.setdefault(call.request.id, []).append(index)
         if call.within is not None:
-            self._also.setdefault(call.within.index, set()).add(index)
+            self._later_causes.setdefault(call.within.index, set()).add(index)
 
     def _overlaps(self, calls: tuple[int, ...]) -> tuple[int, ...]:
         first = min(self.calls[call].event for call in calls)
@@ -369,14 +379,12 @@ class _PlanBuilder:
 
 
 def _is_alone(step: EpisodeStep) -> bool:
-    """An exchange of no session: what others do, and which of them is the latest, has nothing to do
-    with it.
-    """
+    """Whether the step is on an exchange without a session: other exchanges do not affect it."""
     return step.event.s == NO_SESSION and step.event.x is not None
 
 
-def _bare(frame: Frame) -> Frame:
-    """A message of which only the calls on its exchange are known."""
+def _without_exchange(frame: Frame) -> Frame:
+    """The frame for plans without HTTP heads."""
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
 
 
@@ -398,13 +406,13 @@ def _messages(frame: Frame) -> list[Content]:
 
 
 def _live_values(
-    message: Content, note: Attribution, call: int, asked: Request, item: int | None
+    message: Content, note: Attribution, call: int, request: Request, item: int | None
 ) -> list[LiveValue]:
     """Where a server message names a client request, by the protocol's own paths; never by text
-    search. An answer with an id of the server's own keeps it.
+    search. An answer whose id the server made up keeps it.
     """
     if isinstance(message, Response):
-        if message.id is None or not same_id(asked.id, message.id):
+        if message.id is None or not same_id(request.id, message.id):
             return []
         paths: list[tuple[str, ...]] = [("id",)]
         if member(message.result, *SUBSCRIPTION_PATH) is not None:

@@ -1,9 +1,9 @@
 """A cassette recorded over HTTP as bare messages, for players on another transport.
 
-Heads, ends of exchanges and whatever else HTTP adds are removed; which message answers which, when
-and in which order is kept. `Event.x` stays on messages as a hint to which request a server message
-belongs (`plan.builder`). `protocol.http_reply` reads the messages of an exchange; `sessions` calls
-this.
+Heads, ends of exchanges and everything else that HTTP adds are removed; times, order and the
+relation of answers to requests stay. `Event.x` stays on messages as a hint to which request a
+server message belongs (`plan.builder`). `protocol.http_reply` reads the messages of an exchange;
+`sessions` calls this.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 from .join_resumed import resumed
 
 SSE = "sse"
-"""The transport, as takes name it, whose answers come on another exchange than they were asked."""
+"""HTTP+SSE as takes name it: answers come on the event stream, not on the exchange of the request.
+"""
 _event = msgspec.json.Decoder(Event)
 
 
 def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
-    """The cassette with each take over HTTP as if it had come over stdio.
+    """The cassette with each HTTP take as if it had been recorded over stdio.
 
-    `one_session`: the live client has one session for everything, so exchanges that belonged to
-    none become part of each session of their take.
+    `one_session`: the live client has a single session, so exchanges without a session become part
+    of each session of their take.
     """
     takes = [_bare_take(take, one_session=one_session) for take in cassette.takes]
     return msgspec.structs.replace(cassette, takes=takes)
@@ -38,16 +39,16 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
 def _bare_take(take: Take, *, one_session: bool) -> Take:
     if all(event.x is None for event in take.events):
         return take
-    events = list(_messages(resumed(take.events), streams=take.transport != SSE))
+    events = list(_flatten_exchanges(resumed(take.events), streams=take.transport != SSE))
     if one_session:
-        events = list(_joined(events))
+        events = list(_join_sessions(events))
     header = msgspec.structs.replace(take.header, transport="stdio")
     return msgspec.structs.replace(take, header=header, events=events)
 
 
-def _messages(events: Sequence[Event], *, streams: bool) -> Iterator[Event]:
-    """The messages in all exchanges, and what belongs to none (standard error). `streams`: answers
-    come on the exchange that asked.
+def _flatten_exchanges(events: Sequence[Event], *, streams: bool) -> Iterator[Event]:
+    """The messages in all exchanges, and standard error, which belongs to none. `streams`: answers
+    come on the exchange of their request.
     """
     answers = {
         event.x: ReplyFlattener(event.payload)
@@ -59,22 +60,23 @@ def _messages(events: Sequence[Event], *, streams: bool) -> Iterator[Event]:
         if frame is None or event.x is None:
             yield from [] if event.d is not None else [event]
         elif frame.direction is C2S:
-            for raw in _said(frame, answers.get(event.x) if streams else None):
+            for raw in _read_client_messages(frame, answers.get(event.x) if streams else None):
                 yield _bare_event(event, frame, raw)
         else:
-            answering = answers.setdefault(event.x, ReplyFlattener(None))
-            for said in answering.hear(frame):
-                yield _bare_event(event, frame, said.raw)
+            flattener = answers.setdefault(event.x, ReplyFlattener(None))
+            for message in flattener.hear(frame):
+                yield _bare_event(event, frame, message.raw)
 
 
-def _said(frame: Frame, answering: ReplyFlattener | None) -> list[bytes]:
-    """What a client said with a frame. In the era without sessions it cancels by leaving."""
+def _read_client_messages(frame: Frame, flattener: ReplyFlattener | None) -> list[bytes]:
+    """The messages in a client frame, and the cancels that the end of an exchange stands for."""
     if frame.fact is None:
         raw = flatten(frame.raw)
         return [raw] if raw.strip() else []
-    if not isinstance(frame.fact, ExchangeEnd) or answering is None or not answering.modern:
+    # Revision 2026-07-28 (modern): a client cancels a call by closing its response stream.
+    if not isinstance(frame.fact, ExchangeEnd) or flattener is None or not flattener.modern:
         return []
-    return [edit.cancelled(id_) for id_ in answering.open]
+    return [edit.cancelled(id_) for id_ in flattener.open]
 
 
 def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
@@ -84,8 +86,8 @@ def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
     return _event.decode(line)
 
 
-def _joined(events: Sequence[Event]) -> Iterator[Event]:
-    """What belonged to no session as part of each that there is; alone where there is none."""
+def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
+    """Events without a session, repeated for each session; unchanged where there is no session."""
     sessions = sorted({event.s for event in events} - {NO_SESSION})
     for event in events:
         if event.s != NO_SESSION or not sessions:

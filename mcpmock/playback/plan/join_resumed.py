@@ -1,10 +1,10 @@
 """Joins an event stream whose client lost its connection and resumed it into one stream.
 
-When the recorded client lost a response and asked for the rest with `Last-Event-ID` was chance: the
-live client loses its connection elsewhere or not at all, and then
-`transports.streamable_http.resumption` serves it. So what came on the later exchange moves to the
-first. Where the *server* ended the response to be asked again, that is its behaviour and stays.
-`session_selection` and `flatten_http` read recordings through this; recording is not changed.
+Where the recorded client lost its connection and resumed with `Last-Event-ID` was chance: the live
+client loses it elsewhere or not at all, and `transports.streamable_http.resumption` serves it then.
+So the events of the later exchange move to the first. A response that the *server* ended so that
+the client polls again is the behaviour of the server and stays. `session_selection` and
+`flatten_http` read recordings through this; recording is not affected.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from mcpmock.protocol.transport_facts import NO_SESSION, HttpRequest, HttpRespon
 from .steps import is_message
 
 _OK = 200
-_Stream = int
+_StreamExchange = int
 """The first exchange of an event stream."""
 
 
 def resumed(events: list[Event]) -> list[Event]:
-    """The events with each stream on the exchange it began on, and nothing twice on it. That its
-    client left stays where it was.
+    """The events with each stream on its first exchange and no event sent twice. The moment at
+    which the client left does not move.
     """
-    joints = _Joints()
+    continuations = _Continuations()
     for event in events:
         if event.x is not None and event.s != NO_SESSION:  # resuming needs a session
-            joints.note(event)
-    return list(joints.joined(events)) if joints.continues else events
+            continuations.note(event)
+    return list(continuations.joined(events)) if continuations.continues else events
 
 
 @attrs.define
-class _Joints:
+class _Continuations:
     """Which exchanges continue which."""
 
-    continues: dict[int, _Stream] = attrs.field(factory=dict)
+    continues: dict[int, _StreamExchange] = attrs.field(factory=dict)
     """By the exchange of the GET, the stream that it continues."""
-    _asked: dict[int, _Stream] = attrs.field(factory=dict)
-    _owners: dict[tuple[int, str], _Stream] = attrs.field(factory=dict)
+    _resumes: dict[int, _StreamExchange] = attrs.field(factory=dict)
+    _owners: dict[tuple[int, str], _StreamExchange] = attrs.field(factory=dict)
     """The streams by session and the ids of their events."""
-    _ended: set[_Stream] = attrs.field(factory=set)
-    """Those whose server ended the response."""
+    _ended: set[_StreamExchange] = attrs.field(factory=set)
+    """The streams whose response the server ended."""
 
     def note(self, event: Event) -> None:
         x = event.x or 0
@@ -56,10 +56,10 @@ class _Joints:
         if isinstance(fact, HttpRequest):
             wanted = self._owners.get((event.s, fact.header(LAST_EVENT) or ""))
             if wanted is not None and wanted not in self._ended:
-                self._asked[x] = wanted
+                self._resumes[x] = wanted
         elif isinstance(fact, HttpResponse):
-            if x in self._asked and fact.status == _OK and fact.media_type == EVENT_STREAM:
-                self.continues[x] = self._asked[x]
+            if x in self._resumes and fact.status == _OK and fact.media_type == EVENT_STREAM:
+                self.continues[x] = self._resumes[x]
         elif event.sse is not UNSET and event.sse.id:
             self._owners.setdefault((event.s, event.sse.id), self.continues.get(x, x))
         elif event.end is not UNSET and event.d == "s2c":
@@ -67,7 +67,7 @@ class _Joints:
 
     def joined(self, events: Sequence[Event]) -> Iterator[Event]:
         last = {stream: x for x, stream in self.continues.items()}
-        sent: set[tuple[_Stream, str]] = set()
+        sent: set[tuple[_StreamExchange, str]] = set()
         again: set[int] = set()
         """The exchanges on which an event comes that was sent before."""
         for event in events:

@@ -23,11 +23,11 @@ NEVER = -1
 
 @attrs.frozen
 class ClientEvent:
-    """Something the recorded client did: `calls` are the requests in it, by number (a batch has
+    """A message of the recorded client. `calls` are the numbers of the requests in it (a batch has
     several).
 
-    Over HTTP it is a whole request: `frame` is its body, or its head where there is none. `status`
-    is that of the response.
+    Over HTTP it is a whole request: `frame` is its body, or its head if it has no body. `status` is
+    the status of the response.
     """
 
     index: int
@@ -38,7 +38,7 @@ class ClientEvent:
 
     @property
     def in_order(self) -> bool:
-        """Whether `strict` order asks for its place: clients open streams whenever they like."""
+        """Whether `strict` order applies to it. Clients open streams at any time."""
         return not isinstance(self.frame.fact, HttpRequest)
 
 
@@ -66,13 +66,12 @@ class LiveValue:
 
 @attrs.frozen
 class PlannedMessage:
-    """A recorded server frame. `index` is its place among the episode's events, and so its rank.
+    """A recorded server frame. `index` is the index of its event in the episode, and so its rank.
 
     `causes` are the indices of the client events that must have happened; `overlaps` those of
-    requests that arrived, in the recording, before the answer `self` was given, and that are waited
-    for as long as it makes sense. `gap` is the time in seconds between the last of what it had to
-    wait for and itself. `calls` are the client requests it belongs to; `answers` says that it
-    answers them.
+    requests that arrived before this answer in the recording: the answer waits for them for a
+    limited time. `gap` is the time in seconds between the last cause and the message. `calls` are
+    the client requests it belongs to; `answers` is True if it answers them.
     """
 
     index: int
@@ -84,25 +83,24 @@ class PlannedMessage:
     live_values: tuple[LiveValue, ...] = ()
     gap: float = 0.0
     chain: int | None = None
-    """Messages of one chain are paced one after the other: those of one call, those of one exchange
-    without calls (below 0), those of none, or (strict) all.
+    """Messages of one chain are paced one after the other: those of one call, of one exchange
+    without calls (below 0), of no exchange (None), or (strict) all messages.
     """
     meta: Frame | None = None
-    """What is sent directly before the frame: the other fields of the server-sent event whose data
-    it is.
+    """The other fields of the server-sent event whose data the frame is; sent directly before it.
     """
     exchange: int | None = None
-    """The recorded exchange that carries it; it is played on the live one that stands for that."""
+    """The recorded exchange that carries it."""
     is_progress: bool = False
-    """It is a progress notification: an answer of the same chain must not come right behind it."""
+    """A progress notification: an answer of the same chain must not follow it at once."""
     made_up: bool = False
-    """The end of a response that the recording lacks, because the client left first. A live client
-    gets the time to do so too.
+    """The end of a response that the recording lacks because the client left first. It is delayed
+    so that a live client can leave first too.
     """
 
     @property
     def is_http_detail(self) -> bool:
-        """Whether HTTP alone asks for it: heads, ends, and the empty events that open streams."""
+        """Whether only HTTP needs it: heads, ends, and the empty events that open streams."""
         return self.exchange is not None and (self.frame.fact is not None or not self.frame.raw)
 
 
@@ -116,7 +114,7 @@ class ReplayPlan:
     calls: tuple[RecordedCall, ...]
     replies: dict[bytes, tuple[int, ...]]
     """The client events that answer the server's requests, by the id of the request as it was
-    spelled.
+    written.
     """
 
     cancels: dict[int, tuple[int, ...]]
@@ -124,7 +122,7 @@ class ReplayPlan:
     streams: dict[str, int] = attrs.field(factory=dict)
     """The exchanges by the ids of the server-sent events that came on them."""
     session_ids: frozenset[str] = frozenset()
-    """The ids that the server gave the session, or what was written in their place."""
+    """The ids that the server gave the session, or their placeholders."""
 
     @cached_property
     def by_call(self) -> dict[int, list[int]]:
@@ -154,8 +152,8 @@ class ReplayPlan:
         return found
 
     def excerpt(self, event: int) -> ReplayPlan:
-        """Only what belongs to one client event, its requests and its exchange: for playing the
-        answers once more.
+        """The part of the plan that belongs to one client event, its requests and its exchange: for
+        repeating the answers.
         """
         calls = self.client_events[event].calls
         places = {place for call in calls for place in self.by_call.get(call, ())}

@@ -1,7 +1,7 @@
-"""An episode's events as steps: what a client did in one go, and what a server sent in one go.
+"""The events of an episode as steps: one message of the client, or one of the server.
 
-Over stdio an event is a step. Over HTTP a request is its head and its body, however far apart they
-were recorded, and a server-sent event is its fields and its data. `plan.builder` plans steps.
+Over stdio an event is a step. Over HTTP a request step is a head and its body, however far apart
+they were recorded, and a server-sent event is its fields and its data. `plan.builder` plans steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mcpmock.protocol.messages import Frame, HttpRequest
 
 
 class EpisodeStep(NamedTuple):
-    """`place` is that of its event among the episode's, the body's or the data's where there
+    """`place` is the index of its event in the episode: that of the body or the data where there
     are two.
     """
 
@@ -32,8 +32,8 @@ class EpisodeStep(NamedTuple):
 
 
 def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
-    """The steps in the order they happened. A request whose body was noted behind the answer stands
-    ahead of it: a server that answers has read enough of it.
+    """The steps in the order they happened. A request whose body was recorded after the answer
+    stands ahead of the answer: a server that answers has read enough of the request.
     """
     if all(event.x is None for event in events):
         yield from (
@@ -42,30 +42,29 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
             if (frame := event.frame) is not None
         )
         return
-    joints = _Joints.of(events)
+    parts = _StepParts.of(events)
     waiting: dict[int, HttpRequest] = {}
     for index, event in enumerate(events):
         if event.x is not None and event.d == "s2c" and event.x in waiting:
-            yield from _request(events, joints.bodies[event.x], waiting.pop(event.x))
-        frame = None if index in joints.taken else event.frame
+            yield from _request(events, parts.bodies[event.x], waiting.pop(event.x))
+        frame = None if index in parts.taken else event.frame
         if frame is None:
-            if event.x in waiting and joints.bodies.get(event.x) == index:
+            if event.x in waiting and parts.bodies.get(event.x) == index:
                 yield from _request(events, index, waiting.pop(event.x))
-        elif isinstance(frame.fact, HttpRequest) and event.x in joints.bodies:
+        elif isinstance(frame.fact, HttpRequest) and event.x in parts.bodies:
             waiting[event.x] = frame.fact
         elif isinstance(frame.fact, HttpRequest):
             yield EpisodeStep(index, event, frame, frame.fact)
         else:
-            meta = joints.metas.get(index)
+            meta = parts.metas.get(index)
             yield EpisodeStep(
                 index, event, frame, None, None if meta is None else events[meta].frame
             )
 
 
 def merged(episodes: Iterable[Episode]) -> Episode:
-    """Episodes one behind the other as one, for exchanges that belong to no session. Numbers of
-    exchanges and sessions are given anew where two would be the same; how a process ended is left
-    out, for there is none.
+    """Episodes one behind the other as one, for exchanges that belong to no session. Exchanges and
+    sessions are renumbered where two would be the same; process ends are left out.
     """
     events: list[Event] = []
     last_x = last_t = 0
@@ -93,7 +92,7 @@ def _request(events: Sequence[Event], index: int, head: HttpRequest) -> Iterator
 
 
 @attrs.define
-class _Joints:
+class _StepParts:
     """Which events belong together: `bodies` by exchange, `metas` by the index of the data."""
 
     bodies: dict[int, int] = attrs.field(factory=dict)
@@ -102,8 +101,8 @@ class _Joints:
     """The events that are part of the step of another one."""
 
     @classmethod
-    def of(cls, events: Sequence[Event]) -> _Joints:
-        joints = cls()
+    def of(cls, events: Sequence[Event]) -> _StepParts:
+        parts = cls()
         heads: set[int] = set()
         last: dict[int, int] = {}
         for index, event in enumerate(events):
@@ -113,18 +112,18 @@ class _Joints:
                 if event.http is not UNSET:
                     heads.add(event.x)
                 elif event.x in heads and is_message(event):
-                    joints.bodies.setdefault(event.x, index)
-                    joints.taken.add(index)
+                    parts.bodies.setdefault(event.x, index)
+                    parts.taken.add(index)
             elif event.sse is not UNSET:
                 last[event.x] = index
             else:
                 meta = last.pop(event.x, None)
                 if meta is not None and is_message(event):
-                    joints.metas[index] = meta
-                    joints.taken.add(meta)
-        return joints
+                    parts.metas[index] = meta
+                    parts.taken.add(meta)
+        return parts
 
 
 def is_message(event: Event) -> bool:
-    """Whether it is a message, whatever its bytes are."""
+    """Whether the event is a message, well-formed or not."""
     return event.m is not UNSET or event.text is not UNSET or event.b64 is not UNSET

@@ -1,8 +1,8 @@
 """`RecordedExchange`: what the plan builder knows of a recorded exchange, and how its response
 ends.
 
-Ends have causes of their own: many streams end because the client did something else, and some ends
-were never recorded, because the client left first. Used by `plan.builder`.
+Ends have causes of their own: many streams end because of another client event, and some ends were
+never recorded because the client left first. Used by `plan.builder`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .plan import NEVER, PlannedMessage
 
 @attrs.define
 class RecordedExchange:
-    """An exchange as far as it was planned."""
+    """An exchange as far as it is planned."""
 
     number: int
     event: int = NEVER
@@ -28,10 +28,10 @@ class RecordedExchange:
     head: HttpResponse | None = None
     head_place: int = 0
     causes: frozenset[int] = frozenset()
-    """What the head of the response waits for, and so all that comes behind it."""
+    """The causes of the response head, and so of everything on the exchange."""
     last: PlannedMessage | None = None
     left: int | None = None
-    """When the client went away."""
+    """When the client left, in microseconds."""
 
     @property
     def streams(self) -> bool:
@@ -41,15 +41,16 @@ class RecordedExchange:
     def missing_end(
         self, answered: Set[int], times: Mapping[int | None, int]
     ) -> list[PlannedMessage]:
-        """The end of a response that was whole when the recording lost sight of it: the client left
-        first (some do, whenever they have their answer), or the recorder was stopped. `times` are
-        those of the latest messages by chain.
+        """The end of a response that was complete but whose end was not recorded: the client left
+        first, or the recorder was stopped. `times` has the time of the latest message of each
+        chain.
         """
+        # The Python SDK 2.3 disconnects right after it has read the response.
         last = self.last
         if self.head is None or last is None or isinstance(last.frame.fact, ExchangeEnd):
             return []
-        whole = bool(self.calls) and answered >= set(self.calls)
-        if self.streams and not whole:
+        complete = bool(self.calls) and answered >= set(self.calls)
+        if self.streams and not complete:
             return []
         t = times[last.chain]
         end = attrs.evolve(

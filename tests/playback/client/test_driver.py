@@ -182,7 +182,7 @@ def test_what_the_server_no_longer_says() -> None:
 
     assert [call(2, "b")] == server.silent_until(2.5)
     assert [call(3, "c"), END] == server.says(3, LOG, response(2))
-    assert (["not said by the server: notifications/message"], 0) == (
+    assert (["not sent by the server: notifications/message"], 0) == (
         server.told,
         server.driver.failed,
     )
@@ -242,7 +242,7 @@ def test_a_server_that_falls_silent() -> None:
     server.says(1, WELCOME)
 
     assert [call(2, "a"), call(3, "a"), END] == server.silent_until(31)
-    assert "the server says nothing any more; recorded messages left to send: 5" == server.told[-1]
+    assert "the server sends nothing any more; recorded messages left to send: 5" == server.told[-1]
     assert 4 == server.driver.failed
 
 
@@ -278,7 +278,7 @@ def test_slow_progress() -> None:
 
     assert [] == server.silent_until(9.9)
     assert [cancelled(1), END] == server.silent_until(10)
-    assert ["not said by the server: notifications/progress for event 1"] == server.told
+    assert ["not sent by the server: notifications/progress for event 1"] == server.told
 
 
 def test_an_answer_that_crossed_a_cancel() -> None:
@@ -290,7 +290,7 @@ def test_an_answer_that_crossed_a_cancel() -> None:
     silent = Server(c(call(1, "a")), c(cancelled(1)), s(response(1)), c(call(2, "b")))
     silent.says(0)
     assert [call(2, "b"), END] == silent.silent_until(0.5)
-    assert (["not said by the server: answer for event 1"], 0) == (
+    assert (["not sent by the server: answer for event 1"], 0) == (
         silent.told,
         silent.driver.failed,
     )
