@@ -135,7 +135,7 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         except pytest.UsageError:
             continue  # the test itself fails with this error
         if ids:
-            from mcpmock.testing.uncollected import siblings_of
+            from mcpmock.testing.unused import siblings_of
 
             tests += siblings_of(item, items, ids)
         if controller:
@@ -182,7 +182,7 @@ def pytest_runtest_makereport(
 @contextmanager
 def _without_traceback() -> Iterator[None]:
     """An error in a marker, a cassette or a server fails one test, without a traceback."""
-    wrong = None
+    message = None
     try:
         yield
     except Exception as error:
@@ -190,9 +190,9 @@ def _without_traceback() -> Iterator[None]:
 
         if not isinstance(error, pytest.UsageError | McpMockError):
             raise
-        wrong = str(error).removeprefix("mcpmock: ")
-    if wrong is not None:
-        raise pytest.fail.Exception(f"mcpmock: {wrong}", pytrace=False) from None
+        message = str(error).removeprefix("mcpmock: ")
+    if message is not None:
+        raise pytest.fail.Exception(f"mcpmock: {message}", pytrace=False) from None
 
 
 @pytest.fixture
@@ -286,9 +286,9 @@ def mcpmock_races(
                 agent.stdin.write(call)
                 agent.stdin.flush()
                 mcpmock_races.wait()
-                told, _ = agent.communicate(cancel, timeout=20)
+                output, _ = agent.communicate(cancel, timeout=20)
             assert mcpmock_races.cell == mcpmock_races.reached
-            assert (b"done" in told) == (b"result" in told)
+            assert (b"done" in output) == (b"result" in output)
     """
     from mcpmock.testing.races import Race
 

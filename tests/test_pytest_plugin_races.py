@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.faults.races.grid import REACTIONS, cells
-from mcpmock.testing.races import Raced, raced
+from mcpmock.testing.races import Raced, list_races
 from tests.support import INITIALIZE, INITIALIZED, cassette_bytes, notification, request, response
 from tests.support.weather import HELLO, TOOLS
 from tests.test_pytest_plugin import PLUGIN
@@ -27,7 +27,7 @@ CASSETTE = cassette_bytes(
     ),
     ("s2c", response(2, {"content": [{"type": "text", "text": "done"}]})),
 )
-GRID = list(raced(3, REACTIONS))
+GRID = list(list_races(3, REACTIONS))
 MARKED = """
 import pytest
 pytestmark = [

@@ -3,7 +3,7 @@
 A test records to a file of its own, in a folder of the run. If the test passes, its takes go into
 the cassette; otherwise they go into a `.rej` file beside it, and the cassette stays as it was. What
 the run has done to a cassette so far is in a file of that folder, under a lock: all xdist workers
-get the same folder. `recording_server` uses this; `cassette.takes_by_test` knows which take belongs
+get the same folder. `servers` uses this; `cassette.takes_by_test` knows which take belongs
 to which test.
 """
 
@@ -112,10 +112,10 @@ class CassetteStore:
         finally:
             os.close(fd)
 
-    def _file(self, what: str, suffix: str) -> Path:
+    def _file(self, key: str, suffix: str) -> Path:
         if self.folder is None:
             self.folder, self._own = Path(new_folder()), True
-        name = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self.folder / (name + suffix)
 
 

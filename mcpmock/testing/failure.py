@@ -34,18 +34,18 @@ def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
 
 def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     real = settings.records or settings.extends
-    done = "recording" if settings.records else "replaying"
-    kept = f", the recording is in {settings.rejected.name}" if real else ""
-    yield f"{done} {settings.shown} (record mode {settings.mode}){kept}"
+    action = "recording" if settings.records else "replaying"
+    recording = f", the recording is in {settings.rejected.name}" if real else ""
+    yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
     if last := list(log.last):
         yield "last messages:"
         for frame in last[-MAX_LINES:]:
-            way = "->" if frame.direction is C2S else "<-"
+            arrow = "->" if frame.direction is C2S else "<-"
             text = frame.raw.decode("utf-8", "replace")
             cut = "..." if len(text) > MAX_LINE_LENGTH else ""
-            yield f"  {way} {printable(text[:MAX_LINE_LENGTH])}{cut}"
+            yield f"  {arrow} {printable(text[:MAX_LINE_LENGTH])}{cut}"
     if waiting := list(log.open.values()):
         yield f"without an answer: {', '.join(map(printable, waiting))}"
     if log.stderr:
@@ -71,8 +71,7 @@ def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
     words += _fault_options(settings, faults)
     command = shlex.join(words)
     last = list(log.last)
-    said = [frame.raw for frame in last if frame.direction is C2S]
-    texts = [raw.decode("utf-8", "replace") for raw in said]
+    texts = [frame.raw.decode("utf-8", "replace") for frame in last if frame.direction is C2S]
     whole = len(last) < MAX_LAST_MESSAGES and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
     return piped if whole and len(piped) <= MAX_COMMAND_LENGTH else command

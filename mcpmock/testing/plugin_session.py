@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from .unused_cassettes import UnusedTally, UnusedVerdict
+    from .unused import UnusedTally, UnusedVerdict
 
 EXPECTED = "mcpmock_expected"
 """The key of a worker's output: which tests use which cassettes."""
@@ -43,7 +43,7 @@ class PluginSession:
     def unused(self) -> UnusedTally:
         """The unused requests of the whole run."""
         if self._unused is None:
-            from .unused_cassettes import UnusedTally
+            from .unused import UnusedTally
 
             self._unused = UnusedTally()
         return self._unused

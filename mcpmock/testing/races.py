@@ -47,7 +47,7 @@ class Raced:
         return f"{self.cell.name}-i{self.cell.i}-j{self.cell.j}-{self.reaction}"
 
 
-def raced(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
+def list_races(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
     """All cells for k messages, each with all reactions that differ there: where no progress is
     left, late progress is the same as silence.
     """
@@ -64,11 +64,11 @@ def messages_of(cassette: Cassette, match: Match) -> int | None:
     """How many messages the first matching call got: its progress and the answer. None if no
     answered call matches.
     """
-    found = (count for episode in cassette.episodes() for count in _counted(episode, match))
+    found = (count for episode in cassette.episodes() for count in _count_messages(episode, match))
     return next(found, None)
 
 
-def _counted(episode: Episode, match: Match) -> Iterator[int]:
+def _count_messages(episode: Episode, match: Match) -> Iterator[int]:
     session, progress = Correlation(), dict[int, int]()
     for index, event in enumerate(episode.events):
         frame = event.frame
@@ -78,7 +78,7 @@ def _counted(episode: Episode, match: Match) -> Iterator[int]:
         note = session.note(frame.direction, message, index)  # type: ignore[arg-type]
         if note.call is None or note.late:
             continue
-        if not _asks(match, frame, note.call):
+        if not _matches_call(match, frame, note.call):
             continue
         if note.method == PROGRESS:
             progress[note.call.index] = progress.get(note.call.index, 0) + 1
@@ -86,7 +86,7 @@ def _counted(episode: Episode, match: Match) -> Iterator[int]:
             yield progress.get(note.call.index, 0) + 1
 
 
-def _asks(match: Match, frame: Frame, call: PendingCall) -> bool:
+def _matches_call(match: Match, frame: Frame, call: PendingCall) -> bool:
     """Whether the call matches, in whatever session it is made."""
     anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
     return fits(anywhere, Subject(frame, call.request, call.request.method, call), MatchPlace())
@@ -128,7 +128,7 @@ class Race:
         self._turn = Turn(attrs.evolve(match, between=None, probability=1.0))
         self._sessions: dict[int, Correlation] = {}
         self._call: PendingCall | None = None
-        self._given = 0
+        self._received = 0
         self._moment = CrossLoopEvent()
         server.log.listeners.append(self._listen)
         server.faults.add(
@@ -240,7 +240,7 @@ class Race:
     def _timeout_reason(self) -> str:
         if self._call is None:
             return "the call that the race selects was not made"
-        return f"the client received {self._given} messages of the call instead of {self.i}"
+        return f"the client received {self._received} messages of the call instead of {self.i}"
 
     def _listen(self, conversation: int, frame: Frame) -> None:
         """Called for each message, next to the client."""
@@ -252,18 +252,22 @@ class Race:
         if call is None:
             return
         if self._call is None and isinstance(message, Request):
-            self._call = call if self._is_meant(conversation, frame, call) else None
+            self._call = call if self._is_selected(conversation, frame, call) else None
         elif call is not self._call or frame.direction is call.direction:
             return
         elif isinstance(message, Response) or message.method == PROGRESS:
-            self._given += 1
-        if self._call is not None and self._given == self.i:
+            self._received += 1
+        if self._call is not None and self._received == self.i:
             self._moment.set()
 
-    def _is_meant(self, conversation: int, frame: Frame, call: PendingCall) -> bool:
+    def _is_selected(self, conversation: int, frame: Frame, call: PendingCall) -> bool:
         """Whether the fault, which sees the request next, selects it."""
         here = self._match.session in (None, conversation)
-        return here and _asks(self._match, frame, call) and self._turn.comes(0.0, Random(0), {})
+        return (
+            here
+            and _matches_call(self._match, frame, call)
+            and self._turn.comes(0.0, Random(0), {})
+        )
 
 
 def _chooses(match: Match) -> bool:
@@ -285,8 +289,8 @@ def races_of(item: pytest.Item) -> list[Raced]:
     k = messages_of(load(settings.path), settings.races)
     if k is None:
         match = settings.races
-        said = attrs.asdict(match, filter=lambda field, value: value != field.default)
+        given = attrs.asdict(match, filter=lambda field, value: value != field.default)
         raise pytest.UsageError(
-            f"mcpmock: {item.nodeid}: {settings.shown} has no answered call for races={said}"
+            f"mcpmock: {item.nodeid}: {settings.shown} has no answered call for races={given}"
         )
-    return list(raced(k, settings.reactions))
+    return list(list_races(k, settings.reactions))

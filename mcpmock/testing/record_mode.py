@@ -26,10 +26,10 @@ def resolve_mode(option: str | None, environment: str, marker: str | None, ini: 
     return check_choice(mode, MODES, "record mode")
 
 
-def check_choice(word: str, words: tuple[str, ...], what: str) -> str:
+def check_choice(word: str, words: tuple[str, ...], subject: str) -> str:
     """The word, if it is one of `words`. Raises UsageError."""
     if word not in words:
-        raise pytest.UsageError(f"mcpmock: no {what} {word!r}: choose one of {', '.join(words)}")
+        raise pytest.UsageError(f"mcpmock: no {subject} {word!r}: choose one of {', '.join(words)}")
     return word
 
 

@@ -1,13 +1,15 @@
-"""The objects of the fixtures: the server of a test (fake or recorded), the fake client and the
-cassette; and the checks when the test is over.
+"""The objects of the fixtures: the server of a test (fake, or real while it is recorded), the fake
+client and the cassette; and the checks when the test is over. `cassette_store` decides where a
+recording goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -16,6 +18,7 @@ import trio
 from mcpmock.api.cassettes import load
 from mcpmock.api.drive import Driven, drive_server
 from mcpmock.api.server import ReplayServer, replay_options
+from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.model import Cassette
@@ -23,15 +26,19 @@ from mcpmock.cassette.takes_by_test import own_first
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.sessions.local_front import LocalFront, ServerPlace
+from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.take import Recording
+from mcpmock.sessions.url_server import Url
 from mcpmock.view.printable import printable
 
 from .cassette_store import CassetteStore
 from .failure import describe
-from .recording_server import ExtendingServer, RecordingServer
 from .settings import Settings
-from .unused_cassettes import CassetteUse
-from .unused_events import cassette_use
+from .unused import IGNORE, CassetteUse, unused_requests
 
 
 @attrs.frozen
@@ -100,14 +107,78 @@ class Client:
             thread.stop()
 
 
+class RecordingServer(ThreadServer):
+    """A real server, a process for each client or at a URL, while it is recorded. After
+    `answer_first` a cassette answers first, and only the rest is recorded.
+    """
+
+    def __init__(self, settings: Settings, test: str, store: CassetteStore) -> None:
+        if settings.server is None and settings.url is None:
+            raise pytest.UsageError(
+                f"mcpmock: no server to record {settings.shown} from: name one in the marker,"
+                " server=[COMMAND, ...] or url="
+            )
+        self._settings, self._test, self._store = settings, test, store
+        self._server = parse_server(settings.server, settings.url)
+        self._output = store.recording(settings, test)
+        self._replay: Replay | None = None
+        super().__init__(self._main, run_of(settings.faults, settings.seed))
+
+    @property
+    def misses(self) -> list[Miss]:
+        """Empty: a real server answers."""
+        return self.log.misses
+
+    def transport(self) -> AbstractAsyncContextManager[Any]:
+        """A session over stdio with a process, over HTTP with a server at a URL."""
+        if isinstance(self._server, Url):
+            from mcp.client.streamable_http import streamable_http_client
+
+            return streamable_http_client(self.url)
+        from mcp.client.stdio import stdio_client
+
+        return stdio_client(self.stdio)
+
+    def finish(self, *, passed: bool) -> None:
+        """Stops it. The recording goes into the cassette if the test passed, else beside it."""
+        try:
+            self.close()
+        except BaseException:
+            self._store.reject(self._settings, self._output)
+            raise
+        if passed:
+            self._store.accept(self._settings, self._test, self._output)
+        else:
+            self._store.reject(self._settings, self._output)
+
+    def answer_first(self, cassette: Cassette, options: ReplayOptions) -> None:
+        """The real server only answers what the cassette lacks."""
+        options = attrs.evolve(options, on_miss="live")
+        self._replay = Replay(cassette, options, self.log.report)
+
+    async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
+        setup = Setup(
+            front=LocalFront(ready),
+            back=self._server,
+            replay=self._replay,
+            faults=self._run,
+            recording=Recording(output=self._output, test=self._test),
+            observers=[self.log.watch],
+            say=say,
+            stop=stop,
+        )
+        await run_sessions(setup)
+
+
 def require_cassette(settings: Settings) -> None:
     """Fails a test without a cassette, with the command that records it."""
     if settings.path.exists():
         return
-    can = settings.server or settings.url
-    how = "--mcp-record=once" if can else f"`mcpmock record -o {settings.shown} -- COMMAND`"
-    once = f"run the test with {how}" if can else f"record it with {how}"
-    pytest.fail(f"mcpmock: there is no cassette {settings.shown}; {once}", pytrace=False)
+    if settings.server or settings.url:
+        advice = "run the test with --mcp-record=once"
+    else:
+        advice = f"record it with `mcpmock record -o {settings.shown} -- COMMAND`"
+    pytest.fail(f"mcpmock: there is no cassette {settings.shown}; {advice}", pytrace=False)
 
 
 @attrs.define
@@ -116,7 +187,6 @@ class ServerUse:
 
     settings: Settings
     server: ThreadServer
-    test: str
     passed: bool = False
 
     def judge(self) -> None:
@@ -136,8 +206,17 @@ class ServerUse:
         self.passed = True
 
     def cassette_use(self) -> CassetteUse:
-        """How a test that passed used its cassette."""
-        return cassette_use(self.settings, self.server.log)
+        """How a test that passed used its cassette. No request is unused while a real server is
+        recorded.
+        """
+        settings = self.settings
+        real = settings.records or settings.extends
+        return CassetteUse(
+            cassette=str(settings.path),
+            shown=settings.shown,
+            unused=IGNORE if real else settings.unused,
+            left=[] if real else list(unused_requests(self.server.log)),
+        )
 
     def describe(self) -> str:
         """A section for the report of a failure."""
@@ -145,15 +224,15 @@ class ServerUse:
 
 
 def _fault_run(settings: Settings) -> FaultRun:
-    """Fails a test whose plan is invalid, with all errors of the plan."""
+    """Fails a test with an invalid plan, and names all errors of the plan."""
     try:
         return run_of(settings.faults, settings.seed)
     except PlanError as error:
         pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
 
 
-def _options(settings: Settings) -> ReplayOptions:
-    """In a race no message of a call is delayed: when the client cancels, all of them are out."""
+def _replay_options(settings: Settings) -> ReplayOptions:
+    """In a race no message of a call is delayed: all are sent before the client cancels."""
     options = replay_options(**settings.playing)
     if settings.races is None:
         return options
@@ -174,17 +253,18 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
     if settings.records:
         server = RecordingServer(settings, test, store)
     else:
-        run, options = _fault_run(settings), _options(settings)
+        run, options = _fault_run(settings), _replay_options(settings)
         cassette = _load_cassette(settings, test)
         if not settings.extends:
             fake = ReplayServer(cassette, options, run, settings.stub)
             try:
-                yield ServerUse(settings, fake, test)
+                yield ServerUse(settings, fake)
             finally:
                 fake.close()
             return
-        server = ExtendingServer(settings, test, store, cassette, options)
-    use = ServerUse(settings, server, test)
+        server = RecordingServer(settings, test, store)
+        server.answer_first(cassette, options)
+    use = ServerUse(settings, server)
     try:
         yield use
     finally:

@@ -21,7 +21,7 @@ from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
 
 from .record_mode import MODES, check_choice, config_mode
-from .unused_cassettes import FAIL, IGNORE, UNUSED
+from .unused import FAIL, IGNORE, UNUSED
 
 MAX_FILE_NAME_LENGTH = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -37,7 +37,7 @@ _MARKER_OPTIONS = (
     "reactions",
     "stub",
 )
-_SEED = "MCPMOCK_SEED"
+_SEED_VARIABLE = "MCPMOCK_SEED"
 
 
 def file_name(test: str) -> str:
@@ -156,7 +156,7 @@ def _settings_of(item: pytest.Item) -> Settings:
     if stub is not None and not isinstance(stub, Stub):
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
     return Settings(
-        path=_path(item, given.get("cassette"), races="races" in given),
+        path=_cassette_path(item, given.get("cassette"), races="races" in given),
         mode=config_mode(config, given.get("record")),
         unused=check_choice(unused, UNUSED, "value of unused"),
         server=None if server is None else tuple(command_words(server)),
@@ -164,7 +164,7 @@ def _settings_of(item: pytest.Item) -> Settings:
         stub=stub,
         named=given.get("cassette") is not None,
         playing=playing,
-        faults=tuple(_found(item, fault) for fault in several(given.get("faults"))),
+        faults=tuple(_find_plan(item, fault) for fault in several(given.get("faults"))),
         seed=_seed(config, given.get("seed")),
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
@@ -181,35 +181,37 @@ def _reactions(given: object) -> Iterator[Reaction]:
 def _seed(config: pytest.Config, marker: int | None) -> int | None:
     """That of the command line, else the environment, else the marker. Raises UsageError."""
     check_seed(marker)
-    option, environment = config.getoption("mcpmock_seed"), os.environ.get(_SEED, "")
+    option, environment = config.getoption("mcpmock_seed"), os.environ.get(_SEED_VARIABLE, "")
     try:
         return option if option is not None else int(environment) if environment else marker
     except ValueError:
-        raise pytest.UsageError(f"mcpmock: {_SEED}={environment!r}: not a number") from None
+        raise pytest.UsageError(
+            f"mcpmock: {_SEED_VARIABLE}={environment!r}: not a number"
+        ) from None
 
 
-def _found(item: pytest.Item, given: Given) -> Given:
+def _find_plan(item: pytest.Item, given: Given) -> Given:
     """A plan file is searched for in the same folders as a cassette."""
-    return _place(item, given) if is_file(given) else given
+    return _find_file(item, given) if is_file(given) else given
 
 
-def _path(item: pytest.Item, name: str | os.PathLike[str] | None, *, races: bool) -> Path:
+def _cassette_path(item: pytest.Item, name: str | os.PathLike[str] | None, *, races: bool) -> Path:
     """A name is searched for in the folder of the ini, beside the test, and in `cassettes` there. A
     new cassette goes to the folder of the ini, else to `cassettes`.
     """
     if name is not None:
-        return _place(item, name)
+        return _find_file(item, name)
     own = item.nodeid.partition("::")[2].replace("::", ".")
     own = own.partition("[")[0] if races else own  # all cells of a race share one recording
-    return _home(item) / file_name(item.path.stem) / f"{file_name(own)}.jsonl"
+    return _cassette_folder(item) / file_name(item.path.stem) / f"{file_name(own)}.jsonl"
 
 
-def _home(item: pytest.Item) -> Path:
+def _cassette_folder(item: pytest.Item) -> Path:
     given = str(item.config.getini("mcpmock_dir"))
     return item.config.rootpath / given if given else item.path.parent / "cassettes"
 
 
-def _place(item: pytest.Item, name: str | os.PathLike[str]) -> Path:
-    folder, home = item.path.parent, _home(item)
-    places = [home / name, folder / name, folder / "cassettes" / name]
-    return next((place for place in places if place.exists()), home / name)
+def _find_file(item: pytest.Item, name: str | os.PathLike[str]) -> Path:
+    folder, home = item.path.parent, _cassette_folder(item)
+    paths = [home / name, folder / name, folder / "cassettes" / name]
+    return next((path for path in paths if path.exists()), home / name)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mcpmock.testing.plugin_session import EXPECTED, FOLDER, PluginSession
-from mcpmock.testing.unused_cassettes import CassetteUse
+from mcpmock.testing.unused import CassetteUse
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
 

@@ -12,7 +12,7 @@ from mcpmock.cassette.parser import read
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.faults.match import Match
 from mcpmock.faults.races.grid import REACTIONS, Cell, cells
-from mcpmock.testing.races import Race, Raced, messages_of, raced
+from mcpmock.testing.races import Race, Raced, list_races, messages_of
 from tests.support import INITIALIZE, INITIALIZED, c2s, notification, request
 from tests.test_pytest_plugin_races import CASSETTE
 
@@ -24,14 +24,14 @@ CANCEL = notification("notifications/cancelled", {"requestId": 9})
 @pytest.mark.parametrize("k", range(1, 6))
 def test_the_grid(k: int) -> None:
     """Every cell; every reaction where there is one to be seen, under names of their own."""
-    all_ = list(raced(k, REACTIONS))
+    all_ = list(list_races(k, REACTIONS))
 
     assert list(cells(k)) == list(dict.fromkeys(race.cell for race in all_))
     assert len(all_) == len({race.id for race in all_})
     for race in all_:
         assert race.cell.reacts or race.reaction == "silent"
         assert race.reaction != "late_progress" or race.cell.j < k - 1
-    assert (k + 1) * (k + 2) // 2 == len(list(raced(k, ("late_result",))))
+    assert (k + 1) * (k + 2) // 2 == len(list(list_races(k, ("late_result",))))
 
 
 def test_how_many_messages() -> None:

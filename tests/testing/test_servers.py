@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.playback.miss import Miss
 from mcpmock.testing.cassette_store import CassetteStore
-from mcpmock.testing.servers import CassetteFile, Client, require_cassette, using
+from mcpmock.testing.servers import CassetteFile, Client, RecordingServer, require_cassette, using
 from mcpmock.testing.settings import Settings
 from tests.support.weather import write_weather
 
@@ -65,3 +65,37 @@ def test_the_client(settings: Settings) -> None:
     driven = Client(settings).drive(words)
 
     assert (0, None) == (driven.status, driven.diff().worst)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_only_a_test_that_passes_replaces_a_cassette(tmp_path: Path, passed: bool) -> None:
+    """The recording of a failed test is kept beside the cassette."""
+    settings = Settings(path=tmp_path / "a.jsonl", mode="all", server=("x",))
+    settings.path.write_text("old")
+    store = CassetteStore(tmp_path)
+    server = RecordingServer(settings, "t", store)
+    store.recording(settings, "t").write_text("new")
+    server.finish(passed=passed)
+
+    assert ("new" if passed else "old") == settings.path.read_text()
+    assert passed is not settings.rejected.exists()
+
+
+def test_nothing_to_record_from(tmp_path: Path) -> None:
+    """The error names the arguments of the marker."""
+    with pytest.raises(pytest.UsageError, match=r"name one in the marker"):
+        RecordingServer(
+            Settings(path=tmp_path / "a.jsonl", mode="all"), "t", CassetteStore(tmp_path)
+        )
+
+
+def test_a_real_server_misses_nothing(tmp_path: Path) -> None:
+    """It has no misses, and without a client it is not started."""
+    server = RecordingServer(
+        Settings(path=tmp_path / "a.jsonl", mode="all", url="http://x.test/"),
+        "t",
+        CassetteStore(tmp_path),
+    )
+
+    assert [] == server.misses
+    server.close()

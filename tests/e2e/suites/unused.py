@@ -11,7 +11,7 @@ def test_nothing_of_it_is_there():
         "mcpmock.pytest_plugin",
         "mcpmock.testing",
         "mcpmock.testing.plugin_session",
-        "mcpmock.testing.unused_cassettes",
+        "mcpmock.testing.unused",
         "mcpmock.testing.record_mode",
         "mcpmock.version",
     }

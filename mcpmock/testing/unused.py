@@ -1,0 +1,160 @@
+"""Unused recorded requests, added up over all tests of a cassette.
+
+A recorded request is unused if no test that played its session sent it. A cassette is judged when
+the run is over, and only if all of its tests passed: a test that was skipped, deselected, not
+collected or that failed might have sent the request. `unused_requests` are those of one test;
+`plugin_session` collects the reports, also those of xdist workers, so they are plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import attrs
+import pytest
+
+if TYPE_CHECKING:
+    from mcpmock.api.log import Log
+
+IGNORE, WARN, FAIL = UNUSED = ("ignore", "warn", "fail")
+"""How recorded requests are treated that no test sent."""
+
+
+class CassetteUse(TypedDict):
+    """How a test that passed used its cassette."""
+
+    cassette: str
+    """The path of the file."""
+    shown: str
+    """The same path as a user types it."""
+    unused: str
+    left: list[tuple[str, dict[str, str]]]
+    """By session, the methods of the requests that this test did not send, by event number."""
+
+
+def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
+    """The requests that a test did not send, by session (the line of its take, its number and
+    transport) and event number. Exchanges without a session are played from all takes at once, but
+    listed take by take: another test may have played one of them alone.
+    """
+    # Not at the top: the process that adds the tests up needs neither.
+    from mcpmock.playback.request_key import match_subject
+    from mcpmock.view.printable import printable
+
+    for player in log.players:
+        lead = player.leading
+        if lead is None or not lead.answered:
+            continue
+        whole = lead.plan.episode
+        parts = whole.parts or [(0, whole)]
+        ends = [*(start for start, _ in parts[1:]), len(whole.events)]
+        subjects = {event.index: match_subject(event.frame) for event in lead.unused}
+        for (start, episode), end in zip(parts, ends, strict=True):
+            methods = {
+                str(whole.events[index].n): printable(subject.method)
+                for index, subject in subjects.items()
+                if subject is not None and start <= index < end
+            }
+            take = episode.take
+            yield f"{take.line}/{episode.events[0].s}/{take.transport}", methods
+
+
+@attrs.frozen
+class UnusedVerdict:
+    """A cassette with unused requests; `test` is the last one that passed with it."""
+
+    test: str
+    unused: str
+    text: str
+
+
+@attrs.define
+class _CassetteTally:
+    waiting: set[str] = attrs.field(factory=set)
+    """The tests that have not passed yet."""
+    left: dict[str, dict[str, str]] = attrs.field(factory=dict)
+    """The methods of the requests that no test has sent, by session and event number."""
+    unused: str = IGNORE
+    blamed: str = ""
+    shown: str = ""
+
+
+@attrs.define
+class UnusedTally:
+    """All cassettes of a run."""
+
+    _cassettes: dict[str, _CassetteTally] = attrs.field(factory=dict)
+
+    def expect(self, cassette: str, test: str) -> None:
+        """This test uses the cassette, whether it runs or not."""
+        self._cassettes.setdefault(cassette, _CassetteTally()).waiting.add(test)
+
+    @property
+    def expected(self) -> dict[str, list[str]]:
+        """All expected tests by cassette, for the report of a worker."""
+        return {path: sorted(one.waiting) for path, one in self._cassettes.items()}
+
+    def passed(self, test: str, use: CassetteUse) -> None:
+        """This test passed."""
+        one = self._cassettes.setdefault(use["cassette"], _CassetteTally())
+        for session, left in use["left"]:
+            known = one.left.get(session, left)
+            one.left[session] = {n: left[n] for n in known if n in left}
+        one.waiting.discard(test)
+        if UNUSED.index(use["unused"]) >= UNUSED.index(one.unused):
+            one.unused, one.blamed, one.shown = use["unused"], test, use["shown"]
+
+    def verdicts(self) -> Iterator[UnusedVerdict]:
+        """The cassettes to warn about or to fail, when the run is over."""
+        for one in self._cassettes.values():
+            methods = [method for left in one.left.values() for method in left.values()]
+            if methods and not one.waiting and one.unused != IGNORE:
+                names = ", ".join(sorted(set(methods)))
+                text = f"{len(methods)} recorded requests of {one.shown} were not sent: {names}"
+                yield UnusedVerdict(one.blamed, one.unused, f"mcpmock: {text}")
+
+
+def siblings_of(
+    item: pytest.Item, items: Sequence[pytest.Item], ids: Sequence[str]
+) -> Iterator[str]:
+    """The names of tests in the same module that use the same cassette and were not collected,
+    because the run selects single tests by their `ids`: they may send the requests that seem
+    unused. `[...]` stands for other parameters of this test, which are not known.
+    """
+    function = item if isinstance(item, pytest.Function) else None
+    module = None if function is None else function.module
+    marks = [mark for mark in item.iter_markers("mcpmock") if _find_cassette([mark]) is not None]
+    cassette = _find_cassette(marks[:1])
+    if function is None or module is None or cassette is None:
+        return
+    chosen = {other.originalname for other in items if isinstance(other, pytest.Function)}
+    shared = _list_marks(module)
+    for name, found in vars(module).items():
+        if name.startswith("test") and callable(found):
+            if name not in chosen and cassette == _find_cassette([*_list_marks(found), *shared]):
+                yield name
+        elif name.startswith("Test") and isinstance(found, type):
+            of_all = [*_list_marks(found), *shared]
+            for inner, method in vars(found).items():
+                named = callable(method) and _find_cassette([*_list_marks(method), *of_all])
+                if inner.startswith("test") and inner not in chosen and cassette == named:
+                    yield f"{name}::{inner}"
+    if any(id_.endswith(f"::{function.name}") for id_ in ids) and "[" in function.name:
+        yield f"{function.originalname}[...]"
+
+
+def _list_marks(owner: Any) -> list[pytest.Mark]:
+    """The markers of a function, class or module, the nearest first."""
+    given: Any = getattr(owner, "pytestmark", [])
+    marks: list[Any] = given if isinstance(given, list) else [given]
+    return [mark for mark in (getattr(one, "mark", one) for one in marks) if mark.name == "mcpmock"]
+
+
+def _find_cassette(marks: Sequence[pytest.Mark]) -> object:
+    """The cassette that the nearest of these markers names."""
+    for mark in marks:
+        named = mark.args[0] if mark.args else mark.kwargs.get("cassette")
+        if named is not None:
+            return str(named)
+    return None
