@@ -27,7 +27,7 @@ _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
 
 
-@click.command()
+@click.command(short_help="Check cassettes, and the protocol spoken in them.")
 @FILES
 @common
 def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:

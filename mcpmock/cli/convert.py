@@ -15,7 +15,7 @@ from .options_files import OUTPUT, refuse_existing
 from .output import CASSETTE, common, emit, encodable, many, say
 
 
-@click.command()
+@click.command(short_help="Convert to HAR, or from other tools' recordings.")
 @click.argument("file", type=CASSETTE)
 @OUTPUT
 @click.option("--no-redact", is_flag=True, help="Keep secrets of an imported recording.")

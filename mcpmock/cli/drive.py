@@ -14,7 +14,7 @@ from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
 
 
-@click.command()
+@click.command(short_help="Play the recorded client against a real server.")
 @click.argument("file", type=CASSETTE)
 @click.option("-o", "--output", metavar="FILE", help="Record the session to FILE.")
 @click.option(

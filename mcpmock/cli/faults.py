@@ -20,7 +20,7 @@ MAX_TEXT_WIDTH = 100
 SUGGESTED_KINDS = 3
 
 
-@click.command("faults")
+@click.command("faults", short_help="List the kinds of faults, or explain one.")
 @click.argument("kind", required=False)
 @common
 def faults(

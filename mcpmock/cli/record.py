@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(
+    short_help="Record a client talking to a server.",
+    context_settings={"allow_interspersed_args": False},
+)
 @click.option(
     "-o",
     "--output",

@@ -211,7 +211,7 @@ class _Reporter:
         if self._json:
             self._print("miss", "", method=event.method, near=near_misses(event))
         else:
-            from mcpmock.view.misses import miss_lines
+            from mcpmock.view.miss_report import miss_lines
 
             for line in miss_lines(event, self._file):
                 say(line)

@@ -16,7 +16,7 @@ from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
 
 
-@click.command()
+@click.command(short_help="Compare a real server with its recording.")
 @click.argument("file", type=CASSETTE)
 @click.option("--update", is_flag=True, help="Replace FILE with the new recording if they differ.")
 @diff_options

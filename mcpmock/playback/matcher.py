@@ -4,8 +4,8 @@ the nearest come.
 A `RequestIndex` belongs to a plan and finds its client events by key; all live sessions share it. A
 `Matcher` belongs to one live session: it knows which recorded events are used up (the nth call gets
 the nth answer), and which values the placeholders of redacted ones are bound to. `request_key` says
-what makes two requests the same, `header_verdicts` which heads may differ. `playback.candidates`
-uses matchers.
+what makes two requests the same, `header_verdicts` which heads may differ. Cancels and replies to
+the server's requests are matched by id, in `candidates`, which uses matchers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """A live request that matches nothing recorded: the nearest recorded requests, and the error for
-the client. `view.misses` has the report for the terminal.
+the client. `view.miss_report` has the report for the terminal.
 """
 
 from __future__ import annotations

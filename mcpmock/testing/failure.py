@@ -14,7 +14,7 @@ from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.protocol.messages import C2S
-from mcpmock.view.misses import miss_lines
+from mcpmock.view.miss_report import miss_lines
 from mcpmock.view.printable import printable
 
 from .settings import Settings

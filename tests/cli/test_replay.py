@@ -12,7 +12,7 @@ from mcpmock.channels.channel import MemoryChannel
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol.messages import C2S
-from mcpmock.view.misses import miss_lines
+from mcpmock.view.miss_report import miss_lines
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
 from tests.support import (
     HEADER,

@@ -1,4 +1,4 @@
-"""What waits for what, and for how long: `holding` has the rule in words. All times are exact."""
+"""What waits for what, and for how long: the rule is in `mcpmock.faults.delay_queue`. Exact times."""
 
 from __future__ import annotations
 
