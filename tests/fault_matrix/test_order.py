@@ -1,4 +1,4 @@
-"""What waits for what, and for how long: the rule is in `mcpmock.faults.delay_queue`. Exact times."""
+"""What waits for what, and for how long: `mcpmock.faults.delay_queue`, with exact times."""
 
 from __future__ import annotations
 
