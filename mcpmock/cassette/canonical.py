@@ -2,7 +2,7 @@
 bytes out.
 
 Both work on the very lines, not on `Event`s: unknown keys and the bytes of every message survive.
-`sheets` stands below and tells the lines apart. Reading and writing the file is `file`'s affair,
+`lines` stands below and splits a cassette into lines. Reading and writing is the job of `file`,
 telling what was done the command line's.
 """
 
@@ -176,7 +176,7 @@ def _formed_event(raw: bytes, n: int, times: Times, numbers: _Numbers) -> bytes:
 
 
 def _dateless(head: bytes) -> bytes:
-    """A head without its `Date`: the one field that differs every time, and that nobody acts on."""
+    """A head without its `Date`, which differs in every recording."""
     place = (members(head) or {}).get("headers")
     spans = None if place is None else elements(head[slice(*place)])
     if place is None or spans is None:

@@ -3,7 +3,7 @@ that touches files.
 
 Append only while recording, one `write` for each batch of events; kill -9 then loses nothing that a
 peer has seen. The lock is the kernel's (`flock`), so no crash leaves one. Rewrites are atomic:
-whatever fails, the old file survives. `read` makes sense of the bytes; `modes` decides how long to
+whatever fails, the old file survives. `parser` decodes the bytes; `sessions` decides how long to
 wait for a lock and where to record instead.
 """
 

@@ -10,8 +10,8 @@ the order is this, exactly:
 * behind a `barrier` everything waits that goes its direction, on every stream;
 * all else passes at once: what is held does not delay what has nothing to do with it.
 
-What is sent `freely` (what comes besides a message, and what is meant to be out of order) waits for
-nothing and nobody.
+What is sent `freely` (what comes besides a message, and what is meant to be out of order) does not
+wait at all.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Ledger:
         self.lost += events
         try:
             self.on_gap(gap.reason)
-        except Exception:  # noqa: BLE001 (law 6: nor may whoever hears of it)
+        except Exception:  # noqa: BLE001 (the observer may fail, the wire may not)
             pass
 
     def finish(self, now: float) -> None:

@@ -32,7 +32,7 @@ class DiffMessage:
     message: SingleMessage
     raw: bytes
     method: str
-    """Its own, or the one it answers; empty for what is no message."""
+    """Its own, or the one it answers; empty for a frame that is not a message."""
     sure: bool = False
     """Whether it surely belongs to its call."""
     exchange: int | None = None
