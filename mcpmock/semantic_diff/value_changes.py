@@ -1,9 +1,8 @@
-"""Two decoded values compared: where they differ, and how. It judges nothing: whoever asks knows
-what a difference means there.
+"""Two decoded values compared: where they differ, and how. The caller judges what it means.
 
 Texts with placeholders are the same under the right names (`normalize.Namings`), numbers within the
-tolerance, and lists without an order where a rule says so (`ignore_rules`). Used for results, parameters
-and all else that is neither a schema nor a catalog.
+tolerance, and lists without an order where a rule says so (`ignore_rules`). Used for results,
+parameters and all else that is neither a schema nor a catalog.
 """
 
 from __future__ import annotations
