@@ -363,7 +363,10 @@ async def test_an_internal_error_ends_one_conversation(web: Web, autojump_clock:
 
 async def test_allowed_hosts_and_origins(web: Web, autojump_clock: MockClock) -> None:
     """Allowed hosts and origins are accepted besides those of this machine; others are refused."""
-    allowed = {"hosts": frozenset({"mcp.example"}), "origins": frozenset({"http://a.example"})}
+    allowed: dict[str, Any] = {
+        "hosts": frozenset({"mcp.example"}),
+        "origins": frozenset({"http://a.example"}),
+    }
     statuses = []
     async with running(web, player(web, RECORDED, **allowed)):
         for host, origin in (
