@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Announcer, option_set, say, say
+from .output import Announcer, option_set, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,22 +90,6 @@ def listening_of(
         dangerously=options["dangerously_bind"],
         announce=announcer.announce,
     )
-
-
-def front_of(
-    options: dict[str, Any], *, default: str | None = None
-) -> tuple[Front, Callable[[str], None]]:
-    """Where the client is, and how messages for the user are printed: the listener that the options
-    describe with its announcer, or stdio.
-    """
-    announcer = Announcer(json=options["json"])
-    listening = listening_of(options, announcer, default=default)
-    if listening is not None:
-        return listening, announcer.say
-
-    from mcpmock.sessions.stdio_front import StdioFront
-
-    return StdioFront(), say
 
 
 def front_of(
