@@ -29,21 +29,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 PAIRS = [
     ("py2-auto", "workshop-py2", HTTP),
     ("ts2-auto", "workshop-ts2", HTTP),
-    ("py2-legacy", "workshop-ts2", HTTP),
     ("ts2-legacy", "workshop-py1", HTTP),
-    ("py1", "workshop-py1", HTTP),
     ("ts1", "everything", HTTP),
     ("fastmcp", "workshop-py2", SSE),
-    ("ts1", "workshop-py1", SSE),
     ("py1", "everything", SSE),
 ]
 CROSSINGS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("py2-auto", "workshop-py2", "stdio", (HTTP, SSE)),
-    ("ts1", "workshop-py1", "stdio", (HTTP, SSE)),
     ("py2-legacy", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts2-auto", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts1", "workshop-py1", SSE, ("stdio", HTTP)),
-    ("fastmcp", "workshop-py2", SSE, ("stdio", HTTP)),
 ]
 """Client, server, the transport that is recorded, those that are replayed."""
 
