@@ -1,9 +1,10 @@
-"""Takes of one line each, as bytes, by the test that they belong to."""
+"""Takes of one line each, to see which of them a file keeps."""
 
 from __future__ import annotations
 
 from mcpmock.cassette.parser import read
-from tests.support import HEADER, c, cassette_bytes
+
+from . import HEADER, c, cassette_bytes
 
 
 def take(text: str, test: str | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""A disk in memory for recorders."""
+"""`Tape`: a disk in memory, for recorders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import attrs
 
 from mcpmock.cassette.model import Event
 from mcpmock.cassette.parser import read
-from tests.support import HEADER
+
+from . import HEADER
 
 
 @attrs.define
