@@ -201,14 +201,16 @@ class Candidate:
                 self._note_event(event, live, now)
         return True
 
-    def end_session(self, exchange: int) -> None:
+    def end_session(self, exchange: int, now: float) -> None:
         """The client ended the session on this live exchange: events recorded before that match
-        nothing any more.
+        nothing any more, and open streams end.
         """
         recorded = self.ids.recorded.get(exchange)
         events = self.plan.client_events.values()
         ends = (e.index for e in events if recorded is not None and e.frame.exchange == recorded)
         self.matcher.since = next(ends, len(self.plan.episode.events))
+        if self._schedule is not None:
+            self._schedule.end_streams(self.ids.exchanges, now)
 
     def stop_waiting(self, now: float) -> None:
         """The client will send nothing more: no overlap is worth waiting for."""

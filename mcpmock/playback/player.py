@@ -222,7 +222,7 @@ class Player(Stage):
         if live.exchange is not None and not self._answers_on(live.exchange):
             self._own_answers += self._without_result(live)
         if live.ends_session and not self.stateless:
-            self._end_session(live.exchange)
+            self._end_session(live.exchange, now)
 
     def _follow_id(
         self,
@@ -348,12 +348,12 @@ class Player(Stage):
         """Whether it belongs to a session that is over, or that never was."""
         return self._over or (self.stateless and live.names_session)
 
-    def _end_session(self, live: int | None) -> None:
+    def _end_session(self, live: int | None, now: float) -> None:
         """The client ends the session on this exchange, unless the recorded server refused."""
         if live is not None and not self._refuses(live):
             self._over = True
             for candidate in self._candidates.all:
-                candidate.end_session(live)
+                candidate.end_session(live, now)
 
     def _answers_on(self, live: int) -> bool:
         return any(candidate.answers_on(live) for candidate in self._speakers)

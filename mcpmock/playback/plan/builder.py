@@ -190,6 +190,8 @@ class _PlanBuilder:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(dependencies.calls)
         overlaps = self._overlaps(calls) if dependencies.answers and not self.strict else before
+        if not self.strict and _ends_all(frame, exchange):
+            overlaps = tuple(self._requests)
         if exchange is not None and exchange.left is not None:
             overlaps = (*overlaps, NEVER)  # gives a live client the time to leave there too
         self._answered.update(calls if dependencies.answers else ())
@@ -310,16 +312,20 @@ class _PlanBuilder:
             head = self.messages[exchange.head_place]  # it was sent together with the answer
             self.messages[exchange.head_place] = attrs.evolve(head, overlaps=planned.overlaps)
         elif isinstance(fact, ExchangeEnd) and exchange.streams:
-            if exchange.last is not None and exchange.last.answers:
-                planned = self.messages[-1] = attrs.evolve(planned, overlaps=exchange.last.overlaps)
+            if not exchange.is_session:
+                last = exchange.last
+                planned = self.messages[-1] = attrs.evolve(
+                    planned,
+                    causes=planned.causes | exchange.all_causes,
+                    overlaps=last.overlaps if last and last.answers else planned.overlaps,
+                )
             if not _is_alone(step):
                 self._note_end(exchange, planned, step)
-        elif (
-            planned.meta is not None
-            and isinstance(planned.meta.fact, SseMeta)
-            and planned.meta.fact.id
-        ):
-            self.streams[planned.meta.fact.id] = exchange.number
+        elif planned.meta is not None and isinstance(meta := planned.meta.fact, SseMeta):
+            exchange.is_session = exchange.is_session or meta.event == "endpoint"
+            if meta.id:
+                self.streams[meta.id] = exchange.number
+        exchange.all_causes |= planned.causes
         exchange.last = planned
 
     def _note_end(
@@ -376,6 +382,15 @@ class _PlanBuilder:
         first = min(self.calls[call].event for call in calls)
         start = bisect_right(self._requests, first)
         return tuple(self._requests[start:])
+
+
+def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
+    """Whether the server ends the whole session with this."""
+    # A server that crashes in a call must crash in it too where the live client skipped an earlier
+    # call: so this end waits for overlapping requests for a limited time, and for nothing else.
+    if isinstance(frame.fact, ExchangeEnd):
+        return exchange is not None and exchange.is_session
+    return isinstance(frame.fact, StreamEnd | ProcessExit)
 
 
 def _is_alone(step: EpisodeStep) -> bool:

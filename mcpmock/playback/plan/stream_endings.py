@@ -29,6 +29,10 @@ class RecordedExchange:
     head_place: int = 0
     causes: frozenset[int] = frozenset()
     """The causes of the response head, and so of everything on the exchange."""
+    all_causes: set[int] = attrs.field(factory=set)
+    """The causes of everything on the exchange: its end waits for all of them."""
+    is_session: bool = False
+    """It is the stream of HTTP+SSE that carries everything the server sends."""
     last: PlannedMessage | None = None
     left: int | None = None
     """When the client left, in microseconds."""
@@ -55,6 +59,7 @@ class RecordedExchange:
         t = times[last.chain]
         end = attrs.evolve(
             last,
+            causes=last.causes | self.all_causes,
             frame=Frame(S2C, fact=ExchangeEnd(), exchange=self.number),
             meta=None,
             answers=False,
