@@ -28,7 +28,7 @@ import msgspec
 
 from mcpmock.errors import CassetteError
 
-from .model import Cassette, Footer, Header
+from .model import Cassette, Footer, Header, Notice
 from .parser import header_of, read, refusal
 
 MAX_BYTES = 1 << 30
@@ -47,9 +47,8 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
     """
     cassette = load_alone(path, damaged=damaged)
     for sibling in find_siblings(path):
-        read_too = load_alone(sibling, damaged=damaged)
-        cassette.takes += read_too.takes
-        cassette.siblings.append(str(sibling))
+        cassette.notices.append(Notice(0, f"{sibling} is read too: it is not joined yet"))
+        _add(cassette, load_alone(sibling, damaged=damaged))
     return sorted_by_start(cassette)
 
 
@@ -73,12 +72,18 @@ def load_together(paths: Sequence[Path]) -> Cassette:
     files = list(dict.fromkeys(file for path in paths for file in _files_at(path)))
     first, *others = [load(file) for file in files if not _is_read_with_another(file, files)]
     for other in others:
-        first.takes += other.takes
-        first.notices += other.notices
-        first.siblings += other.siblings
+        _add(first, other)
     if others:
         first.name = ", ".join(map(str, paths))
     return sorted_by_start(first)
+
+
+def _add(cassette: Cassette, other: Cassette) -> None:
+    """The takes and notices of one cassette to another."""
+    cassette.takes += other.takes
+    cassette.notices += [
+        msgspec.structs.replace(notice, file=notice.file or other.name) for notice in other.notices
+    ]
 
 
 def sorted_by_start(cassette: Cassette) -> Cassette:

@@ -180,10 +180,14 @@ class Episode(msgspec.Struct, kw_only=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """Something about a cassette that its reader should know and that stops nothing."""
+    """Something about a cassette that its reader should know and that stops nothing. `line` counts
+    from 1; 0 is the whole file.
+    """
 
     line: int
     text: str
+    file: str = ""
+    """The file, if it is not the one that the cassette is named after."""
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -205,8 +209,6 @@ class Cassette(msgspec.Struct, kw_only=True):
     takes: list[Take]
     notices: list[Notice] = msgspec.field(default_factory=list)
     damage: list[Damage] = msgspec.field(default_factory=list)
-    siblings: list[str] = msgspec.field(default_factory=list)
-    """Files of recorders that ran at the same time, whose takes are among these."""
 
     @property
     def complete(self) -> bool:

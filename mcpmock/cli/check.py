@@ -15,7 +15,7 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.view.printable import printable
 
-from .options_files import FILES, run_each
+from .options_files import FILES, run_each, with_siblings
 from .output import common, emit, encodable, many
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
     summarized; -v lists all of them. Exit status: 0 if there are only warnings and notices, 1 on an
     error, 3 if a file cannot be read or is not a cassette.
     """
-    return run_each(files, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
+    named = with_siblings(files, quiet=quiet)
+    return run_each(named, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
 
 
 @attrs.frozen
