@@ -25,6 +25,8 @@ class Finding:
     line: int
     level: Level
     text: str
+    damage: bool = False
+    """Whether the line cannot be read, so that loading the file fails."""
 
 
 @attrs.frozen
@@ -38,9 +40,6 @@ class Inspection:
     """The cassette as parsed."""
     sheets: Sequence[Sheet] = attrs.field(default=(), eq=False, repr=False)
     """Its lines, by take."""
-
-    def count(self, level: Level) -> int:
-        return sum(finding.level is level for finding in self.findings)
 
 
 def inspect(data: bytes) -> Inspection:
@@ -64,7 +63,7 @@ def _parser_findings(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Findin
     """Damage is an error, and so is a notice about a footer: the take was edited."""
     footers = {sheet.footer.number for sheet in sheets if sheet.footer is not None}
     for damage in cassette.damage:
-        yield Finding(damage.line, Level.ERROR, damage.reason)
+        yield Finding(damage.line, Level.ERROR, damage.reason, damage=True)
     for notice in cassette.notices:
         level = Level.ERROR if notice.line in footers else Level.NOTICE
         yield Finding(notice.line, level, notice.text)
