@@ -41,6 +41,9 @@ class Inspection:
     sheets: Sequence[Sheet] = attrs.field(default=(), eq=False, repr=False)
     """Its lines, by take."""
 
+    def count(self, level: Level) -> int:
+        return sum(finding.level is level for finding in self.findings)
+
 
 def inspect(data: bytes) -> Inspection:
     """Checks these bytes against the format. Never raises."""
