@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kind_help import help_of
-from mcpmock.faults.plan_parser import fault_of, read_plan
+from mcpmock.faults.plan import fault_of, read_plan
 from mcpmock.faults.registry import KINDS, THEMES
 from tests.cli.conftest import Run
 from tests.support import c2s, s2c
