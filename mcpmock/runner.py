@@ -9,13 +9,14 @@ how it travels, and `sessions` composes both.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import trio
 
 from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.messages import C2S, Direction, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 
 IDLE_PUMPS = 16
 """How many idle tasks are kept for sources that open later."""
@@ -55,8 +56,8 @@ class LiveSession:
                 await self._over.wait()
                 if self._internal_error is not None:
                     raise self._internal_error
-                with trio.move_on_after(FLUSH_TIMEOUT_S):
-                    await self._settle(self.client)
+                with trio.move_on_after(FLUSH_TIMEOUT_S), suppress(trio.BrokenResourceError):
+                    await self.client.flush()
                 nursery.cancel_scope.cancel()
         finally:
             self._done = True
@@ -95,7 +96,10 @@ class LiveSession:
             if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
                 await trio.sleep_until(until)
             if feeds not in self._gone and feeds.held(frames[-1]) >= MAX_HELD_BYTES:
-                await self._settle_for(feeds, frames[-1])
+                try:
+                    await feeds.room(frames[-1])
+                except trio.BrokenResourceError:
+                    self._lost(feeds)
 
     def _take(self, frames: Sequence[Frame]) -> None:
         """Takes frames that the client's end delivers. An error here ends the session, not the
@@ -133,7 +137,7 @@ class LiveSession:
         if frames[-1].fact is not None:
             exits = (frame.fact for frame in frames if isinstance(frame.fact, ProcessExit))
             self.exit = next(exits, self.exit)
-        end = self._end(frames[0].direction)
+        end = self.server if frames[0].direction is C2S else self.client
         if end is None or end in self._gone:
             return
         try:
@@ -147,21 +151,6 @@ class LiveSession:
         if end is self.client:
             self.client_left()
         # A server that no longer reads may still write; the end of its output ends the session.
-
-    def _end(self, direction: Direction) -> ConversationEnd | None:
-        return self.server if direction is C2S else self.client
-
-    async def _settle_for(self, end: ConversationEnd, like: Frame) -> None:
-        try:
-            await end.room(like)
-        except trio.BrokenResourceError:
-            self._lost(end)
-
-    async def _settle(self, end: ConversationEnd) -> None:
-        try:
-            await end.flush()
-        except trio.BrokenResourceError:
-            pass
 
     async def _keep_time(self) -> None:
         """Calls the pipeline when something is due. Other traffic does not wake this task."""

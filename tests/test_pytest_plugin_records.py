@@ -9,22 +9,12 @@ import pytest
 
 import mcpmock
 from mcpmock.cassette.model import Cassette
+from tests.support.record_modes import MODES, SERVER, asked
 from tests.test_pytest_plugin import run, suite
 
 __all__ = ["run"]
 pytestmark = pytest.mark.e2e
 
-SERVER = """
-import json, sys
-with open({started!r}, "a") as file:
-    file.write("x")
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" in message:
-        result = {{"asked": message["method"], "capabilities": {{"tools": {{}}}}}}
-        result["protocolVersion"] = "2025-11-25"
-        print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": result}}), flush=True)
-"""
 TEST = """
 CALL = b'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"%s"}}}}\\n'
 
@@ -73,17 +63,6 @@ class Suite:
 @pytest.fixture
 def made(run: pytest.Pytester) -> Suite:
     return Suite(run)
-
-
-def asked(cassette: Cassette) -> list[int]:
-    """How many requests each take has."""
-    return [
-        sum(b'"method"' in (event.payload or b"") for event in take.events)
-        for take in cassette.takes
-    ]
-
-
-MODES = ("none", "once", "new_episodes", "all", "rewrite")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -173,13 +152,3 @@ def test_two_tests_on_one_cassette(made: Suite) -> None:
     assert [4] == asked(made.load(file))
     made(one + two, "rewrite").assert_outcomes(passed=2)
     assert [3, 4] == asked(made.load(file))
-
-
-def test_strict(made: Suite) -> None:
-    """Requests that never came, and matches that were not the strictest, fail."""
-    made(made.test("1"), "once")
-    made(made.test(), "none").assert_outcomes(passed=1)
-
-    result = made(made.test(), "none", "--mcp-strict")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["mcpmock: 1 recorded requests of * were not sent: tools/call"])

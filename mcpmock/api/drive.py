@@ -13,6 +13,7 @@ from mcpmock.faults.control import FaultControl, Faults, run_of
 from mcpmock.playback.timing import Timing
 from mcpmock.semantic_diff.compare import Comparison
 from mcpmock.sessions.drive import drive_and_record
+from mcpmock.sessions.servers import Server
 
 from .cassettes import diff
 from .server import Source, load_source
@@ -48,9 +49,7 @@ class Driven:
 
 async def drive_server(
     cassette: Source,
-    *,
-    server: Sequence[str] | None = None,
-    url: str | None = None,
+    server: Server,
     timing: str = "none",
     faults: Faults | None = None,
     seed: int | None = None,
@@ -59,7 +58,7 @@ async def drive_server(
     recorded, run = load_source(cassette), run_of(faults, seed)
     outcome = await drive_and_record(
         recorded,
-        parse_server(server, url),
+        server,
         say,
         timing=Timing.parse(timing),
         faults=run if run.armed else None,
@@ -90,6 +89,4 @@ async def drive(
     `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.
     """
     require_trio("drive")
-    yield await drive_server(
-        cassette, server=server, url=url, timing=timing, faults=faults, seed=seed
-    )
+    yield await drive_server(cassette, parse_server(server, url), timing, faults, seed)

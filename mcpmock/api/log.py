@@ -95,39 +95,6 @@ class Log:
             self.players.append(player)
         return Watcher(self, conversation)
 
-    def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """The calls of clients, in order: all, those of one method, or those of one tool."""
-        return [
-            call
-            for call in list(self.calls)
-            if method in (None, call.method) and tool in (None, call.tool)
-        ]
-
-    def assert_called(
-        self, method: str, *, times: int | None = None, tool: str | None = None
-    ) -> None:
-        """Raises AssertionError unless clients sent it at least once, or exactly `times` times."""
-        count = len(self.requests(method, tool=tool))
-        if count == times or (times is None and count):
-            return
-        expected = "at least once" if times is None else f"{times} times"
-        name = method if tool is None else f"{method} {tool}"
-        raise AssertionError(
-            f"{name} was called {count} times, expected {expected}; {self._list_calls()}"
-        )
-
-    def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless clients sent these in this order; other calls may come in
-        between. A name is a method, or a method and a tool: `tools/call get_weather`.
-        """
-        calls = iter(list(self.calls))
-        for name in names:
-            if not any(name in (call.method, str(call)) for call in calls):
-                raise AssertionError(f"{name} was not called in this order; {self._list_calls()}")
-
-    def _list_calls(self) -> str:
-        return f"calls: {', '.join(map(str, self.calls)) or 'none'}"
-
 
 @attrs.define
 class Watcher(Stage):

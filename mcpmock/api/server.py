@@ -18,7 +18,6 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
@@ -96,18 +95,6 @@ class ReplayServer(ThreadServer):
         script = None if stub is None else stub.script
         self._replay = Replay(cassette, options, self.log.report, script)
         self._open: Callable[[], MessageChannel] | None = None
-
-    @property
-    def misses(self) -> list[Miss]:
-        """The requests that match nothing recorded, each with the nearest recorded requests.
-
-        >>> with mcpmock.serve("weather.jsonl") as server:
-        ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
-        ...     done = subprocess.run(server.command, input=HELLO + asked, capture_output=True)
-        ...     [miss.method for miss in server.misses]
-        ['prompts/list']
-        """
-        return self.log.misses
 
     def open(self) -> MessageChannel:
         """A new session: the client's end of a channel of frames. Raises RuntimeError outside of

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcpmock.faults.control import FaultControl
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.miss import Miss
 from mcpmock.sessions.local_front import ServerPlace
 
 from .log import Call, Log
@@ -97,6 +98,19 @@ class ThreadServer:
         program, *arguments = self.command
         return StdioServerParameters(command=program, args=arguments)
 
+    @property
+    def misses(self) -> list[Miss]:
+        """The requests that match nothing recorded, each with the nearest recorded requests. Empty
+        while a real server answers.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
+        ...     done = subprocess.run(server.command, input=HELLO + asked, capture_output=True)
+        ...     [miss.method for miss in server.misses]
+        ['prompts/list']
+        """
+        return self.log.misses
+
     def transport(self) -> AbstractAsyncContextManager[Any]:
         """A new session, as a transport for the Client of the official SDK and of FastMCP."""
         raise NotImplementedError
@@ -109,7 +123,11 @@ class ThreadServer:
         ...     [call.params["protocolVersion"] for call in server.requests("initialize")]
         ['2025-11-25']
         """
-        return self.log.requests(method, tool=tool)
+        return [
+            call
+            for call in list(self.log.calls)
+            if method in (None, call.method) and tool in (None, call.tool)
+        ]
 
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
@@ -121,11 +139,18 @@ class ThreadServer:
         Traceback (most recent call last):
         AssertionError: tools/call get_weather was called 0 times, expected at least once; ...
         """
-        self.log.assert_called(method, times=times, tool=tool)
+        count = len(self.requests(method, tool=tool))
+        if count == times or (times is None and count):
+            return
+        expected = "at least once" if times is None else f"{times} times"
+        name = method if tool is None else f"{method} {tool}"
+        raise AssertionError(
+            f"{name} was called {count} times, expected {expected}; {self._list_calls()}"
+        )
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless clients sent these in this order; a name is a method, or
-        `tools/call NAME`.
+        """Raises AssertionError unless clients sent these in this order; other calls may come in
+        between. A name is a method, or a method and a tool: `tools/call get_weather`.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -133,7 +158,13 @@ class ThreadServer:
         Traceback (most recent call last):
         AssertionError: tools/call get_weather was not called in this order; calls: initialize
         """
-        self.log.assert_order(*names)
+        calls = iter(list(self.log.calls))
+        for name in names:
+            if not any(name in (call.method, str(call)) for call in calls):
+                raise AssertionError(f"{name} was not called in this order; {self._list_calls()}")
+
+    def _list_calls(self) -> str:
+        return f"calls: {', '.join(map(str, self.log.calls)) or 'none'}"
 
     def close(self) -> None:
         """Stops the server. Raises what failed inside. `serve` calls it at the end of the block.

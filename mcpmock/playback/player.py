@@ -180,7 +180,8 @@ class Player(Stage):
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
             return
-        self._candidates.narrow(found, live, now, probe=live.name == PROBE)
+        self._candidates.prefer(found, now, keep=live.name == PROBE)
+        self._candidates.accept(found, live, now)
         self._report_level(live, found[0][1].level)
         if not self._narrowed:
             self._note_selected()
@@ -222,7 +223,7 @@ class Player(Stage):
         if live.exchange is not None and not self._answers_on(live.exchange):
             self._own_answers += self._without_result(live)
         if live.ends_session and not self.stateless:
-            self._end_session(live.exchange)
+            self._end_session(live.exchange, now)
 
     def _follow_id(
         self,
@@ -251,7 +252,7 @@ class Player(Stage):
         found = self._candidates.find_any(live)
         alone = isinstance(live.frame.fact, HttpRequest)
         if alone and found and found[0][0] is not self._candidates.lead:
-            self._candidates.prefer(found, now)
+            self._candidates.prefer(found, now, keep=True)
         self._candidates.accept(found, live, now)
         if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
             return
@@ -348,12 +349,12 @@ class Player(Stage):
         """Whether it belongs to a session that is over, or that never was."""
         return self._over or (self.stateless and live.names_session)
 
-    def _end_session(self, live: int | None) -> None:
+    def _end_session(self, live: int | None, now: float) -> None:
         """The client ends the session on this exchange, unless the recorded server refused."""
         if live is not None and not self._refuses(live):
             self._over = True
             for candidate in self._candidates.all:
-                candidate.end_session(live)
+                candidate.end_session(live, now)
 
     def _answers_on(self, live: int) -> bool:
         return any(candidate.answers_on(live) for candidate in self._speakers)

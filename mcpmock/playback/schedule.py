@@ -113,6 +113,18 @@ class Schedule:
                 released.append(position)
         self._release(released, now)
 
+    def end_streams(self, exchanges: Iterable[int], now: float) -> None:
+        """The session is over, and so are these recorded exchanges: what their ends still wait for
+        will not happen.
+        """
+        released = []
+        for position in (p for x in exchanges for p in self.plan.by_exchange.get(x, ())):
+            fact = self.plan.messages[position].frame.fact
+            if isinstance(fact, ExchangeEnd) and self._causes_missing[position] > 0:
+                self._causes_missing[position] = 0
+                released.append(position)
+        self._release(released, now)
+
     def stop_waiting(self, now: float) -> None:
         """The client will send nothing more: no overlap is worth waiting for."""
         self._enqueue(dict(self._held), now)

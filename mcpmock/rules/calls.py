@@ -11,83 +11,14 @@ import attrs
 
 from mcpmock.protocol.correlation import CANCELLED, PendingCall
 from mcpmock.protocol.messages import Direction, Notification, Request, Response, member
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 
 from .context import CheckedMessage, State, describe_call, short
 from .lifecycle import INITIALIZE
 from .memory import drop_oldest
-from .rule import Breach, must, should
+from .rule import Breach
 
 MAX_CALLS = 20_000
 """How many calls and ids are remembered."""
-_CANCELLATION, _MODERN = "basic/utilities/cancellation", "basic/patterns/cancellation"
-_SAME_ID = "responses MUST include the same ID as the request they correspond to"
-_NO_ANSWER = "{} cancellation notifications SHOULD: Not send a response for the cancelled request"
-
-RULES = (
-    must(
-        "id-reused",
-        "basic/index",
-        "The request ID MUST NOT have been previously used by the requestor within the same "
-        "session.",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "id-reused",
-        "basic/index",
-        "The request ID MUST NOT match the ID of any other request the sender has issued and not "
-        "yet received a response for.",
-        since=LATEST,
-    ),
-    must("answers-nothing", "basic/index", _SAME_ID),
-    must("answered-twice", "basic/index", _SAME_ID),
-    # A warning in any revision: the answer and the cancel may have crossed on the wire.
-    should(
-        "answer-after-cancel", _CANCELLATION, _NO_ANSWER.format("Receivers of"), until=LAST_LEGACY
-    ),
-    should("answer-after-cancel", _MODERN, _NO_ANSWER.format("Servers receiving"), since=LATEST),
-    must(
-        "cancels-nothing",
-        _CANCELLATION,
-        "Cancellation notifications MUST only reference requests that: Were previously issued in "
-        "the same direction",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "cancels-nothing",
-        _MODERN,
-        "Cancellation notifications MUST only reference requests that: Were previously issued by "
-        "the client",
-        since=LATEST,
-    ),
-    must(
-        "cancels-initialize",
-        _CANCELLATION,
-        "The initialize request MUST NOT be cancelled by clients",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "cancels-task",
-        _CANCELLATION,
-        "For task-augmented requests, the tasks/cancel request MUST be used instead of the "
-        "notifications/cancelled notification.",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "server-cancels",
-        _MODERN,
-        "Server-sent cancellation notifications MUST reference a subscriptions/listen request",
-        since=LATEST,
-    ),
-    should(
-        "cancels-over-http",
-        _MODERN,
-        "Streamable HTTP: Closing the SSE response stream is the cancellation signal. "
-        "No notifications/cancelled message is required or expected.",
-        since=LATEST,
-    ),
-)
 
 
 @attrs.define

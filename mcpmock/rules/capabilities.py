@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mcpmock.protocol.messages import Notification, Request
 from mcpmock.protocol.methods import (
-    LAST_LEGACY,
     LATEST,
     REVISIONS,
     ROWS,
@@ -17,87 +16,10 @@ from mcpmock.protocol.methods import (
 )
 
 from .context import CheckedMessage, Object, State, declared, short
-from .rule import Breach, must, should
+from .rule import Breach
 
-_LIFECYCLE = "basic/lifecycle"
-_2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
-_RESPECT = "Respect the negotiated protocol version"
-_NEGOTIATED = "Only use capabilities that were successfully negotiated"
 _LOGGING = "notifications/message"
 
-RULES = (
-    should("method-revision", _LIFECYCLE, f"Both parties SHOULD: {_RESPECT}", until=_2025_03),
-    must(
-        "method-revision",
-        _LIFECYCLE,
-        f"Both parties MUST: {_RESPECT}",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "method-revision",
-        "basic/versioning",
-        "Every request declares the protocol version it is using in its _meta field.",
-        since=LATEST,
-    ),
-    must(
-        "method-sender",
-        "schema",
-        "ClientRequest, ServerRequest, ClientNotification and ServerNotification list what each "
-        "side sends.",
-    ),
-    should("capability", _LIFECYCLE, f"Both parties SHOULD: {_NEGOTIATED}", until=_2025_03),
-    must(
-        "capability",
-        _LIFECYCLE,
-        f"Both parties MUST: {_NEGOTIATED}",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "logging-undeclared",
-        "server/utilities/logging",
-        "Servers that emit log message notifications MUST declare the logging capability",
-    ),
-    *(
-        must(
-            f"{feature}-undeclared",
-            f"server/{feature}",
-            f"Servers that support {feature} MUST declare the {feature} capability",
-        )
-        for feature in ("tools", "resources", "prompts")
-    ),
-    must(
-        "completions-undeclared",
-        "server/utilities/completion",
-        "Servers that support completions MUST declare the completions capability",
-        since=_2025_03,
-    ),
-    must(
-        "elicitation-mode",
-        "client/elicitation",
-        "Servers MUST NOT send elicitation requests with modes that are not supported by the "
-        "client.",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "sampling-tools",
-        "client/sampling",
-        "Servers MUST NOT send tool-enabled sampling requests to Clients that have not declared "
-        "support for tool use via the sampling.tools capability.",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "task-undeclared",
-        "basic/utilities/tasks",
-        "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST "
-        "NOT attempt to use task augmentation on that server's tools",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-)
 _KNOWN = {row.name for row in ROWS}
 _BY_SENDER = {
     (revision, sender): methods(revision, sender)

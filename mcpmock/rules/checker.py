@@ -1,46 +1,18 @@
-"""`Checker`: a stage that checks live traffic against the rules of the protocol; `check`
-checks a cassette.
-
-A checker changes nothing on the wire, and an error in it ends the check, not the session.
-"""
+"""`check`: the violations of the protocol's rules in a cassette."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
-from mcpmock.pipeline.stage import PASS, Action, Stage
-from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
 from .conversation import ConversationChecker
 from .rule import Violation
-
-
-@attrs.define
-class Checker(Stage):
-    """Calls `report` with each violation in the traffic; frames are numbered from 1."""
-
-    report: Callable[[Violation], None]
-    conversation: ConversationChecker = attrs.field(factory=ConversationChecker)
-    failure: Exception | None = None
-    """The internal error that ended the check."""
-    frames: int = 0
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        if self.failure is None:
-            try:
-                for frame in seen:
-                    self.frames += 1
-                    for violation in self.conversation.check(frame, self.frames):
-                        self.report(violation)
-            except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
-                self.failure = error
-        return PASS
 
 
 @attrs.frozen

@@ -31,7 +31,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.raw_json import elements
 
-from . import http_heads, http_modern, http_sse, http_streams
+from . import http_heads, http_sse, http_streams
 from .context import CheckedMessage, ServerState, State
 from .exchange import MAX_REMEMBERED, CheckedExchange, OpenExchanges
 from .memory import IncompleteMessages, slim_request
@@ -141,7 +141,7 @@ class ConversationChecker:
             return
         if self._streamable:
             yield from self._violations(self._heads.check_request(exchange, self.state), exchange)
-            yield from self._violations(http_modern.check_mirrored_headers(exchange), exchange)
+            yield from self._violations(http_heads.check_mirrored_headers(exchange), exchange)
         elif exchange.method == "POST":
             yield from self._violations(self._sse.check_post(exchange), exchange, FIRST)
 

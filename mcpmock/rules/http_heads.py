@@ -1,5 +1,5 @@
-"""Rules of Streamable HTTP heads: `Accept`, session and revision of a request, and the status and
-content type of a response.
+"""Rules of Streamable HTTP heads: `Accept`, session and revision of a request, the status and
+content type of a response, and the headers of the modern era that mirror the body.
 """
 
 from __future__ import annotations
@@ -8,132 +8,28 @@ from collections.abc import Iterator
 
 import attrs
 
+from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
-from mcpmock.protocol.transport_facts import SESSION_HEADER
+from mcpmock.protocol.messages import Request, decode, member
+from mcpmock.protocol.methods import LATEST, NAMES, REVISIONS
+from mcpmock.protocol.revisions import VERSION_PATH
+from mcpmock.protocol.transport_facts import (
+    METHOD_HEADER,
+    NAME_HEADER,
+    PROTOCOL_VERSION_HEADER,
+    SESSION_HEADER,
+)
+from mcpmock.redaction.headers import unwrapped
 
-from .context import Phase, State, short
+from .context import CheckedMessage, Phase, State, short
 from .exchange import MAX_REMEMBERED, CheckedExchange
 from .lifecycle import INITIALIZE
-from .rule import Breach, Rule, must, should
+from .rule import Breach
 
-_2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
-_PAGE, _MODERN = "basic/transports", "basic/transports/streamable-http"
 _JSON = "application/json"
 _METHODS = ("POST", "GET", "DELETE")
-_ACCEPTED, _GONE, _NOT_ALLOWED = 202, 404, 405
-
-
-def _both(name: str, sentence: str, modern: str) -> tuple[Rule, Rule]:
-    return must(name, _PAGE, sentence, since=_2025_03, until=LAST_LEGACY), must(
-        name, _MODERN, modern, since=LATEST
-    )
-
-
-def _legacy(name: str, sentence: str) -> Rule:
-    return must(name, _PAGE, sentence, since=_2025_03, until=LAST_LEGACY)
-
-
-RULES = (
-    *_both(
-        "accept",
-        "The client MUST include an Accept header, listing both application/json and "
-        "text/event-stream as supported content types.",
-        "The client MUST include an Accept header listing both application/json and "
-        "text/event-stream as supported content types.",
-    ),
-    _legacy(
-        "accept-get",
-        "The client MUST include an Accept header, listing text/event-stream as a supported "
-        "content type.",
-    ),
-    *_both(
-        "accepted-status",
-        "If the server accepts the input, the server MUST return HTTP status code 202 Accepted "
-        "with no body.",
-        "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no "
-        "body.",
-    ),
-    *_both(
-        "accepted-body",
-        "If the server accepts the input, the server MUST return HTTP status code 202 Accepted "
-        "with no body.",
-        "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no "
-        "body.",
-    ),
-    *_both(
-        "answer-type",
-        "the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, "
-        "or Content-Type: application/json, to return one JSON object.",
-        "the server MUST return either Content-Type: application/json (a single JSON object) or "
-        "Content-Type: text/event-stream (an SSE response stream).",
-    ),
-    _legacy(
-        "get-type",
-        "The server MUST either return Content-Type: text/event-stream in response to this HTTP "
-        "GET, or else return HTTP 405 Method Not Allowed",
-    ),
-    _legacy(
-        "session-missing",
-        "clients using the Streamable HTTP transport MUST include it in the Mcp-Session-Id header "
-        "on all of their subsequent HTTP requests.",
-    ),
-    _legacy(
-        "session-characters",
-        "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E).",
-    ),
-    _legacy(
-        "session-ended",
-        "The server MAY terminate the session at any time, after which it MUST respond to requests "
-        "containing that session ID with HTTP 404 Not Found.",
-    ),
-    # A warning: the request and the 404 may have crossed on the wire.
-    should(
-        "session-lost",
-        _PAGE,
-        "When a client receives HTTP 404 in response to a request containing an Mcp-Session-Id, it "
-        "MUST start a new session by sending a new InitializeRequest without a session ID "
-        "attached.",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "version-missing",
-        _PAGE,
-        "If using HTTP, the client MUST include the MCP-Protocol-Version: <protocol-version> HTTP "
-        "header on all subsequent requests to the MCP server",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "version-differs",
-        _PAGE,
-        "The protocol version sent by the client SHOULD be the one negotiated during "
-        "initialization.",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "version-invalid",
-        _PAGE,
-        "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it "
-        "MUST respond with 400 Bad Request.",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "session-minted",
-        _MODERN,
-        "An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.",
-        since=LATEST,
-    ),
-    should(
-        "get-modern",
-        _MODERN,
-        "HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed.",
-        since=LATEST,
-    ),
-)
+_ACCEPTED, _BAD_REQUEST, _NOT_FOUND, _NOT_ALLOWED = 202, 400, 404, 405
+_PLACEHOLDER = "mcpmock:secret:"
 
 
 @attrs.define
@@ -202,10 +98,10 @@ class HeadChecker:
     def _check_ended_session(self, exchange: CheckedExchange) -> Iterator[Breach]:
         if exchange.session is None:
             return
-        if exchange.number in self._late and exchange.status != _GONE:
+        if exchange.number in self._late and exchange.status != _NOT_FOUND:
             text = f"{exchange.method} in a session that was deleted, answered {exchange.status}"
             yield Breach("session-ended", text)
-        self._lost = self._lost or exchange.status == _GONE
+        self._lost = self._lost or exchange.status == _NOT_FOUND
         self._deleted = self._deleted or (exchange.method == "DELETE" and exchange.status < 300)
 
 
@@ -250,3 +146,53 @@ def check_body(exchange: CheckedExchange, raw: bytes) -> Iterator[Breach]:
     """Yield the breaches in the body of a response."""
     if exchange.status == _ACCEPTED and raw.strip():
         yield Breach("accepted-body", f"a 202 with a body: {short(raw)}")
+
+
+def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
+    """Yield the breaches in the headers of a modern POST that mirror its body."""
+    if exchange.revision != LATEST or len(exchange.requests) != 1:
+        return
+    [request] = exchange.requests
+    version = decode(member(request.params, *VERSION_PATH) or b"null")
+    mirrored: list[tuple[str, str, object]] = [
+        ("header-version", PROTOCOL_VERSION_HEADER, version),
+        ("header-method", METHOD_HEADER, request.method),
+    ]
+    source = NAMES.get(request.method)
+    if source is not None:
+        name = decode(member(request.params, source) or b"null")
+        mirrored.append(("header-name", NAME_HEADER, name))
+    for rule, field, value in mirrored:
+        received = exchange.request_header(field)
+        if received is None:
+            yield Breach(rule, f"no {field} in the head")
+            continue
+        plain = unwrapped(received.encode("utf-8", "replace")).decode("utf-8", "replace")
+        redacted = _PLACEHOLDER in plain or _PLACEHOLDER in str(value)
+        if isinstance(value, str) and plain != value and not redacted:
+            text = f"{field} is {short(plain)}, the body has {short(value)}"
+            yield Breach(f"{rule}-match", text)
+
+
+def check_status(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches in the HTTP status of a modern response."""
+    exchange, call = checked.exchange, checked.attribution.call
+    if exchange is None or not checked.modern or not state.server.modern or call is None:
+        return
+    status, code, request = exchange.status, checked.code, call.request
+    text = f"the error {code} with the status {status}"
+    if checked.result is not None:
+        if status < 300 and any(
+            breach.rule.endswith("-match") for breach in check_mirrored_headers(exchange)
+        ):
+            yield Breach("header-accepted", f"a result of {request.method}, head and body differ")
+    elif code == METHOD_NOT_FOUND and status != _NOT_FOUND:
+        yield Breach("status-not-found", text)
+    elif code in DEFINED_MODERN and status != _BAD_REQUEST:
+        yield Breach("status-bad-request", text)
+    elif code == INVALID_PARAMS and status != _BAD_REQUEST and not _has_meta(request):
+        yield Breach("status-meta", text)
+
+
+def _has_meta(request: Request) -> bool:
+    return member(request.params, *VERSION_PATH) is not None

@@ -10,36 +10,12 @@ from urllib.parse import urljoin, urlsplit
 import attrs
 
 from mcpmock.protocol.messages import Frame
-from mcpmock.protocol.methods import FIRST
 
 from .context import short
 from .exchange import CheckedExchange
-from .rule import Breach, Rule, must
+from .rule import Breach
 
 _MESSAGE_EVENTS = (None, "", "message")
-
-
-def _must(name: str, sentence: str) -> Rule:
-    """A rule of the revision that defines this transport, whichever revision is spoken over it."""
-    return must(name, "basic/transports", sentence, until=FIRST)
-
-
-RULES = (
-    _must(
-        "sse-endpoint",
-        "When a client connects, the server MUST send an endpoint event containing a URI for the "
-        "client to use for sending messages.",
-    ),
-    _must(
-        "sse-post",
-        "All subsequent client messages MUST be sent as HTTP POST requests to this endpoint.",
-    ),
-    _must(
-        "sse-event",
-        "Server messages are sent as SSE message events, with the message content encoded as JSON "
-        "in the event data.",
-    ),
-)
 
 
 @attrs.define

@@ -6,137 +6,13 @@ from collections.abc import Iterator
 
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import Request, Response
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.protocol.methods import LAST_LEGACY
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
 from .context import CheckedMessage, describe_call, short
 from .exchange import CheckedExchange
-from .rule import Breach, must, should
+from .rule import Breach
 from .subscriptions import LISTEN
-
-_2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
-_PAGE, _MODERN = "basic/transports", "basic/transports/streamable-http"
-
-RULES = (
-    must(
-        "response-on-get",
-        _PAGE,
-        "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream "
-        "associated with a previous client request.",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "response-stream",
-        _PAGE,
-        "The SSE stream SHOULD eventually include one JSON-RPC response per each JSON-RPC request "
-        "sent in the POST body.",
-        since=_2025_03,
-        until=_2025_03,
-    ),
-    should(
-        "response-stream",
-        _PAGE,
-        "The SSE stream SHOULD eventually include JSON-RPC response for the JSON-RPC request sent "
-        "in the POST body.",
-        since=_2025_06,
-        until=_2025_06,
-    ),
-    should(
-        "response-stream",
-        _PAGE,
-        "The SSE stream SHOULD eventually include a JSON-RPC response for the JSON-RPC request "
-        "sent in the POST body.",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "message-stream",
-        _PAGE,
-        "These messages SHOULD relate to the originating client request.",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "broadcast",
-        _PAGE,
-        "The server MUST send each of its JSON-RPC messages on only one of the connected streams; "
-        "that is, it MUST NOT broadcast the same message across multiple streams.",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "event-id-reused",
-        _PAGE,
-        "If present, the ID MUST be globally unique across all streams within that session",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "replays-other-stream",
-        _PAGE,
-        "The server MUST NOT replay messages that would have been delivered on a different stream.",
-        since=_2025_03,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "stream-cut",
-        _PAGE,
-        "The server SHOULD NOT close the SSE stream before sending a JSON-RPC response per each "
-        "received JSON-RPC request",
-        since=_2025_03,
-        until=_2025_03,
-    ),
-    should(
-        "stream-cut",
-        _PAGE,
-        "The server SHOULD NOT close the SSE stream before sending the JSON-RPC response for the "
-        "received JSON-RPC request",
-        since=_2025_06,
-        until=_2025_06,
-    ),
-    should(
-        "stream-cut",
-        _PAGE,
-        "After the server has sent an SSE event with an event ID to the client, the server MAY "
-        "close the connection (without terminating the SSE stream) at any time",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "stream-cut",
-        _MODERN,
-        "The final JSON-RPC response SHOULD terminate the stream.",
-        since=LATEST,
-    ),
-    should(
-        "stream-goes-on",
-        _PAGE,
-        "After all JSON-RPC responses have been sent, the server SHOULD close the SSE stream.",
-        since=_2025_03,
-        until=_2025_03,
-    ),
-    should(
-        "stream-goes-on",
-        _PAGE,
-        "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream.",
-        since=_2025_06,
-        until=_2025_06,
-    ),
-    should(
-        "stream-goes-on",
-        _PAGE,
-        "After the JSON-RPC response has been sent, the server SHOULD terminate the SSE stream.",
-        since=LAST_LEGACY,
-        until=LAST_LEGACY,
-    ),
-    should(
-        "stream-goes-on",
-        _MODERN,
-        "The final JSON-RPC response SHOULD terminate the stream.",
-        since=LATEST,
-    ),
-)
 
 
 def check_event_id(exchange: CheckedExchange) -> Iterator[Breach]:

@@ -8,13 +8,12 @@ import hashlib
 from collections.abc import Iterator
 
 from mcpmock.protocol.messages import Request, encode
-from mcpmock.protocol.methods import LATEST
 
 from .context import CheckedMessage, Object, State, as_object, declared, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
 from .modern import CAPABILITIES, INPUT_REQUIRED
-from .rule import Breach, Rule, must
+from .rule import Breach
 
 _METHODS_WITH_INPUT = {"tools/call", "prompts/get", "resources/read"}
 _GATES = {
@@ -22,43 +21,6 @@ _GATES = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-
-
-def _must(name: str, sentence: str) -> Rule:
-    return must(name, "basic/patterns/mrtr", sentence, since=LATEST)
-
-
-RULES = (
-    _must(
-        "input-where",
-        "Servers MUST NOT send InputRequiredResult responses on any other client requests.",
-    ),
-    _must(
-        "input-empty",
-        "Servers MUST include at least one of inputRequests or requestState in every "
-        "InputRequiredResult response.",
-    ),
-    _must(
-        "input-kind",
-        "inputRequests values are request objects that MUST be one of ElicitRequest, "
-        "CreateMessageRequest, or ListRootsRequest",
-    ),
-    _must(
-        "input-undeclared",
-        "Servers MUST NOT send an inputRequests that the client has not declared support for in "
-        "its capabilities.",
-    ),
-    _must(
-        "request-state",
-        "If an InputRequiredResult contains the requestState field, the client MUST echo back the "
-        "exact value of that field when retrying the original request.",
-    ),
-    _must(
-        "retry-id",
-        "The JSON-RPC id MUST be different between the initial request and the retry, as they are "
-        "independent requests.",
-    ),
-)
 
 
 def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:

@@ -5,99 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response, decode, member
-from mcpmock.protocol.methods import FIRST, LAST_LEGACY, LATEST, REVISIONS, ROWS, MessageKind
+from mcpmock.protocol.methods import ROWS, MessageKind
 
 from .context import CheckedMessage, short
-from .rule import Breach, must
+from .rule import Breach
 
-_JSON_RPC = (
-    "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
-)
-_2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
-_HTTP = "basic/transports/streamable-http"
-
-RULES = (
-    must(
-        "json-rpc",
-        "basic/index",
-        "All messages in MCP MUST follow the JSON-RPC 2.0 specification.",
-        until=FIRST,
-    ),
-    must("json-rpc", "basic/index", _JSON_RPC, since=_2025_03),
-    must(
-        "not-a-message",
-        "basic/transports",
-        "The server MUST NOT write anything to its stdout that is not a valid MCP message. The "
-        "client MUST NOT write anything to the server's stdin that is not a valid MCP message.",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "not-a-message",
-        "basic/transports/stdio",
-        "The server MUST NOT write anything to its stdout that is not a valid MCP message. The "
-        "client MUST NOT write anything to the server's stdin that is not a valid MCP message.",
-        since=LATEST,
-    ),
-    must("id-type", "basic/index", "Requests MUST include a string or integer ID."),
-    must("id-null", "basic/index", "Unlike base JSON-RPC, the ID MUST NOT be null."),
-    must("notification-id", "basic/index", "Notifications MUST NOT include an ID."),
-    must("request-id", "basic/index", "Requests MUST include a string or integer ID."),
-    must(
-        "result-id",
-        "basic/index",
-        "Responses MUST include the same ID as the request they correspond to.",
-        until=_2025_06,
-    ),
-    must(
-        "result-id",
-        "basic/index",
-        "Result responses MUST include the same ID as the request they correspond to.",
-        since=LAST_LEGACY,
-    ),
-    must(
-        "result-and-error",
-        "basic/index",
-        "Either a result or an error MUST be set. A response MUST NOT set both.",
-        until=_2025_06,
-    ),
-    must("result-and-error", "basic/index", _JSON_RPC, since=LAST_LEGACY),
-    must("error-code", "basic/index", "Error codes MUST be integers."),
-    must(
-        "error-members",
-        "basic/index",
-        "errors MUST include an error code and message at minimum.",
-        since=_2025_03,
-        until=_2025_06,
-    ),
-    must(
-        "error-members",
-        "basic/index",
-        "Error responses MUST include an error field with a code and message.",
-        since=LAST_LEGACY,
-    ),
-    must("members-object", "basic/index", "params?: { [key: string]: unknown; }"),
-    must(
-        "batch",
-        "basic/transports",
-        "The body of the POST request MUST be a single JSON-RPC request, notification, or "
-        "response. Messages are individual JSON-RPC requests, notifications, or responses.",
-        since=_2025_06,
-        until=LAST_LEGACY,
-    ),
-    must(
-        "batch",
-        _HTTP,
-        "The body of the HTTP POST MUST be a single JSON-RPC request or notification.",
-        since=LATEST,
-    ),
-    must(
-        "initialize-in-batch",
-        "basic/lifecycle",
-        "The initialize request MUST NOT be part of a JSON-RPC batch",
-        since=_2025_03,
-        until=_2025_03,
-    ),
-)
 _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 
 

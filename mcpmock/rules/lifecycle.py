@@ -6,58 +6,13 @@ from collections.abc import Iterator
 
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Notification, Request
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST
+from mcpmock.protocol.methods import LATEST
 
 from .context import CheckedMessage, Phase, State, as_object
-from .rule import Breach, must, should
+from .rule import Breach
 
 INITIALIZE, INITIALIZED, DISCOVER = "initialize", "notifications/initialized", "server/discover"
-_PAGE = "basic/lifecycle"
-_FIRST_INTERACTION = (
-    "The initialization phase MUST be the first interaction between client and server."
-)
 
-RULES = (
-    must("handshake-first", _PAGE, _FIRST_INTERACTION, until=LAST_LEGACY),
-    must("handshake-twice", _PAGE, _FIRST_INTERACTION, until=LAST_LEGACY),
-    should(
-        "request-before-answer",
-        _PAGE,
-        "The client SHOULD NOT send requests other than pings before the server has responded to "
-        "the initialize request.",
-        until=LAST_LEGACY,
-    ),
-    should(
-        "request-before-initialized",
-        _PAGE,
-        "The server SHOULD NOT send requests other than pings and logging before receiving the "
-        "initialized notification.",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "initialized-missing",
-        _PAGE,
-        "After successful initialization, the client MUST send an initialized notification to "
-        "indicate it is ready to begin normal operations",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "initialize-params",
-        _PAGE,
-        "The client MUST initiate this phase by sending an initialize request containing: Protocol "
-        "version supported, Client capabilities, Client implementation information",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "initialize-result",
-        _PAGE,
-        "The server MUST respond with its own capabilities and information",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "handshake-modern", "basic/versioning", "There is no negotiation handshake.", since=LATEST
-    ),
-)
 _ALWAYS_ALLOWED = {INITIALIZE, DISCOVER, "ping", CANCELLED}
 """Methods that a client may send at any time: `server/discover` finds out the era of a server."""
 _REQUIRED_MEMBERS = ("protocolVersion", "capabilities")

@@ -16,16 +16,16 @@ import attrs
 from mcpmock.protocol.correlation import CANCELLED, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Message, Notification, Request, member
 
-from . import capabilities, http_modern, http_streams, input_requests, jsonrpc, lifecycle, modern
+from . import capabilities, http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern
 from .calls import MAX_CALLS, CallTracker
 from .context import CheckedMessage, State
 from .exchange import CheckedExchange
 from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
-from .registry import in_force
 from .revisions import revision_of, revision_of_call
 from .rule import Breach, Violation
+from .specification import in_force
 from .subscriptions import Subscriptions
 
 _NEED_WHOLE_SESSION = {
@@ -161,7 +161,7 @@ class MessageChecker:
         yield from ids.subscriptions.check_message(checked, ids.calls)
         if state.transport == "streamable-http":
             yield from http_streams.check_message(checked)
-            yield from http_modern.check_response(checked, state)
+            yield from http_heads.check_status(checked, state)
 
     def _exchange_of(self, call: PendingCall | None) -> int | None:
         """The exchange that carried a call, on a transport where each call has its own."""

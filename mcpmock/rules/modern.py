@@ -19,93 +19,10 @@ from mcpmock.protocol.revisions import VERSION_PATH
 
 from .context import PREFIX, CheckedMessage, Object, Phase, State, as_object, short
 from .lifecycle import DISCOVER
-from .rule import Breach, Rule, must, should
+from .rule import Breach
 
-_INDEX = "basic/index"
-_HTTP, _STDIO = "basic/transports/streamable-http", "basic/transports/stdio"
-_CACHING = "server/utilities/caching"
 VERSION, CAPABILITIES = VERSION_PATH[-1], f"{PREFIX}clientCapabilities"
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
-
-
-def _must(name: str, section: str, sentence: str) -> Rule:
-    return must(name, section, sentence, since=LATEST)
-
-
-def _should(name: str, section: str, sentence: str) -> Rule:
-    return should(name, section, sentence, since=LATEST)
-
-
-RULES = (
-    _must(
-        "meta-required",
-        _INDEX,
-        "Client requests carry the following io.modelcontextprotocol/* fields in _meta; fields "
-        "marked as required MUST be included on every request.",
-    ),
-    _should(
-        "meta-client-info",
-        _INDEX,
-        "Clients SHOULD include io.modelcontextprotocol/clientInfo on every request unless "
-        "specifically configured not to do so.",
-    ),
-    _should(
-        "meta-server-info",
-        _INDEX,
-        "Servers SHOULD include the following io.modelcontextprotocol/* field in every result's "
-        "_meta",
-    ),
-    _must(
-        "result-type",
-        _INDEX,
-        "The result MUST include a resultType field to indicate the type of the result.",
-    ),
-    _must(
-        "result-type-unknown",
-        _INDEX,
-        "The set of supported ResultType values MUST be created from the set defined in the core "
-        "protocol and include any additional values of supported extensions that are advertised "
-        "via capabilities.",
-    ),
-    _must(
-        "cache-hints",
-        _CACHING,
-        'Servers MUST include caching hints on results with resultType: "complete" returned by the '
-        "following operations",
-    ),
-    _must("cache-ttl", _CACHING, "Servers MUST provide a ttlMs value that is >= 0."),
-    _must("discover-result", "schema", "DiscoverResult requires supportedVersions, capabilities."),
-    _must(
-        "server-request",
-        "basic/patterns/mrtr",
-        "Servers MUST send server-to-client requests (such as roots/list, sampling/createMessage, "
-        "or elicitation/create) using the MRTR pattern.",
-    ),
-    _must("client-response", _STDIO, "The client MUST NOT write JSON-RPC responses."),
-    _must("client-response-posted", _HTTP, "The client MUST NOT send JSON-RPC responses."),
-    _must(
-        "error-reserved",
-        _INDEX,
-        "Implementations MUST NOT emit any code from this sub-range that is not defined by this "
-        "specification",
-    ),
-    _must(
-        "error-retired",
-        _INDEX,
-        "Implementations of this protocol version MUST NOT emit these codes",
-    ),
-    _should(
-        "error-legacy",
-        _INDEX,
-        "new implementations SHOULD NOT use codes from this sub-range at all.",
-    ),
-    _must(
-        "error-data",
-        "basic/versioning",
-        "it MUST respond with an UnsupportedProtocolVersionError listing the versions it does "
-        "support",
-    ),
-)
 
 
 def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:

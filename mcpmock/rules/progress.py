@@ -10,67 +10,14 @@ import attrs
 
 from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Request
-from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 
 from .calls import CallTracker
 from .context import CheckedMessage, describe_call, short
 from .jsonrpc import is_string_or_integer
 from .memory import drop_oldest
-from .rule import Breach, Rule, must, should
+from .rule import Breach
 
 MAX_CALLS = 10_000
-_LEGACY, _MODERN = "basic/utilities/progress", "basic/patterns/progress"
-
-
-def _both(name: str, sentence: str) -> tuple[Rule, Rule]:
-    """The rule in both eras: the page moved, the sentence is the same."""
-    return must(name, _LEGACY, sentence, until=LAST_LEGACY), must(
-        name, _MODERN, sentence, since=LATEST
-    )
-
-
-RULES = (
-    *_both("token-type", "Progress tokens MUST be a string or integer value"),
-    *_both(
-        "progress-increases",
-        "The progress value MUST increase with each notification, even if the total is unknown.",
-    ),
-    *_both(
-        "progress-token",
-        "Progress notifications MUST only reference tokens that: Were provided in an active "
-        "request",
-    ),
-    *_both("progress-after-answer", "Progress notifications MUST stop after completion"),
-    must(
-        "token-reused",
-        _LEGACY,
-        "Progress tokens can be chosen by the sender using any means, but MUST be unique across "
-        "all active requests.",
-        until=LAST_LEGACY,
-    ),
-    must(
-        "token-reused",
-        _MODERN,
-        "Progress tokens can be chosen by the client using any means, but MUST be unique across "
-        "all active requests.",
-        since=LATEST,
-    ),
-    must("progress-members", "schema", "ProgressNotification requires progressToken and progress."),
-    # Warnings in any revision: the progress and the cancel may have crossed on the wire.
-    should(
-        "progress-after-cancel",
-        "basic/utilities/cancellation",
-        "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request",
-        until=LAST_LEGACY,
-    ),
-    should(
-        "progress-after-cancel",
-        "basic/patterns/cancellation",
-        "Servers receiving cancellation notifications SHOULD: Stop processing the cancelled "
-        "request",
-        since=LATEST,
-    ),
-)
 
 
 @attrs.define

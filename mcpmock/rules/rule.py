@@ -1,8 +1,7 @@
 """`Rule`: one sentence of the specification that traffic can break; `Breach`: one case of that;
 `Violation`: a breach as it is reported to the user.
 
-A rule whose wording or page changed between revisions has several rows, like a method in
-`protocol.methods`. Each module defines the rows that it checks; `registry` collects them.
+`specification` has the rules.
 """
 
 from __future__ import annotations
@@ -65,19 +64,3 @@ class Violation:
     def cited(self) -> str:
         """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
         return self.rule.cite(self.revision)
-
-
-def must(
-    name: str, section: str, sentence: str, *, since: str = FIRST, until: str = LATEST
-) -> Rule:
-    """A rule whose breach is an error: the sentence says MUST."""
-    return Rule(name, Level.ERROR, section, sentence, since, until)
-
-
-def should(
-    name: str, section: str, sentence: str, *, since: str = FIRST, until: str = LATEST
-) -> Rule:
-    """A rule whose breach is a warning: the sentence says SHOULD, or messages that crossed on the
-    wire look like a breach.
-    """
-    return Rule(name, Level.WARNING, section, sentence, since, until)

@@ -11,12 +11,11 @@ import attrs
 
 from mcpmock.protocol.correlation import Correlation, PendingCall
 from mcpmock.protocol.messages import C2S, Notification, Request, Response, encode, member
-from mcpmock.protocol.methods import LATEST
 
 from .context import PREFIX, CheckedMessage, Object, as_object, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
-from .rule import Breach, Rule, must
+from .rule import Breach
 
 LISTEN = "subscriptions/listen"
 _ACKNOWLEDGED, _LOG = "notifications/subscriptions/acknowledged", "notifications/message"
@@ -27,46 +26,6 @@ _KINDS = {
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/resources/updated": "resourceSubscriptions",
 }
-_PAGE = "basic/patterns/subscriptions"
-
-
-def _must(name: str, sentence: str, section: str = _PAGE) -> Rule:
-    return must(name, section, sentence, since=LATEST)
-
-
-RULES = (
-    _must(
-        "subscription-id",
-        "On notifications delivered via a subscriptions/listen stream, the server MUST include "
-        "io.modelcontextprotocol/subscriptionId in _meta",
-        "basic/index",
-    ),
-    _must(
-        "subscription-unknown",
-        "The value is the JSON-RPC ID of the subscriptions/listen request.",
-    ),
-    _must(
-        "subscription-acknowledged",
-        "The server MUST send notifications/subscriptions/acknowledged as the first message "
-        "carrying the subscription's ID",
-    ),
-    _must(
-        "subscription-unasked",
-        "The server MUST NOT send notification types the client has not explicitly requested.",
-    ),
-    _must(
-        "log-level",
-        "The server MUST NOT emit notifications/message for a request that does not include this "
-        "field.",
-        "server/utilities/logging",
-    ),
-    _must(
-        "log-stream",
-        "the server MUST NOT deliver it on a subscriptions/listen stream or on any stream other "
-        "than the one carrying the response to the request that set the log level.",
-        "server/utilities/logging",
-    ),
-)
 
 
 @attrs.define

@@ -11,7 +11,6 @@ import os
 import secrets
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID
 
@@ -38,7 +37,6 @@ from mcpmock.transports.streamable_http.server import StreamableHttpServer
 from .replay import Replay
 from .run import STDIO, Conversation, Front, Run
 from .signals import listener_status_of
-from .take import Say
 
 DEFAULT_PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse"}
 MESSAGES_PATH = "/messages"
@@ -54,14 +52,6 @@ the answer.
 def mint() -> str:
     """A session id: 128 bits that cannot be guessed, in the form that most servers use."""
     return str(UUID(bytes=secrets.token_bytes(16)))
-
-
-@attrs.frozen
-class OpenListener:
-    """A listener that clients can connect to; `announce` says where."""
-
-    listener: HttpListener
-    announce: Callable[[], None]
 
 
 @attrs.frozen(kw_only=True)
@@ -90,45 +80,45 @@ class HttpFront(Front):
         """
         run.check()
         serving = _Serving.of(run, self.kind, bare_recording=beside is not None)
-        async with (
-            self.opened(
-                serving.kind, serving.target, body_limit=serving.body_limit, posts=serving.posts
-            ) as front,
-            run.recorded(serving.recorded_transport),
-        ):
-            converse = partial(serving.converse, front.listener)
-            return await serve(front, converse, stops, run.setup.say, beside)
-
-    @asynccontextmanager
-    async def opened(
-        self,
-        kind: TransportKind,
-        target: str,
-        *,
-        body_limit: int | None = None,
-        posts: Collection[str] = (),
-    ) -> AsyncIterator[OpenListener]:
-        """Clients can connect from now on; `announce` is called when they are served. `posts` are
-        the paths that messages are posted to, where they are known.
-        """
-        token = None
-        if not is_loopback(self.host):
-            if not self.dangerously:
-                raise McpMockError(
-                    f"{self.host} can be reached by others: say --dangerously-bind if they may"
-                )
-            token = secrets.token_urlsafe(24)
+        token = self._token()
         sockets = await listen(self.host, self.port)
         port = sockets[0].socket.getsockname()[1]
-        access = AccessPolicy(port, self.hosts, self.origins, token)
-        router = SessionRouter(kind, target.partition("?")[0], posts=posts)
         host = f"[{self.host}]" if ":" in self.host else self.host
-        announce = partial(self.announce, f"http://{host}:{port}{target}", token)
-        stderr = log_queue(borrow(2, os.O_WRONLY))
-        async with HttpListener(
-            router, access, sockets, body_limit=body_limit, stderr=stderr
-        ) as listener:
-            yield OpenListener(listener, announce)
+        listener = HttpListener(
+            SessionRouter(serving.kind, serving.target.partition("?")[0], posts=serving.posts),
+            AccessPolicy(port, self.hosts, self.origins, token),
+            sockets,
+            body_limit=serving.body_limit,
+            stderr=log_queue(borrow(2, os.O_WRONLY)),
+        )
+        stopped_by = 0
+        async with (
+            listener,
+            run.recorded(serving.recorded_transport),
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(listener.run)
+            nursery.start_soon(
+                trio.serve_listeners, partial(serving.converse, listener), [listener]
+            )
+            if beside is not None:
+                nursery.start_soon(beside)
+            self.announce(f"http://{host}:{port}{serving.target}", token)
+            async for signum in stops:
+                stopped_by = signum
+                break
+            nursery.cancel_scope.cancel()
+        return listener_status_of(stopped_by)
+
+    def _token(self) -> str | None:
+        """The bearer token that clients need; None on loopback."""
+        if is_loopback(self.host):
+            return None
+        if not self.dangerously:
+            raise McpMockError(
+                f"{self.host} can be reached by others: say --dangerously-bind if they may"
+            )
+        return secrets.token_urlsafe(24)
 
 
 @attrs.frozen(kw_only=True)
@@ -203,9 +193,20 @@ class _Serving:
         return STDIO if self.bare_recording else self.kind.value
 
     async def converse(self, listener: HttpListener, client: HttpServerChannel) -> None:
+        """An error ends the conversation that meets it; the others go on (law 6, for
+        conversations).
+        """
         run = self.run
-        server = await run.open_server(listener if self.unchanged else None)
-        await run.converse(self.conversation(client), client, server)
+        try:
+            server = await run.open_server(listener if self.unchanged else None)
+            await run.converse(self.conversation(client), client, server)
+            return
+        except* McpMockError as group:
+            run.setup.say(str(_first(group)))
+        except* Exception as group:  # noqa: BLE001 (law 6: one of many conversations)
+            dropped = f"a conversation was dropped: {_where(group)}"
+            run.setup.say(f"internal error (please report): {dropped}")
+        await client.aclose()
 
     def conversation(self, client: HttpServerChannel) -> Conversation:
         run, stateless = self.run, client.conversation == NO_SESSION
@@ -223,57 +224,14 @@ class _Serving:
         )
 
     def rules(self, *, stateless: bool) -> list[Stage]:
+        """Translation from the exchanges of clients to bare messages and back."""
         if self.unchanged:
             return []
         if self.as_recorded:
             return [Resumption()]
-        return server_rules(self.kind, self.target, stateless=stateless)
-
-
-def server_rules(kind: TransportKind, path: str, *, stateless: bool) -> list[Stage]:
-    """Translation from the exchanges of clients over HTTP to bare messages and back."""
-    if kind is TransportKind.SSE:
-        return [SseServer(path, MESSAGES_PATH, mint)]
-    return [Resumption(), StreamableHttpServer(path, mint, stateless)]
-
-
-Converse = Callable[[HttpServerChannel], Awaitable[None]]
-
-
-async def serve(
-    front: OpenListener,
-    converse: Converse,
-    stops: AsyncIterator[int],
-    say: Say,
-    beside: Callable[[], Awaitable[None]] | None = None,
-) -> int:
-    """Hands every conversation to `converse` until a stop signal; gives the exit status.
-
-    An error ends the conversation that meets it; the others go on (law 6, for conversations).
-    """
-    stopped_by = 0
-
-    async def isolated(client: HttpServerChannel) -> None:
-        try:
-            await converse(client)
-            return
-        except* McpMockError as group:
-            say(str(_first(group)))
-        except* Exception as group:  # noqa: BLE001 (law 6: one of many conversations)
-            say(f"internal error (please report): a conversation was dropped: {_where(group)}")
-        await client.aclose()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(front.listener.run)
-        nursery.start_soon(trio.serve_listeners, isolated, [front.listener])
-        if beside is not None:
-            nursery.start_soon(beside)
-        front.announce()
-        async for signum in stops:
-            stopped_by = signum
-            break
-        nursery.cancel_scope.cancel()
-    return listener_status_of(stopped_by)
+        if self.kind is TransportKind.SSE:
+            return [SseServer(self.target, MESSAGES_PATH, mint)]
+        return [Resumption(), StreamableHttpServer(self.target, mint, stateless)]
 
 
 def _first(group: BaseException) -> BaseException:

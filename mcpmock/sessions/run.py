@@ -26,7 +26,6 @@ from mcpmock.runner import LiveSession, run
 
 from .servers import Reach, Server
 from .signals import stop_requests
-from .take import Recording, Say, TakeRecording, open_take_recording
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun, Receipt
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from .replay import Replay
     from .standby import StandbyServer
+    from .take import Recording, Say, TakeRecording
 
 STDIO = "stdio"
 """The transport of bare messages, as recordings name it; in memory it is the same."""
@@ -260,6 +260,9 @@ class Run:
     async def _open_take(self) -> TakeRecording | None:
         if self._recording is None:
             return None
+
+        from .take import open_take_recording  # 11 ms, which a replay need not pay
+
         self._take = await open_take_recording(self._recording, self.setup.say)
         # A further take of the same run goes behind the first, into the same file.
         self._recording = attrs.evolve(

@@ -18,10 +18,10 @@ from mcpmock.channels.process import start_process
 from mcpmock.errors import CannotReach, CannotStart
 from mcpmock.pipeline.stage import Stage
 
-from .take import Say
-
 if TYPE_CHECKING:
     from mcpmock.transports.session_router import TransportKind
+
+    from .take import Say
 
 
 @attrs.define
@@ -64,9 +64,8 @@ class Server:
     def described(self) -> Sequence[str] | str:
         """Its name in the header of a recording."""
 
-    @abstractmethod
     def check(self) -> None:
-        """Raises CannotStart where a start is sure to fail."""
+        """Raises CannotStart where a start is sure to fail. A server at a URL may start later."""
 
     @abstractmethod
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
@@ -74,13 +73,9 @@ class Server:
         on unchanged, or None where we make the exchanges.
         """
 
-    @abstractmethod
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
+    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
         """Translation from bare messages to what the server speaks."""
-
-    @abstractmethod
-    def hung_up(self, reach: Reach, why: str) -> None:
-        """The rules ended the only conversation of a run."""
+        return []
 
 
 @attrs.frozen
@@ -103,9 +98,3 @@ class Command(Server):
 
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:  # noqa: ARG002
         return await start_process(self.command)
-
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
-        return []
-
-    def hung_up(self, reach: Reach, why: str) -> None:
-        """A process has an exit status of its own."""

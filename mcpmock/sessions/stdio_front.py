@@ -36,8 +36,10 @@ class StdioFront(Front):
         async with run.recorded(STDIO, open_server=True) as server:
             player = None if replay is None else replay.bare_player()
             session = await run.converse(Conversation(player=player), take_stdio(), server, obey)
-        if back is not None and run.server_needed() and session.pipeline.hung_up:
-            back.hung_up(run.reach, session.pipeline.hung_up.why)
+        hung_up = session.pipeline.hung_up
+        # The rules of a URL gave the only conversation up. A process has an exit of its own.
+        if back is not None and back.kind is not None and run.server_needed() and hung_up:
+            run.reach.lose(str(back.described), hung_up.why)
         exit_ = session.exit
         status = status_of(interrupted) if exit_ is None else exit_.status
         return status or run.reach.status

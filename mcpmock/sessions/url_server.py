@@ -51,9 +51,6 @@ class Url(Server):
     def target(self) -> str:
         return self.upstream.target
 
-    def check(self) -> None:
-        """A server that does not listen yet may start later."""
-
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
         connect = self._reported(connector(self.upstream), reach)
         if not isinstance(front, HttpListener):
@@ -65,9 +62,6 @@ class Url(Server):
     def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
         rules = SseClient if self.transport is TransportKind.SSE else StreamableHttpClient
         return [rules(self.upstream.target, self.headers, exchange_numbers)]
-
-    def hung_up(self, reach: Reach, why: str) -> None:
-        reach.lose(self.upstream.url, why)
 
     def _reported(self, connect: Connect, reach: Reach) -> Connect:
         """`connect`, whose outcome `reach` records."""

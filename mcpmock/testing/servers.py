@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from mcpmock.cassette.takes_by_test import own_first
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.miss import Miss
 from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
@@ -86,18 +84,11 @@ class Client:
         """
         settings = self.settings
         require_cassette(settings)
-        drive = partial(
-            drive_server,
-            settings.path,
-            server=server,
-            url=url,
-            timing=timing,
-            faults=settings.faults if faults is None else faults,
-            seed=settings.seed,
-        )
+        faults = settings.faults if faults is None else faults
+        real = parse_server(server, url)
 
         async def main(ready: Callable[[Driven], None], _stop: trio.Event) -> None:
-            ready(await drive())
+            ready(await drive_server(settings.path, real, timing, faults, settings.seed))
 
         thread: Thread[Driven] = Thread(main)
         __tracebackhide__ = True
@@ -123,11 +114,6 @@ class RecordingServer(ThreadServer):
         self._output = store.recording(settings, test)
         self._replay: Replay | None = None
         super().__init__(self._main, run_of(settings.faults, settings.seed))
-
-    @property
-    def misses(self) -> list[Miss]:
-        """Empty: a real server answers."""
-        return self.log.misses
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
         """A session over stdio with a process, over HTTP with a server at a URL."""

@@ -16,9 +16,8 @@ from mcpmock.errors import CassetteError
 from mcpmock.faults import Drop, Error, Latency, Plan, PlanError
 from mcpmock.faults.control import FaultControl, is_file, plan_of, run_of
 from mcpmock.protocol.messages import decode
-from tests.api.test_server import said
 from tests.support import INITIALIZE, c2s
-from tests.support.weather import ASK, HELLO
+from tests.support.weather import ASK, HELLO, exchange
 
 FAILS = Error(code=-1, message="no luck", match={"tool": "get_weather"})
 HEAD = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -63,9 +62,9 @@ async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
     async with mcpmock.replay(weather, faults=[slow, FAILS]) as server:
         channel, began = server.open(), trio.current_time()
 
-        assert [HELLO] == await said(channel, c2s(INITIALIZE))
+        assert [HELLO] == await exchange(channel, c2s(INITIALIZE))
         assert 0.25 == trio.current_time() - began
-        assert "no luck" == error_in((await said(channel, c2s(ASK)))[-1])
+        assert "no luck" == error_in((await exchange(channel, c2s(ASK)))[-1])
         assert (1, 1, 2) == tuple(map(server.faults.fired, ("latency", "error", None)))
         [_, receipt] = server.faults.receipts
         assert {
@@ -82,14 +81,14 @@ async def test_while_a_session_runs(weather: Path) -> None:
     """
     async with mcpmock.replay(weather, repeats="last") as server:
         channel = server.open()
-        await said(channel, c2s(INITIALIZE))
+        await exchange(channel, c2s(INITIALIZE))
         running = server.faults.add(
             Error(message="x", match={"era": "2025-*", "method": "tools/*"})
         )
-        assert "x" == error_in((await said(channel, c2s(ASK)))[-1])
+        assert "x" == error_in((await exchange(channel, c2s(ASK)))[-1])
         server.faults.remove(running)
         server.faults.remove(running)
-        assert error_in((await said(channel, c2s(ASK)))[-1]) is None
+        assert error_in((await exchange(channel, c2s(ASK)))[-1]) is None
         assert 1 == running.fired
         assert ["fault error: fired 1 of 1 times that it matched"] == server.faults.summary()
 

@@ -13,17 +13,10 @@ from trio.testing import MockClock
 
 import mcpmock
 from mcpmock.api.server import REPLAY_CHOICES
-from mcpmock.channels.channel import MessageChannel
 from mcpmock.cli.replay import replay
 from mcpmock.errors import CassetteError, McpMockError
-from mcpmock.protocol.messages import Frame
 from tests.support import INITIALIZE, c2s, request
-from tests.support.weather import ASK, HELLO, TOLD
-
-
-async def said(channel: MessageChannel, frame: Frame) -> list[bytes]:
-    channel.send_nowait([frame])
-    return [frame.raw for frame in await channel.receive()]
+from tests.support.weather import ASK, HELLO, TOLD, exchange
 
 
 async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
@@ -32,7 +25,7 @@ async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
         channel = server.open()
         began = trio.current_time()
 
-        assert [HELLO] == await said(channel, c2s(INITIALIZE))
+        assert [HELLO] == await exchange(channel, c2s(INITIALIZE))
         assert 1.0 == trio.current_time() - began
         channel.send_nowait([c2s(ASK)])
         heard: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Servers in a thread."""
+"""Servers in a thread: when the thread starts, and what a test claims about the calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,27 @@ from pathlib import Path
 import pytest
 
 import mcpmock
+from mcpmock.api.log import Call
+from mcpmock.api.thread_server import ThreadServer
+from mcpmock.faults.control import run_of
 
 
-def test_nothing_is_started_for_nobody(weather: Path) -> None:
-    """A server that no client asks for costs no thread."""
+async def never() -> None:
+    """The server does not start."""
+
+
+def called(*calls: Call) -> ThreadServer:
+    """A server that noted these calls."""
+    server = ThreadServer(never, run_of(None))
+    server.log.calls += calls
+    return server
+
+
+OPENING, CALL = Call("initialize", {}, 0), Call("tools/call", {"name": "now"}, 1)
+
+
+def test_no_client_no_thread(weather: Path) -> None:
+    """A server that no client uses starts no thread."""
     with mcpmock.serve(weather) as server:
         pass
 
@@ -19,11 +36,37 @@ def test_nothing_is_started_for_nobody(weather: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_whoever_asks_first_starts_it(weather: Path) -> None:
-    """From several threads at once it is one server; closed it is not started again."""
+def test_first_client_starts_the_thread(weather: Path) -> None:
+    """Clients in several threads get one server; a closed server does not start again."""
     with mcpmock.serve(weather) as server, ThreadPoolExecutor(4) as pool:
         urls = set(pool.map(lambda _: server.url, range(4)))
         assert 1 == len(urls)
         server.close()
         with pytest.raises(RuntimeError, match="is closed: start another"):
             _ = server.url
+
+
+def test_claims_that_hold() -> None:
+    """By method, by tool, by number, in order."""
+    server = called(OPENING, CALL, CALL)
+
+    assert [OPENING] == server.requests("initialize")
+    assert [CALL, CALL] == server.requests(tool="now")
+    server.assert_called("tools/call")
+    server.assert_called("tools/call", times=2, tool="now")
+    server.assert_called("ping", times=0)
+    server.assert_order("initialize", "tools/call now", "tools/call")
+
+
+def test_claims_that_do_not_hold() -> None:
+    """The error lists the calls."""
+    server = called(OPENING, CALL)
+
+    with pytest.raises(
+        AssertionError, match=r"ping was called 0 times, expected at least once; calls: initialize"
+    ):
+        server.assert_called("ping")
+    with pytest.raises(AssertionError, match="called 1 times, expected 2 times"):
+        server.assert_called("tools/call", times=2, tool="now")
+    with pytest.raises(AssertionError, match=r"initialize was not called.*tools/call now"):
+        server.assert_order("tools/call", "initialize")

@@ -6,21 +6,8 @@ import pytest
 
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.takes_by_test import appended, own_first, retaken
-from tests.support import HEADER, INITIALIZE, c, cassette_bytes
-
-
-def take(text: str, test: str | None = None) -> bytes:
-    """A take of one line."""
-    named = b"" if test is None else b',"test":"%b"' % test.encode()
-    header = HEADER.rstrip().removesuffix(b"}") + named + b"}\n"
-    return cassette_bytes(c(text.encode()), header=header)
-
-
-def said(data: bytes) -> list[str]:
-    """What is in the takes, in order."""
-    cassette = read("a", data)
-    assert [] == cassette.damage
-    return [(event.payload or b"").decode() for take in cassette.takes for event in take.events]
+from tests.support import INITIALIZE, c, cassette_bytes
+from tests.support.takes import said, take
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,25 @@ def test_a_sequential_client_waits_for_the_grace_only() -> None:
     played.at(1, client=call(2, "b"), to_client=response(2)).nothing_more()
 
 
+def test_the_end_of_the_server_waits_for_overlapping_requests() -> None:
+    """A server that ended after its last answer ends after it in a replay whose requests come in
+    another order, and within the grace where a request does not come at all.
+    """
+    events = (
+        c(call(1, "a")),
+        c(call(2, "b")),
+        s(response(2)),
+        s(response(1)),
+        ("end", {"exit": 3}),
+    )
+    played = play(*events).at(0, client=call(2, "b"), to_client=response(2))
+    played.at(0.01, client=call(1, "a"), to_client=[response(1), exits(3)]).nothing_more()
+
+    play(*events).at(0, client=call(2, "b"), to_client=response(2)).at(
+        0.02, to_client=exits(3)
+    ).nothing_more()
+
+
 def test_the_grace_is_100_ms_at_most() -> None:
     """A client that keeps talking about other things is answered after 100 ms."""
     played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)))

@@ -375,6 +375,72 @@ def test_an_exchange_recorded_without_a_response() -> None:
     assert ["2 202", "2 eof"] == played.hears(1, post(2, INITIALIZED))
 
 
+STANDING = (
+    get(3), opens(3),
+    post(4, call(1, "a")), post(5, call(2, "b")), says(3, LOG, id="e1"),
+    answers(4, response(1)), answers(5, response(2)),
+    post(6, call(3, "c")), answers(6, response(3)),
+)  # fmt: skip
+"""The event on the standing stream waits for the call of b."""
+
+
+@pytest.mark.parametrize("recorded", [[ends(3)], [bodiless(7, "DELETE"), accepts(7, 200), ends(3)]])
+def test_the_end_of_a_standing_stream_waits_for_its_events(recorded: Steps) -> None:
+    """Where calls come in another order than recorded, the stream does not end before its last
+    event.
+    """
+    played = opened(*STANDING, *recorded)
+    played.hears(1, get(13))
+    played.later(1.5)
+    for x, name in ((14, "a"), (15, "c")):
+        lines = [*played.hears(x, post(x, call(x, name))), *played.later(x + 0.5)]
+        assert f"{x} eof" in lines
+        assert [] == [line for line in lines if line[:2] == "13"]
+
+    event = ["13 sse id=e1", f"13 {text(LOG)}"]
+    end = ["13 eof"] if len(recorded) == 1 else []
+    lines = [*played.hears(17, post(17, call(17, "b"))), *played.later(17.9)]
+    assert [*event, *end] == [line for line in lines if line[:2] == "13"]
+    if not end:
+        assert ["18 200", "18 eof", "13 eof"] == played.hears(18, bodiless(18, "DELETE"))
+
+
+def test_the_end_of_the_stream_of_older_http_waits_for_overlapping_requests() -> None:
+    """HTTP+SSE: the stream that the server ended after its last answer ends after it in a replay
+    whose requests come in another order.
+    """
+    *recorded, _left = OLDER
+    played = session(*recorded, ends(1))
+    played.hears(0, get(21, to="/sse"))
+    to = "/message?sessionId=live-1"
+    played.hears(1, post(22, INITIALIZE, to=to), post(23, INITIALIZED, to=to))
+
+    assert f"21 {text(response(2))}" == played.hears(2, post(24, call(2, "b"), to=to))[1]
+    lines = [*played.hears(2.01, post(25, call(1, "a"), to=to)), *played.later(3)]
+    assert {f"21 {text(response(1))}", "21 eof"} < set(lines)
+
+
+def test_the_end_of_a_session_ends_its_streams() -> None:
+    """A stream whose last event was never due ends with the session all the same."""
+    played = opened(*STANDING, bodiless(7, "DELETE"), accepts(7, 200), ends(3))
+    played.hears(1, get(13))
+    played.hears(2, post(14, call(1, "a")))
+    played.later(3)
+
+    assert ["18 200", "18 eof", "13 eof"] == played.hears(18, bodiless(18, "DELETE"))
+
+
+def test_a_connection_torn_down_behind_the_client() -> None:
+    """The end of a response that was recorded after its client had left is not the server's: a live
+    client that stays gets the end of a whole response.
+    """
+    left = [ends(3, "closed", C2S), ends(3, "reset")]
+    played = opened(post(3, call(1, "a")), opens(3), says(3, response(1)), left)
+    played.hears(1, post(3, call(1, "a")))
+
+    assert ["3 eof"] == played.later(1.02)
+
+
 def test_stubs() -> None:
     """In any order every exchange is answered by its key, again and again."""
     played = session(*ROUND, order="any")

@@ -69,6 +69,11 @@ POLLED = (
     *back(6, 1, 1), event(6, 1, 2), ends(6),
     *back(7, 1, 2), event(7, 1, 3), answer(7, 1),
 )  # fmt: skip
+RESET = tuple(
+    [step, ends(step.exchange or 0, "reset")] if isinstance(step, Frame) else step for step in CUT
+)
+"""As CUT, but the recorder also noted how its own connection to the server was torn down."""
+RECORDINGS = {"never": NEVER_CUT, "cut": CUT, "polled": POLLED, "reset": RESET}
 WHOLE = {
     1: ["s1-0", "s1-1", "s1-2", "s1-3", "s1-end"],
     2: ["s2-0", "s2-1", "s2-end"],
@@ -113,7 +118,7 @@ class Client:
 
 
 @pytest.mark.parametrize("most", range(1, 6))
-@pytest.mark.parametrize("recorded", [NEVER_CUT, CUT, POLLED], ids=["never", "cut", "polled"])
+@pytest.mark.parametrize("recorded", RECORDINGS.values(), ids=RECORDINGS)
 def test_cut_at_every_event(recorded: Steps, most: int) -> None:
     """No gap, no duplicate, and each stream its own, also where nothing at all arrived."""
     client = Client(recorded)
@@ -127,7 +132,7 @@ def test_cut_at_every_event(recorded: Steps, most: int) -> None:
     assert 0 == client.player.missed
 
 
-@pytest.mark.parametrize("recorded", [NEVER_CUT, CUT], ids=["never", "cut"])
+@pytest.mark.parametrize("recorded", [NEVER_CUT, CUT, RESET], ids=["never", "cut", "reset"])
 def test_a_client_that_stays(recorded: Steps) -> None:
     """It has everything on the exchange of its request."""
     client = Client(recorded)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcpmock.pipeline.stage import PASS
 from mcpmock.recording.deferred import DeferredRecorder
 from mcpmock.recording.recorder import Ledger, Recorder
-from tests.recording.test_recorder import Tape
 from tests.support import INITIALIZE, WELCOME, c2s, s2c
+from tests.support.tape import Tape
 
 
 def test_until_then_nothing_is_noted() -> None:

@@ -5,46 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-import attrs
 import pytest
 
-from mcpmock.cassette.model import Event
-from mcpmock.cassette.parser import read
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import PASS, Hangup, Send
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from mcpmock.protocol.reassembly import EXCERPT_BYTES
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
-from tests.support import HEADER, INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
-
-
-@attrs.define
-class Tape:
-    """A disk in memory; while `full`, appending fails."""
-
-    lines: list[bytes] = attrs.field(factory=list)
-    full: bool = False
-
-    def append(self, lines: list[bytes]) -> None:
-        if self.full:
-            raise OSError(28, "No space left on device")
-        self.lines += lines
-
-    def events(self) -> list[Event]:
-        loaded = read("tape", HEADER + b"".join(self.lines))
-        assert [] == loaded.damage
-        return loaded.takes[0].events
-
-    def payloads(self) -> list[bytes | None]:
-        return [event.payload for event in self.events()]
-
-    def gaps(self) -> list[tuple[int, int]]:
-        return [
-            (e.gap.events, e.gap.bytes)
-            for e in self.events()
-            if not isinstance(e.gap, type(e.m)) and e.gap
-        ]
+from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
+from tests.support.tape import Tape
 
 
 class Broken(Redactor):

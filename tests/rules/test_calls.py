@@ -80,12 +80,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
-
-
 def test_ids_of_both_sides_are_apart() -> None:
     """The client's id 1 and the server's id 1 are different requests."""
     asks = [CALL, s2c(request(1, "ping")), c2s(response(1)), s2c(response(1))]

@@ -1,4 +1,4 @@
-"""The protocol's rules over cassettes and on live traffic."""
+"""The protocol's rules over cassettes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.parser import read
-from mcpmock.pipeline.stage import PASS
 from mcpmock.protocol.methods import LATEST
-from mcpmock.rules.checker import Checker, Found, check
-from mcpmock.rules.conversation import ConversationChecker
-from mcpmock.rules.registry import RULES
-from mcpmock.rules.rule import Violation
+from mcpmock.rules.checker import Found, check
+from mcpmock.rules.specification import RULES
 from tests.rules import (
     test_calls,
     test_capabilities,
     test_http_heads,
-    test_http_modern,
     test_http_sse,
     test_http_streams,
     test_input_requests,
@@ -29,16 +25,14 @@ from tests.rules import (
     test_progress,
     test_subscriptions,
 )
-from tests.rules.violations import Planted, ask, discovered, modern, opening, opening_http
+from tests.rules.violations import Planted, ask, discovered, opening, opening_http
 from tests.support import (
-    c2s,
     cassette,
     cassette_bytes,
     in_session,
     over_http,
     request,
     response,
-    s2c,
 )
 
 PLANTED: list[Planted] = [
@@ -46,7 +40,6 @@ PLANTED: list[Planted] = [
     *test_capabilities.PLANTED,
     *test_jsonrpc.PLANTED,
     *test_http_heads.PLANTED,
-    *test_http_modern.PLANTED,
     *test_http_sse.PLANTED,
     *test_http_streams.PLANTED,
     *test_lifecycle.PLANTED,
@@ -66,7 +59,7 @@ def places(found: Iterable[Found]) -> list[tuple[int, int, str]]:
 
 @pytest.mark.parametrize("row", PLANTED, ids=str)
 def test_every_planted_violation_is_found(row: Planted) -> None:
-    """In a cassette as in a conversation."""
+    """Exactly these rules are broken, and no others."""
     found = [one.violation.rule.name for one in check(row.cassette)]
 
     assert sorted([row.rule, *row.also]) == sorted(found)
@@ -126,38 +119,3 @@ def test_a_gap_in_the_recording_breaks_no_rule() -> None:
     assert 1 == len(list(check(read("x", data + answer))))
     for lost in (gap, head, b"oops\n"):
         assert [] == list(check(read("x", data + lost + answer)))
-
-
-def test_a_stage_warns_and_lets_pass() -> None:
-    """Whatever it finds, the frames go on as they came."""
-    told: list[Violation] = []
-    checker = Checker(told.append)
-    frames = [*opening(), s2c(b"a banner"), c2s(request(None, "ping"))]
-
-    assert all(checker.feed([frame], 0) is PASS for frame in frames)
-    assert [(4, "not-a-message"), (5, "id-null")] == [(t.number, t.rule.name) for t in told]
-
-
-def test_a_bug_in_a_checker_is_not_the_sessions() -> None:
-    """What raises ends the check; the frames pass, then and later."""
-
-    def fails(_violation: Violation) -> None:
-        raise ZeroDivisionError
-
-    checker = Checker(fails)
-    banner = [s2c(b"a banner")]
-
-    assert checker.feed(banner, 0) is PASS
-    assert isinstance(checker.failure, ZeroDivisionError)
-    assert checker.feed(banner, 0) is PASS
-    assert 1 == checker.frames
-
-
-def test_a_stage_per_conversation() -> None:
-    """Over HTTP each has a conversation of its own kind."""
-    told: list[Violation] = []
-    checker = Checker(told.append, ConversationChecker.over("stdio"))
-    checker.feed(modern(), 0)
-    checker.feed([c2s(request(1, "tools/list"))], 0)
-
-    assert ["meta-required"] == [one.rule.name for one in told]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpmock.protocol.messages import S2C, Frame, HttpBody
 from mcpmock.protocol.methods import LATEST
 from mcpmock.rules.context import ServerState
@@ -32,6 +30,7 @@ from tests.support import (
     answers,
     bodiless,
     ends,
+    error,
     get,
     notification,
     opens,
@@ -61,6 +60,23 @@ def opened(revision: str = "2025-11-25", *steps: Step, rule: str, of: int = 2) -
     return Planted(rule, [*opening_http(revision), *steps], HTTP, of)
 
 
+CALL = ask(1, "tools/call", {"name": "dig"})
+READ = ask(1, "resources/read", {"uri": "file:///\u2603"})
+WRAPPED = "=?base64?ZmlsZTovLy/imIM=?="
+
+
+def called(raw: bytes = CALL, method: str = "tools/call", **fields: Any) -> list[Step]:
+    heads = {"name": "dig", **fields}
+    return [*modern_http(), asked(2, raw, method, **heads)]
+
+
+def refused(code: int, status: int, raw: bytes = CALL) -> list[Step]:
+    return [*called(raw), answers(2, error(1, code), status)]
+
+
+BARE = CALL.replace(b"io.modelcontextprotocol/protocolVersion", b"version")
+
+
 LISTING = [asked(2, ask(1, "tools/list"), "tools/list"), answers(2, done(1, HINTS))]
 TOLD = [asked(2, notification("vendor/note"), "vendor/note")]
 PAGE = Frame(S2C, b"Accepted", fact=HttpBody(), exchange=2)
@@ -86,6 +102,13 @@ PLANTED = [
     ),
     opened("2025-11-25", *deleted(3), posted(4, PING), accepts(4, 500), rule="session-ended"),
     opened("2025-11-25", *pinged()[:1], accepts(3, 404), got(4), rule="session-lost"),
+    opened(
+        "2025-06-18",
+        *pinged("2025-06-18")[:1],
+        accepts(3, 404),
+        got(4, "2025-06-18"),
+        rule="session-lost",
+    ),
     opened("2025-06-18", *pinged(None), rule="version-missing"),
     opened("2025-11-25", got(3, None), accepts(3, 405), rule="version-missing"),
     opened("2025-11-25", *pinged("2025-06-18"), rule="version-differs"),
@@ -103,13 +126,29 @@ PLANTED = [
         [*modern_http(), get(2, mcp_protocol_version=LATEST), opens(2)],
         HTTP,
     ),
+    Planted("header-version", called(mcp_protocol_version=None), HTTP),
+    Planted("header-version-match", called(mcp_protocol_version="2025-11-25"), HTTP),
+    Planted("header-method", called(mcp_method=None), HTTP),
+    Planted("header-method-match", called(method="tools/list"), HTTP),
+    Planted("header-name", called(name=None), HTTP),
+    Planted("header-name-match", called(name="Dig"), HTTP),
+    Planted("header-name-match", called(READ, "resources/read", name="file:///"), HTTP),
+    Planted(
+        "header-accepted",
+        [*called(name="Dig"), answers(2, done(1))],
+        HTTP,
+        also=("header-name-match",),
+    ),
+    Planted("status-not-found", refused(-32601, 200), HTTP),
+    Planted("status-bad-request", refused(-32020, 200), HTTP),
+    Planted("status-bad-request", refused(-32021, 403), HTTP),
+    Planted(
+        "status-meta",
+        refused(-32602, 200, BARE),
+        HTTP,
+        also=("meta-required",),
+    ),
 ]
-
-
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
 
 
 def test_a_request_without_the_session_id() -> None:
@@ -187,3 +226,32 @@ def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
     stream = [get(2, mcp_protocol_version=LATEST), opens(2)]
 
     assert [] == names(*asks, *stream, transport=HTTP, sessionless=True)
+
+
+def test_what_is_no_ascii_is_wrapped() -> None:
+    """A name is compared with what the wrapping holds."""
+    asks = called(READ, "resources/read", name=WRAPPED)
+
+    assert [] == names(*asks, answers(2, done(1, HINTS)), transport=HTTP, sessionless=True)
+
+
+def test_what_was_redacted_is_not_compared() -> None:
+    """A redacted value cannot be compared."""
+    asks = called(READ, "resources/read", name="mcpmock:secret:token:1")
+
+    assert [] == names(*asks, transport=HTTP, sessionless=True)
+
+
+def test_errors_with_their_statuses() -> None:
+    """What is refused is refused with 400 or 404, and a tool's own error with 200."""
+    fine = [(-32601, 404), (-32020, 400), (-32602, 200), (-32603, 200)]
+
+    for code, status in fine:
+        assert [] == names(*refused(code, status), transport=HTTP, sessionless=True)
+
+
+def test_the_legacy_era_repeats_nothing() -> None:
+    """Its heads have no such fields."""
+    asks = posted(3, b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dig"}}')
+
+    assert [] == names(*opening_http(), asks, answers(3, error(1, -32601)), transport=HTTP)

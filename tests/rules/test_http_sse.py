@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.rules.violations import (
     SSE,
     Planted,
@@ -29,12 +27,6 @@ PLANTED = [
         2,
     ),
 ]
-
-
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
 
 
 def test_a_session() -> None:

@@ -41,12 +41,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
-
-
 def test_rounds() -> None:
     """Asked twice for what the client can give, it gives it, with the state as it came."""
     rounds = [

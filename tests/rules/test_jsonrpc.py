@@ -83,12 +83,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
-
-
 def test_batches_were_once_allowed() -> None:
     """In 2025-03-26 a batch is no violation, and what is in it is looked at like any other."""
     asks = batch(request(1, "ping"), request(2, "tools/list"))

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.rules.context import State
 from mcpmock.rules.known_deviations import DEVIATIONS, Deviation, find_deviation
-from mcpmock.rules.registry import RULES
+from mcpmock.rules.specification import RULES
 from tests.rules.violations import HTTP, got, opening, opening_http, posted, violations
 from tests.support import answers, c2s, error, notification, opens, request, s2c, says
 

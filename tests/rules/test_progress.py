@@ -50,12 +50,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
-
-
 def test_progress_that_goes_up_is_fine() -> None:
     """Also by fractions, and under a token that another call had before."""
     small = [s2c(UP.raw.replace(b":2}", b":%b}" % amount)) for amount in (b"0.1", b"0.2", b"1e3")]

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from mcpmock.errors import Level
 from mcpmock.rules.known_deviations import DEVIATIONS
-from mcpmock.rules.rule import Violation, must, should
-
-
-def test_levels() -> None:
-    """What must be is an error, what should be a warning."""
-    assert ("error", "warning") == (
-        must("a", "b", "c").level.value,
-        should("a", "b", "c").level.value,
-    )
+from mcpmock.rules.rule import Rule, Violation
 
 
 def test_where_it_stands() -> None:
     """A sentence is cited by revision and page; pages have moved."""
-    rule = must("a", "basic/index", "c")
+    rule = Rule("a", Level.ERROR, "basic/index", "c")
 
     assert "2025-11-25 basic/index" == rule.cite("2025-11-25")
     assert "2024-11-05 basic/messages" == rule.cite("2024-11-05")
@@ -24,7 +17,7 @@ def test_where_it_stands() -> None:
 
 def test_what_is_known_is_a_notice() -> None:
     """A violation has the level of its rule; a known deviation is a notice."""
-    rule = must("a-rule", "basic/index", "You MUST.")
+    rule = Rule("a-rule", Level.ERROR, "basic/index", "You MUST.")
     unknown = Violation(7, rule, "2025-11-25", "it was broken")
     known = Violation(7, rule, "2025-11-25", "it was broken", DEVIATIONS[0])
 

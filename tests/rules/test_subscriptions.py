@@ -63,12 +63,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("row", PLANTED, ids=str)
-def test_planted(row: Planted) -> None:
-    """Just what was planted is found."""
-    row.check()
-
-
 def test_a_listen() -> None:
     """Acknowledged, told of what it asked for, and ended by either side, with a response or a
     cancel.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
-from mcpmock.channels.http.server import HttpServerChannel
+from mcpmock.channels.channel import ConversationEnd
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import ReplayOptions
 from mcpmock.sessions import http_front
-from mcpmock.sessions.http_front import HttpFront, mint, serve
+from mcpmock.sessions.http_front import mint
 from mcpmock.sessions.replay import Replay
-from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.run import Run, Setup, run_sessions
+from mcpmock.sessions.servers import Reach, Server
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
@@ -262,25 +263,23 @@ def test_session_ids() -> None:
 async def test_an_address_beyond_loopback(web: Web, host: str) -> None:
     """It is refused without `--dangerously-bind`; with it, each run has a new token."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        async with web.front(host=host).opened(TransportKind.SSE, "/sse"):
-            pass
+        await player(web, RECORDED, host=host)()
     for _ in range(2):
-        listening = web.front(host=host, dangerously=True)
-        async with listening.opened(TransportKind.SSE, "/sse") as front:
-            front.announce()
+        web.announced.clear()
+        async with running(web, player(web, RECORDED, host=host, dangerously=True)):
+            pass
 
     assert 2 == len(set(web.tokens))
     assert all(token and len(token) >= 22 and " " not in token for token in web.tokens)
     shown = f"[{host}]" if ":" in host else host
-    assert [f"http://{shown}:{PORT}/sse"] * 2 == web.announced
+    assert [f"http://{shown}:{PORT}/mcp"] == web.announced
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
 async def test_a_loopback_address(web: Web, host: str) -> None:
     """Clients need no token."""
-    async with web.front(host=host).opened(TransportKind.SSE, "/sse") as front:
-        assert [] == web.announced
-        front.announce()
+    async with running(web, player(web, RECORDED, host=host)):
+        pass
 
     assert [None] == web.tokens
 
@@ -292,44 +291,56 @@ async def signals(*numbers: int) -> AsyncGenerator[int, None]:
         yield number
 
 
+class ServerStub(Server):
+    """A server over Streamable HTTP whose conversations do as `act` does before they open."""
+
+    kind = TransportKind.STREAMABLE_HTTP
+    target = "/mcp"
+    described = URL
+
+    def __init__(self, act: Callable[[], Awaitable[None]]) -> None:
+        self.act = act
+
+    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
+        await self.act()
+        return await Url.parse(URL).open(reach, front)
+
+
+async def serve(web: Web, act: Callable[[], Awaitable[None]], stops: AsyncIterator[int]) -> int:
+    """The exit status."""
+    return await web.front().serve(Run(Setup(back=ServerStub(act), say=web.said.append)), stops)
+
+
 @pytest.mark.parametrize(("signum", "status"), [(15, 0), (2, 130), (1, 129)])
 async def test_conversations_until_a_signal(web: Web, signum: int, status: int) -> None:
-    """Each conversation is handed over once, and the signal ends those that still run."""
-    conversations: list[int] = []
-    cancelled: list[int] = []
+    """Each conversation is opened once, and the signal ends those that still run."""
+    events: list[str] = []
 
-    async def converse(channel: HttpServerChannel) -> None:
-        conversations.append(channel.conversation)
+    async def act() -> None:
+        events.append("opened")
         try:
             await trio.sleep_forever()
         finally:
-            cancelled.append(channel.conversation)
+            events.append("cancelled")
 
     for _ in range(2):
-        caller = web.door.client()
-        await caller.post(PING)
+        await web.door.client().post(PING)
     await (client := web.door.client()).post(request(1, "initialize", {}))
-    listening = web.front()
-    async with (
-        listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
-        aclosing(signals(signum)) as coming,
-    ):
-        assert status == await serve(front, converse, coming, web.said.append)
+    async with aclosing(signals(signum)) as coming:
+        assert status == await serve(web, act, coming)
 
-    assert [1, 2] == sorted(conversations) == sorted(cancelled)
+    assert ["opened"] * 2 + ["cancelled"] * 2 == events
     assert "closed" == await client.ended()
 
 
 async def test_an_internal_error_ends_one_conversation(web: Web, autojump_clock: MockClock) -> None:
     """The user reads one line about it, and the other conversations go on."""
-    served: list[int] = []
+    errors = [ValueError("wrong")]
 
-    async def converse(channel: HttpServerChannel) -> None:
-        if channel.conversation == 2:
-            async with trio.open_nursery():
-                raise ValueError("wrong")
-        served.append(channel.conversation)
-        await channel.aclose()
+    async def act() -> None:
+        async with trio.open_nursery():
+            if errors:
+                raise errors.pop()
 
     async def stop() -> AsyncGenerator[int, None]:
         statuses.append(await client.head())
@@ -339,13 +350,10 @@ async def test_an_internal_error_ends_one_conversation(web: Web, autojump_clock:
 
     statuses: list[int] = []
     await (client := web.door.client()).post(request(1, "initialize", {}))
-    async with (
-        web.front().opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
-        aclosing(stop()) as coming,
-    ):
-        assert 0 == await serve(front, converse, coming, web.said.append)
+    async with aclosing(stop()) as coming:
+        assert 0 == await serve(web, act, coming)
 
-    assert ([503, 503], [1]) == (statuses, served)
+    assert [503, 200] == statuses
     [line] = web.said
     assert (
         "internal error (please report): a conversation was dropped: ValueError('wrong') in "
@@ -355,27 +363,21 @@ async def test_an_internal_error_ends_one_conversation(web: Web, autojump_clock:
 
 async def test_allowed_hosts_and_origins(web: Web, autojump_clock: MockClock) -> None:
     """Allowed hosts and origins are accepted besides those of this machine; others are refused."""
-    listening = HttpFront(hosts=frozenset({"mcp.example"}), origins=frozenset({"http://a.example"}))
+    allowed: dict[str, Any] = {
+        "hosts": frozenset({"mcp.example"}),
+        "origins": frozenset({"http://a.example"}),
+    }
     statuses = []
-    async with (
-        listening.opened(TransportKind.STREAMABLE_HTTP, "/mcp") as front,
-        trio.open_nursery() as nursery,
-    ):
-        nursery.start_soon(front.listener.run)
+    async with running(web, player(web, RECORDED, **allowed)):
         for host, origin in (
             ("evil.example", "http://a.example"),
             ("mcp.example", "http://evil.example"),
             (f"localhost:{PORT + 1}", "http://a.example"),
+            ("mcp.example", "http://a.example"),
         ):
             caller = web.door.client()
             caller.authority = host
             await caller.post(PING, origin=origin)
             statuses.append(await caller.head())
-        caller = web.door.client()
-        caller.authority = "mcp.example"
-        await caller.post(PING, origin="http://a.example")
-        accepted = await front.listener.accept()
-        nursery.cancel_scope.cancel()
 
-    assert [421, 403, 421] == statuses
-    assert 1 == accepted.conversation
+    assert [421, 403, 421, 200] == statuses

@@ -87,7 +87,7 @@ async def test_a_command_is_recorded(tmp_path: Path) -> None:
     [take] = mcpmock.load(output).takes
 
     assert take.sealed
-    assert ["initialize", "initialize"] == [call.method for call in log.requests()]
+    assert ["initialize", "initialize"] == [call.method for call in log.calls]
     assert {1, 2} == {event.s for event in take.events}
 
 
@@ -102,7 +102,7 @@ async def test_a_url_is_recorded(tmp_path: Path) -> None:
     with mcpmock.serve(CASSETTES / "everything-http.jsonl") as server:
         log = await run_local(Url.parse(server.url), output, talk)
 
-    assert ["initialize"] == [call.method for call in log.requests()]
+    assert ["initialize"] == [call.method for call in log.calls]
     assert "streamable-http" == mcpmock.load(output).takes[0].transport
 
 
@@ -153,5 +153,5 @@ async def test_a_url_behind_a_recording(tmp_path: Path) -> None:
         replay = replayed("everything-http.jsonl")
         log = await run_local(Url.parse(server.url), output, talk, replay=replay)
 
-    assert ["initialize"] == [one.method for one in log.requests()]
+    assert ["initialize"] == [one.method for one in log.calls]
     assert not output.exists()

@@ -31,7 +31,6 @@ from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.stubs.script import StubScript
 from mcpmock.stubs.stage import StubStage
-from tests.recording.test_recorder import Tape
 from tests.sessions.test_drive import SERVER, TWO, Plays, plays
 from tests.sessions.web import URL, Web, running, web
 from tests.support import (
@@ -48,6 +47,7 @@ from tests.support import (
     s2c,
     script,
 )
+from tests.support.tape import Tape
 
 __all__ = ["plays", "web"]  # fixtures
 

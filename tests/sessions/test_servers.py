@@ -15,14 +15,11 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.sessions import servers
-from mcpmock.sessions.http_front import server_rules
 from mcpmock.sessions.servers import Command, Reach
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.http_sse import SseClient, SseServer
+from mcpmock.transports.http_sse import SseClient
 from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
-from mcpmock.transports.streamable_http.resumption import Resumption
-from mcpmock.transports.streamable_http.server import StreamableHttpServer
 from tests.support import request
 
 PING = request(1, "ping")
@@ -64,17 +61,6 @@ def test_rules_of_servers() -> None:
     assert [] == Command(["server"]).rules(count(1))
     assert isinstance(sse, SseClient)
     assert isinstance(streamable, StreamableHttpClient)
-
-
-@pytest.mark.parametrize("stateless", [True, False])
-def test_rules_for_clients(stateless: bool) -> None:
-    """Streams of Streamable HTTP can be resumed; HTTP+SSE knows nothing of it."""
-    streamable = server_rules(TransportKind.STREAMABLE_HTTP, "/mcp", stateless=stateless)
-
-    assert [Resumption, StreamableHttpServer] == [type(stage) for stage in streamable]
-    assert [SseServer] == [
-        type(stage) for stage in server_rules(TransportKind.SSE, "/sse", stateless=stateless)
-    ]
 
 
 async def test_a_process_for_each_conversation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcpmock.cassette.model import event_line
+from mcpmock.channels.channel import MessageChannel
+from mcpmock.protocol.messages import Frame
 from tests.support import HEADER, INITIALIZE, INITIALIZED, c2s, notification, request, response, s2c
 
 HELLO = response(
@@ -38,3 +40,9 @@ def write_weather(file: Path) -> Path:
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(HEADER + b"".join(lines))
     return file
+
+
+async def exchange(channel: MessageChannel, frame: Frame) -> list[bytes]:
+    """The answers to a frame that a client sends."""
+    channel.send_nowait([frame])
+    return [frame.raw for frame in await channel.receive()]

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.settings import Settings
-from tests.cassette.test_takes_by_test import said, take
+from tests.support.takes import said, take
 
 
 @pytest.fixture

@@ -31,11 +31,28 @@ def resumed(events: list[Event]) -> list[Event]:
     """The events with each stream on its first exchange and no event sent twice. The moment at
     which the client left does not move.
     """
+    events = _without_torn_down_ends(events)
     continuations = _Continuations()
     for event in events:
         if event.x is not None and event.s != NO_SESSION:  # resuming needs a session
             continuations.note(event)
     return list(continuations.joined(events)) if continuations.continues else events
+
+
+def _without_torn_down_ends(events: list[Event]) -> list[Event]:
+    """The events without the ends of responses whose client had left before."""
+    # The recorder closes its connection to the server when the client leaves. What it then reads
+    # there, mostly a reset and mostly nothing at all, is its own doing and not the server's.
+    left: set[int] = set()
+    kept = []
+    for event in events:
+        if event.end is not UNSET and event.x is not None:
+            if event.d == "c2s":
+                left.add(event.x)
+            elif event.x in left:
+                continue
+        kept.append(event)
+    return kept if len(kept) < len(events) else events
 
 
 @attrs.define
