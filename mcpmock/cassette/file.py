@@ -23,6 +23,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
 
@@ -241,7 +242,7 @@ def _first_header(path: Path) -> Header | None:
     return header_of(data.partition(b"\n")[0])
 
 
-def _names(header: Header | None, path: Path) -> bool:
+def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
     return header is not None and header.sibling_of == path.name
 
 

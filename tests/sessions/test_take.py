@@ -7,6 +7,7 @@ import gzip
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -43,7 +44,7 @@ async def test_a_file_that_stays_locked(
     assert load(sibling).takes[0].sealed
 
 
-async def record_take(file: Path, meanwhile: Callable[[], object] = int, **options: bool) -> None:
+async def record_take(file: Path, meanwhile: Callable[[], object] = int, **options: Any) -> None:
     """A take without events."""
     take = await open_take_recording(Recording(output=file, **options), lambda _line: None)
     async with take.recorded("stdio", ["server"]):
