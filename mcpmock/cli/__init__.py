@@ -35,6 +35,7 @@ _COMMANDS = {
     "record": "record",
     "recover": "recover",
     "replay": "replay",
+    "report": "report",
     "show": "show",
     "stats": "stats",
     "verify": "verify",
