@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,30 +45,33 @@ def counted(words: Iterable[str]) -> str:
 
 
 def entry(outcomes: Sequence[Outcome]) -> str:
-    """What came of these races, in a few words."""
+    """The outcomes of these races, in a few words."""
     if not outcomes:
         return ""
     reached = sum(outcome.reached for outcome in outcomes)
     all_ = len(outcomes)
-    saw, after = counted(o.saw for o in outcomes), counted(o.next for o in outcomes)
-    short = f"{saw}; next {after}"
-    noisy = sum(bool(outcome.noise) for outcome in outcomes)
-    if noisy:
+    short = f"{counted(o.saw for o in outcomes)}; next {counted(o.next for o in outcomes)}"
+    if noisy := sum(bool(outcome.noise) for outcome in outcomes):
         short += f"; complained {noisy}"
     return f"{all_} {short}" if reached == all_ else f"**{reached}/{all_}** {short}"
 
 
+def markdown(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
 def table(results: Sequence[Played]) -> str:
     """A row for each client and transport. A column for each reaction, of the cells where there is
-    one; where the answer had gone before the cancel was heard, all are alike.
+    one; where the answer had gone before the cancel arrived, all are alike.
     """
     columns = [*REACTIONS, *NAMES[-2:]]
-    lines = ["| client | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
-    for result in results:
-        found = {column: [o for o in result.outcomes if _column(o) == column] for column in columns}
-        told = [entry(found[column]) for column in columns]
-        lines.append("| " + " | ".join([f"{result.client}, {result.transport}", *told]) + " |")
-    return "\n".join(lines)
+    rows = [
+        [f"{result.client}, {result.transport}"]
+        + [entry([o for o in result.outcomes if _column(o) == column]) for column in columns]
+        for result in results
+    ]
+    return markdown(["client", *columns], rows)
 
 
 def _column(outcome: Outcome) -> str:
@@ -77,38 +81,32 @@ def _column(outcome: Outcome) -> str:
 
 def full_table(results: Sequence[Played]) -> str:
     """A row for each client, transport and name of a cell; a column for each reaction."""
-    lines = [
-        "| client | transport | cell | " + " | ".join(REACTIONS) + " |",
-        "|---" * (3 + len(REACTIONS)) + "|",
-    ]
-    for result in results:
-        for name in NAMES:
-            named = [o for o in result.outcomes if o.entry.cell.name == name]
-            columns = [
-                entry([o for o in named if o.entry.reaction == reaction]) for reaction in REACTIONS
-            ]
-            if any(columns):
-                row = [result.client, result.transport, name, *columns]
-                lines.append("| " + " | ".join(row) + " |")
-    return "\n".join(lines)
+    rows = []
+    for result, name in product(results, NAMES):
+        named = [o for o in result.outcomes if o.entry.cell.name == name]
+        columns = [entry([o for o in named if o.entry.reaction == how]) for how in REACTIONS]
+        if any(columns):
+            rows.append([result.client, result.transport, name, *columns])
+    return markdown(["client", "transport", "cell", *REACTIONS], rows)
 
 
 def summary(results: Sequence[Played]) -> str:
     """A row for each client and transport."""
-    lines = [
-        "| client | transport | races | reached | what the caller saw | next request | "
-        "library complained | beside |",
-        "|---|---|---|---|---|---|---|---|",
+    heads = ["client", "transport", "races", "reached", "what the caller saw", "next request"]
+    rows = [
+        [
+            result.client,
+            result.transport,
+            len(result.outcomes),
+            sum(o.reached for o in result.outcomes),
+            counted(o.saw for o in result.outcomes),
+            counted(o.next for o in result.outcomes),
+            sum(bool(o.noise) for o in result.outcomes),
+            counted(result.beside) if result.beside else "",
+        ]
+        for result in results
     ]
-    for result in results:
-        outcomes = result.outcomes
-        lines.append(
-            f"| {result.client} | {result.transport} | {len(outcomes)} "
-            f"| {sum(o.reached for o in outcomes)} | {counted(o.saw for o in outcomes)} "
-            f"| {counted(o.next for o in outcomes)} | {sum(bool(o.noise) for o in outcomes)} "
-            f"| {counted(result.beside) if result.beside else ''} |"
-        )
-    return "\n".join(lines)
+    return markdown([*heads, "library complained", "beside"], rows)
 
 
 def main() -> None:

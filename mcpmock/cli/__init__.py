@@ -21,25 +21,10 @@ from mcpmock.view.printable import printable, printable_lines
 
 from .output import say
 
-_COMMANDS = {
-    "check": "check",
-    "convert": "convert",
-    "demo": "demo",
-    "diff": "diff",
-    "drive": "drive",
-    "faults": "faults",
-    "fmt": "fmt",
-    "help": "help",
-    "merge": "merge",
-    "proxy": "proxy",
-    "record": "record",
-    "recover": "recover",
-    "replay": "replay",
-    "report": "report",
-    "show": "show",
-    "stats": "stats",
-    "verify": "verify",
-}
+_COMMANDS = (
+    "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
+    "record", "recover", "replay", "report", "show", "stats", "verify",
+)  # fmt: skip
 
 
 class _Lazy(click.Group):
@@ -49,10 +34,9 @@ class _Lazy(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        module = _COMMANDS.get(cmd_name)
-        if module is None:
+        if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(f"mcpmock.cli.{module}"), cmd_name)
+        command = getattr(import_module(f"mcpmock.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 

@@ -12,7 +12,7 @@ import click
 from mcpmock.errors import CassetteError
 
 from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, counts, many, report
 
 
 @click.command(short_help="Convert to HAR, or from other tools' recordings.")
@@ -21,12 +21,7 @@ from .output import CASSETTE, common, emit, encodable, many, say
 @click.option("--no-redact", is_flag=True, help="Keep secrets of an imported recording.")
 @common
 def convert(
-    file: Path,
-    output: Path,
-    no_redact: bool,
-    quiet: bool,
-    verbose: bool,  # noqa: ARG001
-    json: bool,
+    file: Path, output: Path, no_redact: bool, quiet: bool, json: bool, **_verbose: Any
 ) -> int:
     """Convert a cassette to HAR, or a recording of another tool to a cassette.
 
@@ -43,14 +38,11 @@ def convert(
     if data.startswith(HEADER_START):
         if no_redact:
             raise click.UsageError("--no-redact is only for recordings of other tools")
-        facts, lines = _export_har(file, output)
+        members, texts = _export_har(file, output)
     else:
-        facts, lines = _import_foreign(file, output, data, redact=not no_redact)
-    if json:
-        emit({"type": "converted", "file": encodable(output), **facts})
-    for line in () if quiet else lines:
-        say(f"{output}: {line}")
-    return 0
+        members, texts = _import_foreign(file, output, data, redact=not no_redact)
+    lines = [f"{output}: {text}" for text in texts]
+    return report("converted", output, members, lines, json=json, quiet=quiet)
 
 
 _Outcome = tuple[dict[str, Any], list[str]]
@@ -63,18 +55,13 @@ def _export_har(file: Path, output: Path) -> _Outcome:
 
     made = har(load(file))
     rewrite(output, made.data)
-    lines = [f"{_entries(made.entries)} in HAR 1.2"]
+    lines = [f"{many(made.entries, 'entry')} in HAR 1.2"]
     if made.made_up:
-        url = "http://server.invalid/..."
-        lines.append(f"{_entries(made.made_up)} for calls over stdio, with invented URLs: {url}")
+        calls = f"{many(made.made_up, 'entry')} for calls over stdio"
+        lines.append(f"{calls}, with invented URLs: http://server.invalid/...")
     if made.left_out:
         lines.append(f"left out {many(made.left_out, 'event')} outside of any exchange")
-    counts = {"entries": made.entries, "made_up": made.made_up, "left_out": made.left_out}
-    return {"format": "har", **counts}, lines
-
-
-def _entries(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"
+    return {"format": "har", **counts(made, "entries", "made_up", "left_out")}, lines
 
 
 def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _Outcome:
@@ -95,6 +82,5 @@ def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _
         lines.append(f"{many(made.lost, 'event')} that {made.tool} reports as lost are gaps")
     if made.left_out:
         lines.append(f"left out {many(made.left_out, 'line')} without a message")
-    counts = {"takes": made.takes, "events": made.events, "lost": made.lost}
-    more = {"left_out": made.left_out, "lacks": made.lacks}
-    return {"format": "cassette", "from": made.tool, **counts, **more}, lines
+    members = counts(made, "takes", "events", "lost", "left_out")
+    return {"format": "cassette", "from": made.tool, **members, "lacks": made.lacks}, lines

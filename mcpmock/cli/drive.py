@@ -9,9 +9,10 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, faults_of, report_faults
+from .options_faults import fault_options, faults_of
 from .options_server import server_of, server_options
 from .output import CASSETTE, common, say
+from .run import run_to_end
 
 
 @click.command(short_help="Play the recorded client against a real server.")
@@ -35,12 +36,10 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     transport may differ from the recorded one. Exit status: 0, or 1 if the server did not send what
     the client waited for.
     """
-    import trio
-
     from mcpmock.cassette.file import load
     from mcpmock.playback.timing import Timing
     from mcpmock.sessions.drive import drive_front
-    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.run import Setup
     from mcpmock.sessions.take import Recording
 
     try:
@@ -49,14 +48,6 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
-    faults = faults_of(options)
-    setup = Setup(
-        front=drive_front(load(file), pauses),
-        back=server,
-        faults=faults,
-        recording=recording,
-        say=say,
-    )
-    status = trio.run(run_sessions, setup)
-    owing = report_faults(faults, options)
-    return status or owing
+    faults, front = faults_of(options), drive_front(load(file), pauses)
+    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
+    return run_to_end(setup, options)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options_files import FILES, run_each
-from .output import common, emit, encodable, many, say
+from .output import common, counts, many, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Times
@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     help="Drop the times of events, round them to 10 ms, or keep them.",
 )
 @common
-def fmt(
-    files: tuple[Path, ...],
-    times: Times,
-    quiet: bool,
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+def fmt(files: tuple[Path, ...], times: Times, quiet: bool, json: bool, **_verbose: Any) -> int:
     """Rewrite cassettes in canonical form, in place.
 
     Two recordings of an unchanged server have the same canonical form, so a diff shows only real
@@ -50,18 +44,11 @@ def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
     changed = formed.data != data
     if changed:
         rewrite(path, formed.data, was=data)
-    if json:
-        counts = {
-            "takes": formed.takes,
-            "events": formed.events,
-            "joined": formed.joined,
-            "torn": len(formed.torn),
-            "sealed": formed.sealed,
-        }
-        emit({"type": "formatted", "file": encodable(path), "changed": changed, **counts})
-    if not quiet:
-        say(f"{path}: {_changes(formed) if changed else 'is in canonical form'}")
-    return 0
+    members = counts(formed, "takes", "events", "joined", "torn", "sealed")
+    line = f"{path}: {_changes(formed) if changed else 'is in canonical form'}"
+    return report(
+        "formatted", path, {"changed": changed, **members}, [line], json=json, quiet=quiet
+    )
 
 
 def _changes(formed: Canonical) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.errors import CassetteError
 
 from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, counts, many, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.merge import Merged
@@ -25,7 +25,7 @@ _PROGRESS_MIN_BYTES = 32 << 20
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=CASSETTE)
 @OUTPUT
 @common
-def merge(files: tuple[Path, ...], output: Path, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+def merge(files: tuple[Path, ...], output: Path, quiet: bool, json: bool, **_verbose: Any) -> int:
     """Join cassettes into one: all takes, in the order of the files.
 
     Takes are written in the form of `fmt --times keep`. A damaged cassette is refused, and so is
@@ -40,22 +40,21 @@ def merge(files: tuple[Path, ...], output: Path, quiet: bool, verbose: bool, jso
     _refuse_duplicates(files)
     result = merged(_read_files(files, quiet=quiet))
     rewrite(output, result.data)
-    if json:
-        counts = {"cassettes": len(files), "takes": result.takes, "events": result.events}
-        more = {"sealed": result.sealed, "torn": len(result.torn)}
-        emit({"type": "merged", "file": encodable(output), **counts, **more})
-    if not quiet:
-        _print_result(result, output, len(files))
-    return 0
+    members = {
+        "cassettes": len(files),
+        **counts(result, "takes", "events", "sealed", "torn"),
+    }
+    lines = _describe(result, output, len(files))
+    return report("merged", output, members, lines, json=json, quiet=quiet)
 
 
-def _print_result(result: Merged, output: Path, cassettes: int) -> None:
+def _describe(result: Merged, output: Path, cassettes: int) -> Iterator[str]:
     for file, damage in result.torn:
-        say(f"{file}:{damage.line}: left out: {damage.reason}")
+        yield f"{file}:{damage.line}: left out: {damage.reason}"
     size = f"{many(result.takes, 'take')}, {many(result.events, 'event')}"
     open_takes = result.takes - result.sealed
     rest = f"; {many(open_takes, 'take')} without a footer" if open_takes else ""
-    say(f"{output}: {size} of {many(cassettes, 'cassette')}{rest}")
+    yield f"{output}: {size} of {many(cassettes, 'cassette')}{rest}"
 
 
 def _refuse_duplicates(files: Sequence[Path]) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.view.printable import printable
 
-from .output import emit
+from .output import emit, option_set
 
 if TYPE_CHECKING:
     from mcpmock.semantic_diff.compare import Comparison, Rules
 
 FORMATS = ("text", "json", "markdown", "junit")
 THRESHOLDS = ("any", "risky", "breaking", "never")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_OPTIONS = (
+diff_options = option_set(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
@@ -53,13 +51,6 @@ _OPTIONS = (
         help="Ignore the order of the lists at RULE, written as for --ignore (repeatable).",
     ),
 )
-
-
-def diff_options(command: _Command) -> _Command:
-    """Add the options of a comparison to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], tolerance: str) -> Rules:

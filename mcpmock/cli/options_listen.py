@@ -5,22 +5,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Announcer
+from .output import Announcer, option_set, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcpmock.sessions.http_front import HttpFront
+    from mcpmock.sessions.run import Front
     from mcpmock.transports.session_router import TransportKind
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 TRANSPORTS = click.Choice(["streamable-http", "sse"])
 _NAMES = ("listen", "transport", "allow_host", "allow_origin", "dangerously_bind")
 _ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
-_OPTIONS = (
+listening_options = option_set(
     click.option(
         "--listen",
         metavar="HOST:PORT",
@@ -49,13 +50,6 @@ _OPTIONS = (
         help="Allow an address beyond loopback; clients must then send the printed bearer token.",
     ),
 )
-
-
-def listening_options(command: _Command) -> _Command:
-    """Add `--listen` and its companions to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def listening_of(
@@ -96,6 +90,22 @@ def listening_of(
         dangerously=options["dangerously_bind"],
         announce=announcer.announce,
     )
+
+
+def front_of(
+    options: dict[str, Any], *, default: str | None = None
+) -> tuple[Front, Callable[[str], None]]:
+    """Where the client is, and how messages for the user are printed: the listener that the options
+    describe with its announcer, or stdio.
+    """
+    announcer = Announcer(json=options["json"])
+    listening = listening_of(options, announcer, default=default)
+    if listening is not None:
+        return listening, announcer.say
+
+    from mcpmock.sessions.stdio_front import StdioFront
+
+    return StdioFront(), say
 
 
 def _check_allowed(options: dict[str, Any]) -> None:

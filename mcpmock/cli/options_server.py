@@ -5,21 +5,20 @@ describe.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options_listen import TRANSPORTS, kind_of
+from .output import option_set
 
 if TYPE_CHECKING:
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.url_server import Url
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
-_OPTIONS = (
+server_options = option_set(
     click.option("--url", metavar="URL", help="URL of the server, instead of COMMAND."),
     click.option(
         "--url-transport",
@@ -32,15 +31,9 @@ _OPTIONS = (
         metavar="'NAME: VALUE'",
         help="Add this header to every request that mcpmock itself makes to --url (repeatable).",
     ),
+    click.argument("command", nargs=-1, type=click.UNPROCESSED),
 )
-
-
-def server_options(command: _Command) -> _Command:
-    """Add `--url`, its companions and the COMMAND argument to a command."""
-    command = click.argument("command", nargs=-1, type=click.UNPROCESSED)(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""`--url`, its companions and the COMMAND argument."""
 
 
 def server_of(options: dict[str, Any]) -> Server:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,29 +93,46 @@ def encodable(path: Path | str) -> str:
 
 
 def many(count: int, noun: str) -> str:
-    """A count with its noun: `1 take`, `2 takes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """A count with its noun: `1 take`, `2 takes`, `2 entries`."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
-def common(command: _Command) -> _Command:
-    """Add the options that every command has."""
-    for option in (
-        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
-        click.option("-v", "--verbose", is_flag=True, help="Print more detail."),
-        click.option(
-            "--json", is_flag=True, help="Print one JSON object per line, with a stable `type`."
-        ),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            callback=_set_color,
-            expose_value=False,
-            help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
-        ),
-    ):
-        command = option(command)
-    return command
+def counts(made: object, *names: str) -> dict[str, int]:
+    """Attributes as members for `--json`; of a list its length."""
+    values = ((name, getattr(made, name)) for name in names)
+    return {name: value if isinstance(value, int) else len(value) for name, value in values}
+
+
+def report(
+    kind: str,
+    file: Path,
+    members: dict[str, Any],
+    lines: Iterable[str],
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Print the result of a command that wrote a file: an object for `--json`, and lines on stderr
+    unless `quiet`. Gives the exit status 0.
+    """
+    if json:
+        emit({"type": kind, "file": encodable(file), **members})
+    for line in () if quiet else lines:
+        say(line)
+    return 0
+
+
+def option_set(*parts: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """Several options and arguments as one decorator of a command."""
+
+    def add(command: _Command) -> _Command:
+        for part in reversed(parts):
+            command = part(command)
+        return command
+
+    return add
 
 
 def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
@@ -128,3 +145,21 @@ def _set_color(context: click.Context, _option: click.Parameter, value: str) -> 
         context.color = False
     elif os.environ.get("FORCE_COLOR"):
         context.color = True
+
+
+common = option_set(
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        callback=_set_color,
+        expose_value=False,
+        help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
+    ),
+    click.option(
+        "--json", is_flag=True, help="Print one JSON object per line, with a stable `type`."
+    ),
+    click.option("-v", "--verbose", is_flag=True, help="Print more detail."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
+)
+"""The options that every command has."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, faults_of, report_faults
-from .options_listen import listening_of, listening_options
+from .options_faults import fault_options, faults_of
+from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
-from .output import Announcer, common, say
+from .output import common
+from .run import run_to_end
 
 if TYPE_CHECKING:
     from mcpmock.sessions.servers import Server
@@ -87,27 +88,15 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
 
 
 def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:
-    import trio
+    from mcpmock.sessions.http_front import HttpFront
+    from mcpmock.sessions.run import Setup
 
-    from mcpmock.sessions.run import Setup, run_sessions
-    from mcpmock.sessions.stdio_front import StdioFront
-
-    announcer = Announcer(json=options["json"])
-    listening = listening_of(options, announcer)
-    if options["header"] and listening is not None and listening.kind in (None, server.kind):
+    front, tell = front_of(options)
+    if options["header"] and isinstance(front, HttpFront) and front.kind in (None, server.kind):
         raise click.UsageError(
             "--header has no effect: client and server use the same transport, so requests pass "
             "unchanged"
         )
     faults = faults_of(options)
-    tell = say if listening is None else announcer.say
-    setup = Setup(
-        front=listening or StdioFront(),
-        back=server,
-        faults=faults,
-        recording=recording,
-        say=tell,
-    )
-    status = trio.run(run_sessions, setup)
-    owing = report_faults(faults, options)
-    return status or owing
+    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
+    return run_to_end(setup, options)

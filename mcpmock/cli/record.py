@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .options_faults import fault_options, faults_of, report_faults
-from .options_listen import listening_given, listening_of, listening_options
+from .options_faults import fault_options, faults_of
+from .options_listen import front_of, listening_given, listening_options
 from .options_server import url_of
-from .output import Announcer, common, say
-
-if TYPE_CHECKING:
-    from mcpmock.sessions.run import Front
-    from mcpmock.sessions.servers import Server
+from .output import common
+from .run import run_to_end
 
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
@@ -57,9 +54,8 @@ def record(
     reverse proxy for Streamable HTTP and HTTP+SSE; give the URL that it prints to the client. If
     FILE exists, the recording is added to it as one more take.
     """
-    import trio
-
-    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.run import Setup
+    from mcpmock.sessions.servers import Command
     from mcpmock.sessions.take import Recording
 
     if (url is None) is not bool(command):
@@ -78,22 +74,9 @@ def record(
         strict=options["strict"],
         redact=not options["no_redact"],
     )
-    announcer = Announcer(json=options["json"])
-    front: Front
-    server: Server
-    if url is None:
-        from mcpmock.sessions.servers import Command
-        from mcpmock.sessions.stdio_front import StdioFront
-
-        front, server, tell = StdioFront(), Command(command), say
-    else:
-        server, tell = url_of(url, options["transport"]), announcer.say
-        listening = listening_of(options, announcer, default="127.0.0.1:0")
-        assert listening is not None
-        front = listening
+    server = Command(command) if url is None else url_of(url, options["transport"])
+    front, tell = front_of(options, default=None if url is None else "127.0.0.1:0")
     if options["no_redact"]:
         tell(_UNREDACTED)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
-    status = trio.run(run_sessions, setup)
-    owing = report_faults(faults, options)
-    return status or owing
+    return run_to_end(setup, options)

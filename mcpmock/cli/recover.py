@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.errors import CassetteError
 
 from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, counts, many, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Recovery
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=CASSETTE)
 @OUTPUT
 @common
-def recover(file: Path, output: Path, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+def recover(file: Path, output: Path, quiet: bool, json: bool, **_verbose: Any) -> int:
     """Write the readable part of a damaged cassette to a new file.
 
     Good lines are kept as they are. The damaged file is not changed.
@@ -33,21 +33,10 @@ def recover(file: Path, output: Path, quiet: bool, verbose: bool, json: bool) ->
     if not recovery.takes:
         raise CassetteError(file, "contains nothing that can be recovered")
     rewrite(output, recovery.data)
-    if json:
-        counts = {
-            "takes": recovery.takes,
-            "events": recovery.events,
-            "lost": len(recovery.lost),
-            "headers": recovery.headers,
-            "footers": recovery.footers,
-            "renumbered": recovery.renumbered,
-        }
-        emit({"type": "recovered", "file": encodable(file), **counts})
-    for damage in () if quiet else recovery.lost:
-        say(f"{file}:{damage.line}: lost: {damage.reason}")
-    if not quiet:
-        say(f"{output}: {_changes(recovery)}")
-    return 0
+    members = counts(recovery, "takes", "events", "lost", "headers", "footers", "renumbered")
+    lines = [f"{file}:{damage.line}: lost: {damage.reason}" for damage in recovery.lost]
+    lines.append(f"{output}: {_changes(recovery)}")
+    return report("recovered", file, members, lines, json=json, quiet=quiet)
 
 
 def _changes(recovery: Recovery) -> str:

@@ -11,10 +11,11 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_faults import fault_options, faults_of, report_faults
-from .options_listen import listening_of, listening_options
+from .options_faults import fault_options, faults_of
+from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
-from .output import CASSETTE, Announcer, common, emit, say
+from .output import CASSETTE, common, emit, say
+from .run import run_to_end
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
@@ -84,9 +85,7 @@ if TYPE_CHECKING:
 @fault_options
 @listening_options
 @common
-def replay(
-    file: Path, record: str | None, quiet: bool, verbose: bool, json: bool, **how: Any
-) -> int:
+def replay(file: Path, record: str | None, **how: Any) -> int:
     """Act as the server recorded in the cassette FILE.
 
     Give `mcpmock replay FILE` to a client as the server's command or, with --listen, the URL that
@@ -97,12 +96,10 @@ def replay(
     """
     from mcpmock.sessions.take import Recording
 
-    options = _replay_options(how, mute=quiet)
+    options = _replay_options(how)
     server = _passthrough_server(how, record)
     recording = None if record is None else Recording.to(record)
-    faults = faults_of(how)
-    settings = {**how, "quiet": quiet, "verbose": verbose, "json": json}
-    return play(file, options, settings, recording=recording, faults=faults, server=server)
+    return play(file, options, how, recording=recording, faults=faults_of(how), server=server)
 
 
 def play(
@@ -119,36 +116,29 @@ def play(
     """
     import gc
 
-    import trio
-
     from mcpmock.cassette.file import load
     from mcpmock.sessions.replay import Replay
-    from mcpmock.sessions.run import Setup, run_sessions
+    from mcpmock.sessions.run import Setup
+    from mcpmock.sessions.stdio_front import StdioFront
 
     # A cassette is many small objects that live as long as the process. Collections while it loads
     # would traverse them again and again, which doubles the time to start.
     gc.set_threshold(200_000)
-    quiet, verbose, json = (settings[name] for name in ("quiet", "verbose", "json"))
-    announcer = Announcer(json=json)
-    listening = listening_of(settings, announcer)
-    cassette = load(file)
-    reporter = _Reporter(file, quiet=quiet, verbose=verbose, json=json)
-    if listening is None:
-        from mcpmock.sessions.stdio_front import StdioFront
+    front, tell = front_of(settings)
+    reporter = _Reporter(file, settings)
     setup = Setup(
-        front=listening or StdioFront(),
+        front=front,
         back=server,
-        replay=Replay(cassette, options, reporter.report),
+        replay=Replay(load(file), options, reporter.report),
         faults=faults,
         recording=recording,
         observers=[reporter.keep_player],
-        say=say if listening is None else announcer.say,
+        say=tell,
     )
-    status = trio.run(run_sessions, setup)
-    if listening is None:
+    status = run_to_end(setup, settings)
+    if isinstance(front, StdioFront):
         reporter.report_leftovers()
-    fault_status = report_faults(faults, {"quiet": quiet, "json": json})
-    return status or int(reporter.missed > 0) or fault_status
+    return status or int(reporter.missed > 0)
 
 
 def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | None:
@@ -165,7 +155,7 @@ def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | Non
     return None
 
 
-def _replay_options(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
+def _replay_options(how: dict[str, Any]) -> ReplayOptions:
     from mcpmock.playback.player import ReplayOptions
     from mcpmock.playback.timing import Pace, Timing
 
@@ -181,7 +171,7 @@ def _replay_options(how: dict[str, Any], *, mute: bool) -> ReplayOptions:
         sessions=how["sessions"],
         exact=how["match"] == "exact",
         on_miss=how["on_miss"],
-        mute=mute,
+        mute=how["quiet"],
     )
 
 
@@ -190,8 +180,10 @@ class _Reporter:
     carries the protocol.
     """
 
-    def __init__(self, file: Path, *, quiet: bool, verbose: bool, json: bool) -> None:
-        self._file, self._quiet, self._verbose, self._json = file, quiet, verbose, json
+    def __init__(self, file: Path, settings: dict[str, Any]) -> None:
+        self._file = file
+        self._quiet, self._verbose = settings["quiet"], settings["verbose"]
+        self._json = settings["json"]
         self.missed = 0
         self._player: Player | None = None
 

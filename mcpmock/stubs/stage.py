@@ -45,7 +45,7 @@ from mcpmock.protocol.raw_json import elements
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
-from .announcements import LISTEN, TimedMessage, messages_for_all, messages_for_listener
+from .announcements import LISTEN, TimedMessage, messages_for_listener, timed_messages
 from .catalog import HANDSHAKES, LISTS, empty_list, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of
 from .script import (
@@ -177,7 +177,7 @@ class StubStage(Stage):
             case Notification(method, params) if method == CANCELLED:
                 return [] if self._cancel(member(params, "requestId")) else [frame]
             case Notification("notifications/initialized"):
-                self._queue_all(messages_for_all(list(self.script.announcements)), None, now)
+                self._queue_all(timed_messages(list(self.script.announcements)), None, now)
                 return [frame]
             case Batch():
                 return self._receive_batch(frame, now)

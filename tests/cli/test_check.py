@@ -9,10 +9,10 @@ import pytest
 
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
-from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
 from tests.cli.conftest import CONTROLS, HOSTILE, Run, assert_inert, hostile_and_damaged
 from tests.rules.violations import opening
 from tests.support import HEADER, c2s, call, cancelled, progress, request, response, s2c
+from tests.support.sealed import EVENTS, ONE, TWO, sealed
 
 DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 CASSETTES = Path(__file__).parents[2] / "cassettes"
