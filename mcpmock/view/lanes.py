@@ -1,5 +1,5 @@
-"""Where the rows of a timeline are drawn: a time axis without its idle stretches, and a lane for each
-session and direction.
+"""Where the rows of a timeline are drawn: a time axis without its idle stretches, and a lane for
+each session and direction.
 
     axis:   handshake ........ idle, folded ........ call
     lanes:  client ->   [initialize]        [tools/call     ]
@@ -12,6 +12,7 @@ Pure and incremental: a recording that grows only adds rows. `report` stands abo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median_low
 
 import attrs
@@ -44,7 +45,7 @@ class TimeAxis:
     def over(cls, rows: Sequence[Row]) -> TimeAxis:
         pauses = [
             pause
-            for one, other in zip(rows, rows[1:], strict=False)
+            for one, other in pairwise(rows)
             if one.take == other.take and (pause := other.event.t - one.event.t) > 0
         ]
         return cls(max(_IDLE_FACTOR * median_low(pauses), _MIN_IDLE_US) if pauses else 0)
@@ -72,6 +73,14 @@ class _Lane:
     direction: str
     calls: list[int | None] = attrs.field(factory=list)
     """The call that each line is occupied by, by its row index."""
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return self.take, self.session, 1 if self.direction == C2S.value else 2
+
+    @property
+    def lines(self) -> int:
+        return len(self.calls) or 1
 
 
 @attrs.define
@@ -109,9 +118,19 @@ class Lanes:
         self._open[index] = (lane, free)
         return free
 
+    def tops(self) -> list[int]:
+        """The line of the page at which each lane begins: by take, session, client first."""
+        tops, at = [0] * len(self._all), 0
+        for number in sorted(range(len(self._all)), key=lambda number: self._all[number].place):
+            tops[number] = at
+            at += self._all[number].lines
+        return tops
+
     def table(self) -> list[tuple[int, int, int, int]]:
-        """Take, session, direction (1 from the client, 2 from the server) and lines of each."""
-        return [
-            (lane.take, lane.session, 1 if lane.direction == C2S.value else 2, len(lane.calls) or 1)
-            for lane in self._all
-        ]
+        """Take, session, direction (1: from the client, 2: from the server), first line."""
+        return [(*lane.place, top) for lane, top in zip(self._all, self.tops(), strict=True)]
+
+    @property
+    def lines(self) -> int:
+        """Of all lanes together."""
+        return sum(lane.lines for lane in self._all) or 1

@@ -44,12 +44,13 @@ MAX_ROWS = 300_000
 MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
 _COMPRESSION_LEVEL = 6
+_HTTP_ERROR = 400
 _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
 @attrs.frozen
-class Recording:
+class AnnotatedCassette:
     """A cassette with what is known about it."""
 
     cassette: Cassette
@@ -57,13 +58,13 @@ class Recording:
     found: Sequence[Found]
 
     @classmethod
-    def of(cls, cassette: Cassette) -> Recording:
+    def of(cls, cassette: Cassette) -> AnnotatedCassette:
         return cls(cassette, timeline(cassette), list(check(cassette)))
 
 
 def report_page(cassette: Cassette, other: Cassette | None = None) -> bytes:
     """The page of a cassette, or of how the other one differs from it."""
-    recordings = [Recording.of(one) for one in (cassette, other) if one is not None]
+    recordings = [AnnotatedCassette.of(one) for one in (cassette, other) if one is not None]
     data: dict[str, Any] = {"recordings": [recording_data(one) for one in recordings]}
     title = cassette.name
     if other is not None:
@@ -111,10 +112,14 @@ def encode(data: Any) -> bytes:
         return json.dumps(data, ensure_ascii=True).encode()
 
 
-def recording_data(recording: Recording) -> dict[str, Any]:
+def recording_data(recording: AnnotatedCassette) -> dict[str, Any]:
     """What the page knows of a recording."""
     cassette, rows = recording.cassette, recording.rows
-    marked = {(found.take, found.event.n) for found in recording.found}
+    marked = {
+        (found.take, found.event.n)
+        for found in recording.found
+        if found.violation.level is not Level.NOTICE
+    }
     races = seen_races(rows)
     kept = _kept_rows(rows, marked)
     places = {old: new for new, old in enumerate(kept)}
@@ -133,6 +138,8 @@ def recording_data(recording: Recording) -> dict[str, Any]:
         "folds": axis.folds,
         "starts": axis.takes,
         "lanes": lanes.table(),
+        "lines": lanes.lines,
+        "problems": [new for old, new in places.items() if _is_problem(rows[old], marked)],
         "violations": [_violation_data(found) for found in recording.found],
         "paths": _paths([rows[place] for place in kept], places) if axis.idle else {},
         "races": [_race_data(race, places) for race in races if race.call in places],
@@ -157,7 +164,7 @@ def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[in
 
     def worth(place: int) -> int:
         row = rows[place]
-        if row.kind in _PROBLEMS or row.notes or (row.take, row.event.n) in marked:
+        if row.notes or _is_problem(row, marked):
             return 2
         return int(row.kind not in _UNINTERESTING)
 
@@ -165,15 +172,24 @@ def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[in
     return [place for place in range(len(rows)) if place not in dropped]
 
 
+def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
+    """Whether `n` and `p` stop here: errors, violations, faults, cancels, what is no JSON-RPC."""
+    if row.kind == "http":
+        return row.event.d == "s2c" and (row.status or 0) >= _HTTP_ERROR
+    if row.kind == "opaque" and not row.summary:  # an SSE event without data
+        return False
+    in_question = row.kind in _PROBLEMS or row.method == CANCELLED
+    return in_question or (row.take, row.event.n) in marked
+
+
 def _add_places(
     columns: dict[str, Any], axis: TimeAxis, lanes: Lanes, rows: Sequence[Row], kept: Sequence[int]
 ) -> None:
-    """Columns for drawing: `u` on the time axis, lane and line."""
+    """Columns for drawing: `u` on the time axis, and the line."""
     places = [(axis.place(row), lanes.place(index, row)) for index, row in enumerate(rows)]
     columns["u"] = [places[index][0] for index in kept]
-    drawn = [places[index][1] for index in kept]
-    columns["lane"] = [None if place is None else place[0] for place in drawn]
-    columns["line"] = [None if place is None else place[1] for place in drawn]
+    tops, drawn = lanes.tops(), [places[index][1] for index in kept]
+    columns["line"] = [None if place is None else tops[place[0]] + place[1] for place in drawn]
 
 
 def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
@@ -183,6 +199,7 @@ def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
     if isinstance(end, dict):
         end = " ".join(f"{how} {value}" for how, value in end.items())
     state = "complete" if take.footer is not None else "incomplete: no clean close"
+    edited = "edited since" if take.sealed is False else None
     target = header.target
     found = {
         "take": str(number),
@@ -190,7 +207,7 @@ def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
         "transport": take.transport,
         "target": target if isinstance(target, str | None) else shlex.join(target),
         "revision": _revision(take),
-        "outcome": ", ".join(filter(None, [end, state, take.sealed is False and "edited since"])),
+        "outcome": ", ".join(filter(None, [end, state, edited])),
         "recorder": header.tool,
         "test": header.test,
         "converted from": None if header.converted is None else encode(header.converted).decode(),
@@ -198,7 +215,9 @@ def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found.items() if value]
 
 
-def _chips(recording: Recording, cancels: int, left_out: int) -> Iterator[tuple[str, str, str]]:
+def _chips(
+    recording: AnnotatedCassette, cancels: int, left_out: int
+) -> Iterator[tuple[str, str, str]]:
     """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
     takes, rows = recording.cassette.takes, recording.rows
     names = [name for take in takes for name in (take.transport, _revision(take)) if name]
@@ -229,15 +248,16 @@ def _chips(recording: Recording, cancels: int, left_out: int) -> Iterator[tuple[
 
 
 def _paths(rows: Sequence[Row], places: dict[int, int]) -> dict[int, dict[str, Any]]:
-    """Who waited for whom: of each answered call during which the server asked the client, the parts
-    of its time, in order, as (share, whether the server waited, title).
+    """Who waited for whom: of each answered call during which the server asked the client, the
+    parts of its time, in order, as (share, whether the server waited, title).
     """
     answers = {row.call: row for row in reversed(rows) if row.latency is not None}
     asked: dict[int, list[tuple[int, int, str]]] = {}
     for place, row in zip(places, rows, strict=True):
-        if row.kind == "request" and row.within in answers and place in answers:
+        call = row.within
+        if row.kind == "request" and call is not None and {call, place} <= answers.keys():
             span = (row.event.t, answers[place].event.t, row.method or "")
-            asked.setdefault(row.within, []).append(span)
+            asked.setdefault(call, []).append(span)
     return {
         places[call]: _path(answers[call], spans) for call, spans in asked.items() if call in places
     }
@@ -346,9 +366,11 @@ def _fact_text(event: Event) -> str:
     frame = event.frame
     if frame is None:
         return ""
-    return (frame.raw.decode("utf-8", "backslashreplace") or head_text(frame)).encode(
-        "utf-8", "backslashreplace"
-    ).decode()
+    return (
+        (frame.raw.decode("utf-8", "backslashreplace") or head_text(frame))
+        .encode("utf-8", "backslashreplace")
+        .decode()
+    )
 
 
 def _violation_data(found: Found) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 // nodes only (`put`), never as markup, and its control and bidi characters are spelled out.
 
 const ROW = 22, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536;
-const FACTS = ["stderr", "end", "http", "sse", "body", "fault", "gap", "auth"];
-const KINDS = ["request", "response", "error", "notification", "opaque", ...FACTS];
+const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
 const DIRECTIONS = ["", "c2s", "s2c"];
 const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
@@ -66,10 +65,9 @@ class Recording {
 	constructor(data) {
 		Object.assign(this, data);
 		const c = (this.c = data.rows), size = (this.size = c.n.length);
-		Object.assign(this, { u: c.u, children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problems: new Set(), cancelled: new Map() });
+		Object.assign(this, { u: c.u, children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problems: new Set(data.problems), cancelled: new Map() });
 		this.answers = new Int32Array(size).fill(-1);
 		this.ends = new Float64Array(size); // of each call: where its answer, or what was last said of it, stands
-		const cancel = c.methods.indexOf("notifications/cancelled"), bad = c.kinds.map((kind) => ["error", "opaque", "gap", "fault"].includes(kind));
 		for (let i = 0; i < size; i++) {
 			const call = c.call[i], kind = this.kind(i);
 			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
@@ -80,23 +78,15 @@ class Recording {
 			if (call != null) this.ends[call] = c.u[i];
 			if (c.within[i] != null) add(this.inside, c.within[i], i);
 			if (c.x[i] != null) add(this.exchanges, c.take[i] + ":" + c.x[i], i);
-			if ((bad[c.kind[i]] && c.raw[i]) || (cancel >= 0 && c.method[i] === cancel) || (c.status[i] >= 400 && kind === "http" && c.d[i] === 2)) this.problems.add(i);
 		}
 		for (const race of this.races) this.cancelled.set(race.call, race);
 		this.levels = new Map();
 		for (const violation of this.violations) {
 			violation.row = this.byEvent.get(violation.take + ":" + violation.n);
 			add(this.levels, violation.row, violation.level);
-			if (violation.level !== "notice") this.problems.add(violation.row);
 		}
-		let at = 0;
-		const byPlace = (a, b) => this.lanes[a][0] - this.lanes[b][0] || this.lanes[a][1] - this.lanes[b][1] || this.lanes[a][2] - this.lanes[b][2];
-		this.tops = []; // of each lane, the number of its first line
-		for (const lane of [...this.lanes.keys()].sort(byPlace)) { this.tops[lane] = at; at += this.lanes[lane][3]; }
-		this.lines = Math.max(at, 1);
 	}
 
-	lineOf(i) { return this.c.lane[i] == null ? -1 : this.tops[this.c.lane[i]] + this.c.line[i]; }
 	kind(i) { return this.c.kinds[this.c.kind[i]]; }
 	method(i) { return this.c.methods[this.c.method[i]]; }
 	tool(i) { return this.c.tools[this.c.tool[i]]; }
@@ -143,7 +133,7 @@ function add(map, key, value) {
 
 // ---- filters: the terms of `mcpmock show --filter`
 
-const KEYS = ["method", "tool", "kind", "dir", "id", "take", "s", "x", "status", "text", "level"];
+const KEYS = "method tool kind dir id take s x status text level".split(" ");
 
 function globPattern(glob) {
 	let made = "";
@@ -180,7 +170,7 @@ function compileQuery(query, rec) {
 		return not ? (i) => !test(i) : test;
 	});
 	if (rest.length) {
-		const hits = rec.search(query.split(/\s+/).filter((word) => rest.includes(word)).join(" "));
+		const hits = rec.search(rest.join(" "));
 		tests.push((i) => hits[i] === 1);
 	}
 	return tests.length ? (i) => tests.every((test) => test(i)) : null;
@@ -354,11 +344,12 @@ const nearest = (i) => { // the index in `shown` of a row, or of the first behin
 
 // ---- the list
 
-const EVENT_COLUMNS = [["#", "num"], ["time", "num c-time"], ["way", "c-way"], ["kind", ""], ["method, id", ""], ["took", "num c-latency"], ["when", "c-wave"], ["content", ""]];
-const DIFF_COLUMNS = [["verdict", ""], ["rule", "c-rule"], ["call", "c-call"], ["at", "c-path"], ["before → after", ""]];
+const EVENT_COLUMNS = "#.num|time.num.c-time|way.c-way|kind|method, id|took.num.c-latency|when.c-wave|content";
+const DIFF_COLUMNS = "verdict|rule.c-rule|call.c-call|at.c-path|before → after";
 
 function drawColumns() {
-	$("columns").replaceChildren(...(isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).map(([name, kind]) => el("span", { role: "columnheader", class: kind }, name)));
+	const columns = (isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).split("|").map((column) => column.split("."));
+	$("columns").replaceChildren(...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
 	$("list").classList.toggle("d", isDiff());
 }
 
@@ -528,8 +519,8 @@ function drawLanes() {
 	const draw = (ink, points) => { pen.strokeStyle = color(ink); pen.lineWidth = 1.5; pen.beginPath(); points.forEach(([x, y], n) => (n % 2 ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.stroke(); };
 	pen.font = "10px system-ui, sans-serif";
 	pen.textBaseline = "middle";
-	rec.lanes.forEach(([take, session, way], lane) => {
-		const y = top(rec.tops[lane]), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
+	rec.lanes.forEach(([take, session, way, line]) => {
+		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
 		fill("line", 0, y - 0.5, width, 0.5);
 		if (names) write(where + (way === 1 ? "client →" : "← server"), 3, y + half, names - 5);
 	});
@@ -543,9 +534,9 @@ function drawLanes() {
 	}
 	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.lineOf(i), x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
+		const line = rec.c.line[i], x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
 		if (!seen(x) && !(asks && x < names)) continue;
-		if (line < 0) {
+		if (line == null) {
 			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
 			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
 		} else if (asks) {
@@ -563,9 +554,9 @@ function drawLanes() {
 				const px = at(rec.u[part]), bottom = y + laneHeight - 1;
 				if (!seen(px) || rec.kind(part) !== "notification") continue;
 				if (rec.method(part) === "notifications/cancelled") draw("cancel", [[px - 3, y + 1], [px + 3, bottom], [px + 3, y + 1], [px - 3, bottom]]);
-				else fill("notification", px, y + 1, 1, laneHeight - 2);
+				else fill("note", px, y + 1, 1, laneHeight - 2);
 			}
-		} else if (rec.c.call[i] == null) fill(rec.problems.has(i) ? "error" : "notification", x - 1.5, y + half - 2, 4, 4);
+		} else if (rec.c.call[i] == null) fill(rec.problems.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
 	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
@@ -576,8 +567,8 @@ function rowAt(event) {
 	const box = $("lanes").getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
 	let best = -1, distance = 8;
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.lineOf(i);
-		if (line < 0) continue;
+		const line = rec.c.line[i];
+		if (line == null) continue;
 		const top = drawLanes.top(line);
 		if (y < top || y > top + laneHeight) continue;
 		const left = drawLanes.at(rec.u[i]), right = rec.kind(i) === "request" ? drawLanes.at(rec.ends[i]) : left;
@@ -780,7 +771,6 @@ function copies(i) {
 	const heads = c.x[i] == null ? [] : rec.exchanges.get(c.take[i] + ":" + c.x[i]) || [];
 	const head = heads.find((row) => rec.kind(row) === "http" && c.d[row] === 1);
 	if (head !== undefined) button("Copy curl", curl(head, heads));
-	button("Copy link", location.href);
 	return made;
 }
 
@@ -950,7 +940,7 @@ function setTab(next, quiet) {
 // ---- keys, print, start
 
 const HELP = [["j k ↓ ↑", "next, previous event"], ["Enter", "open the detail"], ["Esc", "close what was opened last"], ["n p", "next, previous problem: error, violation, fault, cancel"], ["/", "filter or search"],
-	["+ - w s", "zoom the time"], ["a d", "earlier, later"], ["0", "all of the time"], ["Home End PgUp PgDn", "move in the list"], ["?", "this help"]];
+	["+ - w s", "zoom the time"], ["a d", "earlier, later"], ["0", "all of the time"], ["?", "this help"]];
 
 function onKey(event) {
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -1022,7 +1012,6 @@ async function start() {
 	on("range", "click", () => setRange(0, rec.width));
 	on("clear", "click", () => { field.value = ""; if (range) setRange(0, rec.width); applyQuery(); });
 	on("keys", "click", showHelp);
-	on("list", "dblclick", openDetail);
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
