@@ -274,7 +274,7 @@ def test_fails(mcpmock_faults):
             "  fault corrupt: never fired: nothing matched",
             "to reproduce:",
             "  mcpmock replay cassettes/weather.jsonl --faults slow.toml"
-            " --fault 'corrupt:match.tool=\"other\"' --seed 9",
+            " --fault corrupt:tool=other --seed 9",
         ]
     )
     monkeypatch.setenv("MCPMOCK_SEED", "many")
