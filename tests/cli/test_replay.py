@@ -10,7 +10,7 @@ import trio
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
-from mcpmock.playback.variables import Mismatch
+from mcpmock.playback.variables import Mismatch, compare
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
@@ -259,3 +259,14 @@ def test_near_misses_of_a_stub() -> None:
         '  the stub: stubbed; $.name: stubbed "now", asked "then"',
         '  event 4: already used; $.name: recorded "now", asked "then"',
     ] == lines[1:3]
+
+
+def test_near_misses_name_what_is_absent() -> None:
+    """A value that one side lacks is absent; null is null."""
+    recorded = {"a": None, "b": "Oslo"}
+    near = NearMiss(4, "different", tuple(compare(recorded, {"a": 1, "c": None})))
+
+    assert (
+        "  event 4: different; $.a: recorded null, asked 1"
+        '; $.b: recorded "Oslo", asked absent; $.c: recorded absent, asked null'
+    ) == miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1]
