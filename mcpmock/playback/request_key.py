@@ -169,7 +169,7 @@ def _without_volatile(params: Any) -> Any:
 
 def _without_empty(params: dict[str, Any], names: Container[str]) -> dict[str, Any]:
     """The members without those of these names that are null or an empty object."""
-    empty = ({}, None)
+    empty: tuple[Any, ...] = ({}, None)
     return {k: value for k, value in params.items() if k not in names or value not in empty}
 
 
