@@ -39,8 +39,10 @@ BESIDE = {
 PURE = set().union(*ROWS[:9]) - {"channels"}
 IMPURE_MODULES = {"trio", "time", "socket", "subprocess", "threading", "logging", "asyncio"}
 DISK = PACKAGE / "cassette" / "file.py"
-TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control"}
-"""Their arguments may be paths (`os.PathLike`), and faults change from any thread (`Lock`)."""
+TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control", "mcpmock.faults.fault"}
+"""Their arguments may be paths (`os.PathLike`), and faults are made and change in any thread
+(`Lock`).
+"""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 MODULES = {
