@@ -89,7 +89,7 @@ class Goal:
                 return False
 
     def crosses(self, emitted: int, *, answer: bool) -> bool:
-        """Whether the next message was under way when the cancellation arrived, behind `emitted`."""
+        """Whether the next message was under way when the cancel arrived, behind `emitted`."""
         if self.j is not None:
             return emitted < self.j
         match self.name:
