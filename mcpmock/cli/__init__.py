@@ -8,7 +8,6 @@ mistake of a user shows a traceback.
 
 from __future__ import annotations
 
-import io
 import sys
 from importlib import import_module
 
@@ -16,8 +15,8 @@ import click
 
 from mcpmock.channels.standard_streams import guard_standard_streams
 from mcpmock.errors import McpMockError, OutputLost
+from mcpmock.printable import printable
 from mcpmock.version import VERSION
-from mcpmock.view.printable import printable, printable_lines
 
 from .output import say
 
@@ -77,15 +76,14 @@ def _run() -> int:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print a usage error as click does, with control characters escaped: the message repeats what
-    was typed.
-    """
-    shown = io.StringIO()
-    error.show(shown)
+    """Print a usage error as click does, but safely: the message repeats what was typed."""
     message = error.format_message()
     helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
-    safe = printable_lines(message) if helps else printable(message)
-    click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
+    safe = message if helps else printable(message)
+    # Before click prints it: from what it prints to anything but a terminal it removes colors, and
+    # with them a part of the message.
+    vars(error)["format_message"] = lambda: safe
+    error.show()
 
 
 def _complain(error: BaseException) -> int:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 _MIN_COLUMNS = 80
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -29,7 +29,7 @@ def columns() -> int:
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
-    write_log_line(f"mcpmock: {printable(text)}")
+    write_log_line(f"mcpmock: {text}")
 
 
 class Announcer:
@@ -82,7 +82,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
         text = json.dumps(value)
     if err:
-        write_log_line(printable(text))
+        write_log_line(text)
     else:
         click.echo(printable(text))
 
