@@ -30,9 +30,9 @@ from mcpmock.faults.control import run_of
 from mcpmock.faults.races.grid import Cell
 from mcpmock.testing.races import Race, Raced
 from tests.support import INITIALIZE
+from tests.support.slow_call import CASSETTE
 from tests.support.weather import write_weather
 from tests.test_pytest_plugin import PLUGIN
-from tests.test_pytest_plugin_races import CASSETTE
 
 pytestmark = pytest.mark.e2e
 CLASSES: tuple[type, ...] = (mcpmock.ReplayServer, mcpmock.faults.FaultControl, Race)

@@ -9,22 +9,12 @@ import pytest
 
 import mcpmock
 from mcpmock.cassette.model import Cassette
+from tests.support.record_modes import MODES, SERVER, asked
 from tests.test_pytest_plugin import run, suite
 
 __all__ = ["run"]
 pytestmark = pytest.mark.e2e
 
-SERVER = """
-import json, sys
-with open({started!r}, "a") as file:
-    file.write("x")
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" in message:
-        result = {{"asked": message["method"], "capabilities": {{"tools": {{}}}}}}
-        result["protocolVersion"] = "2025-11-25"
-        print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": result}}), flush=True)
-"""
 TEST = """
 CALL = b'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"%s"}}}}\\n'
 
@@ -73,17 +63,6 @@ class Suite:
 @pytest.fixture
 def made(run: pytest.Pytester) -> Suite:
     return Suite(run)
-
-
-def asked(cassette: Cassette) -> list[int]:
-    """How many requests each take has."""
-    return [
-        sum(b'"method"' in (event.payload or b"") for event in take.events)
-        for take in cassette.takes
-    ]
-
-
-MODES = ("none", "once", "new_episodes", "all", "rewrite")
 
 
 @pytest.mark.parametrize("mode", MODES)

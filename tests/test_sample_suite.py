@@ -4,16 +4,13 @@ to say about it.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.slow_call import CASSETTE
 from tests.support.weather import write_weather
 from tests.test_pytest_plugin import PLUGIN
-from tests.test_pytest_plugin_races import CASSETTE
 
 SUITE = Path(__file__).parent / "sample_suite.py"
 
@@ -30,26 +27,3 @@ def test_it_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -
     result = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "--tb=short")
 
     result.assert_outcomes(passed=14)
-
-
-@pytest.mark.e2e
-def test_it_is_typed(tmp_path: Path) -> None:
-    """Strictly, as a file of somebody else's that imports us."""
-    pytest.importorskip("mypy")
-    pytest.importorskip("mcp.client")
-    (tmp_path / "test_sample.py").write_bytes(SUITE.read_bytes())
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--follow-imports=silent",
-        "--config-file=",
-        "test_sample.py",
-    ]
-    ours = {**os.environ, "MYPYPATH": str(SUITE.parents[1])}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=ours, capture_output=True, text=True, check=False
-    )
-
-    assert "Success: no issues found in 1 source file\n" == done.stdout

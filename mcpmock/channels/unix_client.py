@@ -9,8 +9,8 @@ import os
 import socket
 import sys
 
-OVER = 4
-"""The exit status where the other process is gone (`CannotReach`)."""
+UNREACHABLE_STATUS = 4
+"""The exit status where the other process is gone: that of `errors.CannotReach`."""
 
 
 def visit(path: str) -> int:
@@ -32,7 +32,7 @@ def visit(path: str) -> int:
                 os.write(2, f"mcpmock: the fake server at {path} is gone: {error}\n".encode())
             except OSError:
                 pass  # a broken stderr changes nothing, the exit status included
-            return OVER
+            return UNREACHABLE_STATUS
         status = way.recv(1)
     return status[0] if status else 1
 

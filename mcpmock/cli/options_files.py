@@ -39,5 +39,5 @@ def run_each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
             worst = max(worst, work(path))
         except CassetteError as error:
             say(str(error))
-            worst = error.exit_code
+            worst = max(worst, error.exit_code)
     return worst

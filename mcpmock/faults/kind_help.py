@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from types import UnionType
@@ -19,6 +17,7 @@ from .fault import Fault
 from .match import Match
 from .registry import KINDS, THEMES
 from .segments import On
+from .shorthand import spell_shorthand, spell_toml
 from .units import Knob, knob_of, words_of
 
 _COMMON = {field.name for field in attrs.fields(Fault)}
@@ -70,17 +69,12 @@ class KindHelp:
     @property
     def shorthand(self) -> str:
         """The example as `--fault` takes it."""
-        match = {k: v for k, v in self.example.items() if k == "match"}.get("match", {})
-        own = {field.name for field in attrs.fields(KINDS[self.kind])}
-        named = {f"match.{k}" if k in own else k: value for k, value in match.items()}
-        knobs = {**{k: v for k, v in self.example.items() if k != "match"}, **named}
-        parts = ",".join(f"{name}={_bare(value)}" for name, value in knobs.items())
-        return f"{self.kind}:{parts}" if parts else self.kind
+        return spell_shorthand(self.kind, self.example)
 
     @property
     def toml(self) -> str:
         """The example as an entry of a plan."""
-        lines = [f"{name} = {_toml(value)}" for name, value in self.example.items()]
+        lines = [f"{name} = {spell_toml(value)}" for name, value in self.example.items()]
         return "\n".join(["[[fault]]", f'kind = "{self.kind}"', *lines])
 
 
@@ -148,8 +142,8 @@ def _default(field: attrs.Attribute[Any], type_: Any) -> str:
     if value is None or value in ("", ()):
         return "none"
     if knob is not None and knob.units and isinstance(value, int | float):
-        return _toml(_with_unit(value, knob))
-    return _toml(value)
+        return spell_toml(_with_unit(value, knob))
+    return spell_toml(value)
 
 
 def _with_unit(value: float, knob: Knob) -> str:
@@ -160,23 +154,3 @@ def _with_unit(value: float, knob: Knob) -> str:
         if many >= 1 and many == int(many):
             return f"{int(many)}{unit}"
     return f"{value:g}{'s' if 's' in knob.units else 'B'}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _bare(value: Any) -> str:
-    """Without the quotation marks that a text needs in TOML only."""
-    if not isinstance(value, str):
-        return _toml(value)
-    try:
-        tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
-        if not set(value) & set(",\"'[]{}="):
-            return value
-    return f"'{value}'" if "'" not in value else _toml(value)

@@ -180,7 +180,8 @@ class Player(Stage):
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
             return
-        self._candidates.narrow(found, live, now, probe=live.name == PROBE)
+        self._candidates.prefer(found, now, keep=live.name == PROBE)
+        self._candidates.accept(found, live, now)
         self._report_level(live, found[0][1].level)
         if not self._narrowed:
             self._note_selected()
@@ -251,7 +252,7 @@ class Player(Stage):
         found = self._candidates.find_any(live)
         alone = isinstance(live.frame.fact, HttpRequest)
         if alone and found and found[0][0] is not self._candidates.lead:
-            self._candidates.prefer(found, now)
+            self._candidates.prefer(found, now, keep=True)
         self._candidates.accept(found, live, now)
         if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
             return

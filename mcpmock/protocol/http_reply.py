@@ -53,24 +53,41 @@ def ids_asked(items: Iterable[Message]) -> list[bytes]:
 
 @attrs.define
 class HeldMessages:
-    """Messages that wait until a stream is opened. Beyond the bounds the oldest are dropped."""
+    """Messages that wait, until a stream is opened or a session begins."""
 
     most: int = 1000
     most_bytes: int = 1 << 20
     size: int = 0
     _raws: deque[bytes] = attrs.field(factory=deque)
 
-    def add(self, raw: bytes) -> None:
+    def __len__(self) -> int:
+        return len(self._raws)
+
+    @property
+    def overfull(self) -> bool:
+        """Whether more is held than the bounds allow."""
+        return len(self._raws) > self.most or self.size > self.most_bytes
+
+    def keep(self, raw: bytes) -> None:
+        """Holds a message, whatever the bounds say."""
         self._raws.append(raw)
         self.size += len(raw)
-        while len(self._raws) > self.most or self.size > self.most_bytes:
-            self.size -= len(self._raws.popleft())
+
+    def add(self, raw: bytes) -> None:
+        """Holds a message; beyond the bounds the oldest are dropped."""
+        self.keep(raw)
+        while self.overfull:
+            self.pop()
+
+    def pop(self) -> bytes:
+        """Removes and returns the oldest."""
+        raw = self._raws.popleft()
+        self.size -= len(raw)
+        return raw
 
     def take(self) -> list[bytes]:
         """Removes and returns all of them, oldest first."""
-        raws, self.size = list(self._raws), 0
-        self._raws.clear()
-        return raws
+        return [self.pop() for _ in range(len(self))]
 
 
 class ReplyFlattener:

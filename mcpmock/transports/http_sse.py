@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import parse_qs
 
-from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.pipeline.stage import Action, Hangup, Wake
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.http_reply import (
     EVENT_STREAM,
@@ -24,14 +24,12 @@ from mcpmock.protocol.messages import (
     C2S,
     S2C,
     ExchangeEnd,
-    Fragment,
     Frame,
     HttpBody,
     HttpRequest,
     HttpResponse,
     Notification,
     Opaque,
-    ProcessExit,
     Response,
     SseMeta,
     StreamEnd,
@@ -39,18 +37,16 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.transport_facts import Fact, Headers
 
-from .headers import path_and_query, with_defaults
+from .exchange_stages import ExchangeClient, ExchangeServer
+from .headers import path_and_query
 
-INPUT_END_TIMEOUT_S = 0.5
-"""Time for open requests to be answered after the end of the client's input."""
 _SESSION_PARAMETER = "sessionId"
 
 
-class SseServer(Stage):
-    """Turns C2S exchange frames into bare messages, and S2C bare messages into events.
+class SseServer(ExchangeServer):
+    """The server's side: bare messages become events.
 
     A GET of `path` opens the stream, messages are POSTed to `message_path`, and `mint` creates the
     session id in the query of these POSTs. The responses to POSTs have the statuses and texts
@@ -58,56 +54,12 @@ class SseServer(Stage):
     """
 
     def __init__(self, path: str, message_path: str, mint: Callable[[], str]) -> None:
+        super().__init__()
         self._path, self._message_path = path.rstrip("/"), message_path
         self._mint = mint
         self._session: str | None = None
         self._stream: int | None = None
-        self._ended = False
-        self._arriving: dict[int, HttpRequest] = {}
-        self._reassembly = Reassembly()
         self._held = HeldMessages()
-        self._to_client: list[Frame] = []
-        self._to_server: list[Frame] = []
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        for frame in seen:
-            if frame.direction is C2S:
-                self._take_from_client(frame)
-            else:
-                self._take_from_server(frame)
-        to_client, to_server = self._to_client, self._to_server
-        self._to_client, self._to_server = [], []
-        return Send(to_client), Send(to_server)
-
-    def _take_from_client(self, frame: Frame) -> None:
-        x = frame.exchange
-        match frame.fact:
-            case StreamEnd():
-                self._end_session(frame)
-            case HttpRequest() as head if x is not None and head.has_body:
-                self._arriving[x] = head
-            case HttpRequest() as head if x is not None:
-                self._serve_request(x, head, b"")
-            case ExchangeEnd() if x is not None:
-                self._arriving.pop(x, None)
-                self._reassembly.cut(C2S, x)
-                if x == self._stream:
-                    self._stream = None
-                    self._end_session(Frame(C2S, b"", b"", StreamEnd("closed")))
-            case None | Fragment() | HttpBody() if x in self._arriving:
-                whole = self._reassembly.add(frame)
-                if whole is not None:
-                    head = self._arriving.pop(x)
-                    self._serve_request(x, head, whole.frame.raw, too_long=whole.too_long)
-            case _ if x is None:
-                self._to_server.append(frame)
-            case _:
-                pass
-
-    def _end_session(self, frame: Frame) -> None:
-        if not self._ended:
-            self._ended = True
-            self._to_server.append(frame)
 
     def _serve_request(
         self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False
@@ -130,7 +82,7 @@ class SseServer(Stage):
             return
         self._session, self._stream = self._mint(), x
         fields = [("Content-Type", EVENT_STREAM), ("Cache-Control", "no-cache, no-transform")]
-        self._add_fact(x, HttpResponse(200, "OK", fields))
+        self._respond(x, HttpResponse(200, "OK", fields))
         # 2024-11-05, "HTTP with SSE": "the server MUST send an `endpoint` event" when a client
         # connects; all SDKs send a relative URI, and wait for it before their first POST.
         self._add_event(
@@ -154,24 +106,18 @@ class SseServer(Stage):
             self._add_response(x, 202, "Accepted", "Accepted")
             self._to_server.append(Frame(C2S, raw))
 
-    def _take_from_server(self, frame: Frame) -> None:
-        match frame.fact:
-            case None:
-                self._push_message(flatten(frame.raw))
-            case Fragment():
-                whole = self._reassembly.add(frame)
-                if whole is not None and not whole.too_long:
-                    self._push_message(flatten(whole.frame.raw))
-            case StreamEnd() | ProcessExit():
-                if self._stream is not None:
-                    self._add_fact(self._stream, ExchangeEnd())
-                    self._stream = None
-                self._ended = True
-                self._to_client.append(frame)
-            case _:
-                self._to_client.append(frame)
+    def _disconnect(self, x: int) -> None:
+        if x == self._stream:
+            self._stream = None
+            self._pass_on(Frame(C2S, b"", b"", StreamEnd("closed")))
 
-    def _push_message(self, raw: bytes) -> None:
+    def _end_responses(self) -> None:
+        self._input_ended = True
+        if self._stream is not None:
+            self._respond(self._stream, ExchangeEnd())
+            self._stream = None
+
+    def _route(self, raw: bytes) -> None:
         if isinstance(parse(raw), Opaque):
             return  # a banner on stdout: SDK clients report data that is not JSON-RPC as an error
         if self._stream is not None:
@@ -182,58 +128,38 @@ class SseServer(Stage):
     def _add_response(
         self, x: int, status: int, reason: str, text: str, *more: tuple[str, str]
     ) -> None:
-        self._add_fact(x, HttpResponse(status, reason, [("Content-Type", "text/plain"), *more]))
+        fields = [("Content-Type", "text/plain"), *more]
+        self._respond(x, HttpResponse(status, reason, fields))
         self._to_client.append(Frame(S2C, text.encode(), fact=HttpBody(), exchange=x))
-        self._add_fact(x, ExchangeEnd())
+        self._respond(x, ExchangeEnd())
 
     def _add_event(self, x: int, event: str, data: bytes) -> None:
-        self._add_fact(x, SseMeta(event=event))
+        self._respond(x, SseMeta(event=event))
         self._to_client.append(Frame(S2C, data, exchange=x))
 
-    def _add_fact(self, x: int, fact: Fact) -> None:
+    def _respond(self, x: int, fact: Fact) -> None:
         self._to_client.append(Frame(S2C, fact=fact, exchange=x))
 
 
-class SseClient(Stage):
-    """Turns C2S bare messages into exchange frames, and S2C exchange frames into bare messages.
-
-    `target` is the path and query of the event stream, every request has `headers`, and each
-    exchange takes its number from `numbers`.
-    """
+class SseClient(ExchangeClient):
+    """The client's side: `target` is the path and query of the event stream."""
 
     def __init__(self, target: str, headers: Headers, numbers: Iterator[int]) -> None:
-        self._target, self._headers, self._numbers = target, headers, numbers
+        super().__init__(target, headers, numbers)
         self._stream = ReplyFlattener(None)
-        self._number = next(numbers)
+        self._number = 0
         self._endpoint_is_next = False
         """Whether the next data is that of the `endpoint` event."""
         self._endpoint: str | None = None
         self._posts: dict[int, ReplyFlattener] = {}
         self._held: deque[bytes] = deque()
-        self._reassembly = Reassembly()
-        self._input_end: Frame | None = None
         self._stream_closed = False
         self._ended = False
         """Whether the server closed the stream, which ends the session."""
-        self._to_client: list[Frame] = []
-        self._to_server: list[Frame] = []
 
     def begin(self, now: float) -> Iterable[Action]:
-        self._add_request(self._number, "GET", self._target, [("Accept", EVENT_STREAM)])
+        self._number = self._add_request("GET", self._target, [("Accept", EVENT_STREAM)])
         return self._take_actions(now)
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        had_ended = self._input_end is not None
-        for frame in seen:
-            if frame.direction is S2C:
-                self._take_from_server(frame)
-            elif not self._stream_closed and self._input_end is None:
-                self._take_from_client(frame)
-        actions = self._take_actions(now)
-        if self._input_end is not None and not self._stream_closed and not had_ended:
-            # A script closes its input behind its last request: the answer still has to come.
-            return *actions, Wake(now + INPUT_END_TIMEOUT_S)
-        return actions
 
     def wake(self, now: float) -> Iterable[Action]:
         if self._input_end is not None and not self._stream_closed:
@@ -242,56 +168,33 @@ class SseClient(Stage):
 
     def _take_actions(self, now: float) -> Sequence[Action]:  # noqa: ARG002
         while self._held and self._endpoint is not None:
-            self._post(self._held.popleft(), self._endpoint)
+            raw = self._held.popleft()
+            x = self._add_request("POST", self._endpoint, [], raw)
+            self._posts[x] = ReplyFlattener(raw)
         if self._input_end is not None and not self._stream_closed and self._stream.answered:
             self._end_session(self._input_end)
-        to_client, to_server = self._to_client, self._to_server
-        self._to_client, self._to_server = [], []
         if self._ended:  # no later message of the client can reach the server
-            return Send(to_client), Send(to_server), Hangup("the server's stream has ended")
-        return Send(to_client), Send(to_server)
-
-    def _take_from_client(self, frame: Frame) -> None:
-        match frame.fact:
-            case None:
-                self._hold_message(frame.raw)
-            case Fragment():
-                whole = self._reassembly.add(frame)
-                if whole is not None and not whole.too_long:
-                    self._hold_message(whole.frame.raw)
-            case StreamEnd():
-                self._input_end = frame
-            case _:
-                self._to_server.append(frame)
+            return *self._take_frames(), Hangup("the server's stream has ended")
+        waits = self._input_end is not None and not self._stream_closed
+        return *self._take_frames(), *((Wake(self._deadline),) if waits else ())
 
     def _hold_message(self, raw: bytes) -> None:
-        message = parse(raw)
-        if not raw.strip():
+        if self._stream_closed or not raw.strip():
             return
+        message = parse(raw)
         self._stream.open += ids_asked(parse_items(raw))
         if isinstance(message, Notification) and message.method == CANCELLED:
             self._stream.forget(member(message.params, "requestId") or b"")
         self._held.append(raw)
 
-    def _post(self, raw: bytes, endpoint: str) -> None:
-        x = next(self._numbers)
-        self._posts[x] = ReplyFlattener(raw)
-        length = ("Content-Length", str(len(raw)))
-        self._add_request(x, "POST", endpoint, [("Content-Type", "application/json"), length])
-        self._to_server.append(Frame(C2S, raw, exchange=x))
-
-    def _add_request(self, x: int, method: str, target: str, fields: Headers) -> None:
-        head = HttpRequest(method, target, with_defaults(self._headers, fields))
-        self._to_server.append(Frame(C2S, fact=head, exchange=x))
-
     def _end_session(self, frame: Frame) -> None:
         self._stream_closed = True
         for x in (self._number, *self._posts):
-            self._to_server.append(Frame(C2S, fact=ExchangeEnd("closed"), exchange=x))
+            self._add_fact(x, ExchangeEnd("closed"))
         self._posts.clear()
         self._to_server.append(frame)
 
-    def _take_from_server(self, frame: Frame) -> None:
+    def _take_from_server(self, frame: Frame, now: float) -> None:  # noqa: ARG002
         if frame.exchange is None:
             self._to_client.append(frame)
         elif self._stream_closed:

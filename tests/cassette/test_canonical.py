@@ -10,9 +10,9 @@ from mcpmock.cassette.canonical import Times, canonical, recover
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import Level
-from tests.cassette.test_lines import EVENTS, ONE, TWO, sealed
 from tests.cassette.test_validate import RICH
 from tests.support import HEADER, cassette_bytes, request, response
+from tests.support.sealed import EVENTS, ONE, TWO, sealed
 
 CANONICAL_HEADER = b'{"mcpmock":1,"tool":"tests","transport":"stdio"}\n'
 

@@ -8,8 +8,8 @@ from mcpmock.cassette.merge import merge
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import CassetteError, Level
-from tests.cassette.test_lines import EVENTS, TWO, sealed
 from tests.support import HEADER, cassette_bytes, request, response
+from tests.support.sealed import EVENTS, TWO, sealed
 
 OTHER = sealed(cassette_bytes((0.5, "c2s", request(9, "ping")), (0.75, "s2c", response(9))))
 

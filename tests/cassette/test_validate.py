@@ -7,8 +7,8 @@ import random
 from mcpmock.cassette.parser import HEADER_START, read
 from mcpmock.cassette.validate import Inspection, inspect
 from mcpmock.errors import Level
-from tests.cassette.test_lines import ONE, TWO, sealed
 from tests.support import HEADER, INITIALIZE, batch, cassette_bytes, request, response
+from tests.support.sealed import ONE, TWO, sealed
 
 RICH = cassette_bytes(
     ("c2s", INITIALIZE),

@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.channels.unix_client import OVER
+from mcpmock.channels.unix_client import UNREACHABLE_STATUS
 
 ROOT = Path(__file__).parents[2]
 MCPMOCK = (sys.executable, "-m", "mcpmock")
@@ -34,7 +34,7 @@ LOGGING = {
     DEMO_CLIENT: 1,
     (*DEMO_CLIENT, "--", "/nowhere"): 127,
     (*DEMO_CLIENT, "--", *DEMO_SERVER): 0,
-    (sys.executable, "-S", VISITOR, "/nowhere"): OVER,
+    (sys.executable, "-S", VISITOR, "/nowhere"): UNREACHABLE_STATUS,
     (sys.executable, "-c", IN_A_PROGRAM): 0,
 }
 """Commands that write to standard error, and the exit status of each."""

@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from mcpmock.channels.unix_client import OVER, visit
+from mcpmock.channels.unix_client import UNREACHABLE_STATUS, visit
+from mcpmock.errors import CannotReach
 
 
 def test_it_brings_three_and_waits(tmp_path: Path) -> None:
@@ -36,6 +37,6 @@ def test_it_brings_three_and_waits(tmp_path: Path) -> None:
 
 
 def test_nobody_is_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It says so."""
-    assert OVER == visit(str(tmp_path / "s"))
+    """It says so, with the exit status of every server that cannot be reached."""
+    assert CannotReach.exit_code == UNREACHABLE_STATUS == visit(str(tmp_path / "s"))
     assert "is gone" in capfd.readouterr().err

@@ -11,10 +11,10 @@ import trio
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
-from tests.cassette.test_lines import EVENTS, ONE, sealed
 from tests.cli.conftest import Run
-from tests.convert.test_foreign import DATA, REAL, lines, rec, snoop
 from tests.support import HEADER, c2s, call, cassette_bytes, hangs_up
+from tests.support.foreign import DATA, REAL, lines, rec, snoop
+from tests.support.sealed import EVENTS, ONE, sealed
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cassette.test_lines import ONE, TWO, sealed
 from tests.cli.conftest import Run
 from tests.support import HEADER
+from tests.support.sealed import ONE, TWO, sealed
 
 DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 

@@ -13,8 +13,8 @@ from mcpmock.protocol.messages import C2S
 from mcpmock.sessions import drive
 from mcpmock.sessions.run import Setup
 from tests.cli.conftest import Run
-from tests.convert.test_foreign import lines, rec, snoop
 from tests.support import c2s, call, hangs_up, notification, request
+from tests.support.foreign import lines, rec, snoop
 from tests.support.hostile import HOSTILE, loadable_and_not, offenders, plain
 
 GOOD, REFUSED = loadable_and_not()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.file import load
-from tests.cassette.test_lines import EVENTS, ONE, sealed
 from tests.cli.conftest import Run
 from tests.support import HEADER, cassette_bytes, request, response
+from tests.support.sealed import EVENTS, ONE, sealed
 
 OTHER = sealed(cassette_bytes(("c2s", request(9, "ping")), ("s2c", response(9))))
 DAMAGED = HEADER + ONE + b"oops\n" + EVENTS

@@ -19,7 +19,7 @@ from mcpmock.transports.session_router import TransportKind
 from tests.cli.conftest import Run
 from tests.cli.test_options_listen import said_of
 from tests.support import HEADER, INITIALIZE, request
-from tests.test_pytest_plugin_records import MODES, SERVER
+from tests.support.record_modes import MODES, SERVER
 
 URL = "http://127.0.0.1:9/mcp"
 Given = list[tuple[Server, Front | None]]

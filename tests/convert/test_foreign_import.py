@@ -17,8 +17,8 @@ from mcpmock.errors import CassetteError, Level
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.view.timeline import timeline
-from tests.convert.test_foreign import DATA, NPM, REAL, lines, rec, snoop
 from tests.support import Script, call, request, response
+from tests.support.foreign import DATA, NPM, REAL, lines, rec, snoop
 
 
 def made(data: bytes, *, redact: bool = True) -> ForeignImport:

@@ -5,31 +5,17 @@ and compare all three outcomes: the bytes of stdout, of stderr, and the exit cod
 
     spoken = talk(argv, [line({"jsonrpc": "2.0", "id": 1, "method": "ping"}), Answer(1), Close()])
 
-As a program it reads the same steps from a file, one per line, and passes the outcome on:
-
-    raw_client.py [--timeout SECONDS] STEPS_FILE -- COMMAND ARG..
-
-    send {"jsonrpc":"2.0","id":1,"method":"ping"}     the text and a line feed
-    bytes b'{"jsonrpc":\\xff'                          a bytes literal of Python, as it is
-    answer 1                                          wait for the answer to this JSON id
-    lines 3                                           wait until so many lines came in all
-    signal SIGTERM                                    to the program alone
-    close                                             end of its input
-
 After the last step it waits for the program's exit.  Every wait has an end: `TalkError` tells
 what was waited for, and what had come.
 """
 
 from __future__ import annotations
 
-import argparse
-import ast
 import json
 import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -249,45 +235,3 @@ def _shown(output: bytearray, most: int = 2000) -> str:
     """The last bytes of an output, for an error message."""
     cut = f"({len(output) - most} bytes before) " if len(output) > most else ""
     return f"{cut}{bytes(output[-most:])!r}"
-
-
-def read_step(text: str) -> Step:
-    """Read one line of a steps file."""
-    verb, _, rest = text.partition(" ")
-    match verb:
-        case "send":
-            return Send(rest.encode() + b"\n")
-        case "bytes":
-            return Send(ast.literal_eval(rest))
-        case "answer":
-            return Answer(json.loads(rest))
-        case "lines":
-            return Lines(int(rest))
-        case "signal":
-            return Signal(signal.Signals[rest])
-        case "close":
-            return Close()
-        case _:
-            raise ValueError(f"not a step: {text}")
-
-
-def main(argv: list[str]) -> int:
-    """Do the steps of a file; the program's outputs and exit code become ours."""
-    end = argv.index("--")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--timeout", type=float, default=20.0)
-    parser.add_argument("steps_file", type=Path)
-    args = parser.parse_args(argv[:end])
-    steps = [read_step(text) for text in args.steps_file.read_text("utf-8").splitlines() if text]
-    try:
-        spoken = talk(argv[end + 1 :], steps, timeout=args.timeout)
-    except TalkError as error:
-        sys.stderr.write(f"{error}\n")
-        return 124
-    sys.stdout.buffer.write(spoken.stdout)
-    sys.stderr.buffer.write(spoken.stderr)
-    return spoken.exit_code if spoken.exit_code >= 0 else 128 - spoken.exit_code
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

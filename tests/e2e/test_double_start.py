@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +13,13 @@ from mcpmock.protocol.messages import S2C
 from tests.support.processes import (
     IGNORE_ALL,
     crossed,
-    exits,
     read_line,
-    ready,
     record,
     replay,
     running,
     scripted,
     stdin_of,
     takes,
-    timed,
-    whole_take,
     write_all,
 )
 
@@ -33,8 +28,6 @@ from .raw_client import Answer, Close, Lines, Spoken, Step, line, talk
 
 pytestmark = pytest.mark.e2e
 
-LOCK_WAIT = 2.0
-"""Seconds that a second recorder waits for the first."""
 PROBE = line({"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}})
 PROBING: list[Step] = [Lines(1), PROBE, Answer("probe"), Close()]
 WORK: list[Step] = [
@@ -85,26 +78,6 @@ def test_a_server_started_again_at_once_leaves_two_takes(
 def answers(said: bytes) -> bytes:
     """Without the greeting, which tells process ids: it comes before a client shows which it is."""
     return said.partition(b"\n")[2]
-
-
-def test_two_recorders_of_one_file_do_not_meet(tmp_path: Path) -> None:
-    """The second waits up to 2 s, then records to a sibling with its own pid, and says so."""
-    cassette = tmp_path / "a.jsonl"
-    spoken: list[Spoken] = []
-    with running(record(cassette, scripted("rpc"))) as holder:
-        ready(holder)
-        argv = record(cassette, scripted("rpc"))
-        seconds = timed(lambda: spoken.append(talk(argv, WORK)))
-        stdin_of(holder).close()
-        holder.wait()
-    (sibling,) = set(tmp_path.iterdir()) - {cassette}
-
-    assert seconds >= LOCK_WAIT
-    assert re.fullmatch(r"a\.[0-9]+\.jsonl", sibling.name)
-    assert spoken[0].stderr.count(b"\n") == 1
-    assert f"recording to {sibling}".encode() in spoken[0].stderr
-    assert crossed(whole_take(sibling), S2C) == spoken[0].stdout
-    assert exits(whole_take(cassette)) == [{"exit": 0}]
 
 
 def test_racing_recorders_lose_nothing(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from .http_processes import proxying, replaying
 
 pytestmark = pytest.mark.e2e
 CALLS = [call(n, "x") for n in range(1, 9)]
-ASKED = b"".join(raw + b"\n" for raw in (OPENING[0][1], INITIALIZED, *CALLS[:2]))
+ASKED = b"".join(raw + b"\n" for raw in (OPENING[0][1], INITIALIZED, *CALLS))
 NOT_SLOW = 0.3
 """Seconds that the faults below take; how much longer it is, is the machine's."""
 
@@ -40,11 +40,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def command(how: str, file: Path, fault: str) -> list[str]:
+def command(how: str, file: Path, *faults: str) -> list[str]:
     """A replay, or a proxy in front of a server that answers everything."""
+    words = ["--seed", "5", *(word for fault in faults for word in ("--fault", fault))]
     if how == "replay":
-        return [*MCPMOCK, "replay", str(file), "--fault", fault]
-    return [*MCPMOCK, "proxy", "--fault", fault, "--", *scripted("rpc")]
+        return [*MCPMOCK, "replay", str(file), *words]
+    return [*MCPMOCK, "proxy", *words, "--", *scripted("rpc")]
 
 
 def ids(output: bytes) -> list[int]:
@@ -96,13 +97,24 @@ def test_its_output_ends_and_it_does_not(how: str, file: Path) -> None:
         assert 0 == process.wait(5)
 
 
-def outcome(how: str, file: Path, fault: str) -> tuple[list[int], bytes, float]:
-    """Which answers came, what came on standard error, and how long all of it took."""
-    began = time.monotonic()
+def outcome(how: str, file: Path, *faults: str) -> tuple[int, bytes, bytes]:
+    """The exit status and both outputs for a client that sends all requests at once."""
     done = subprocess.run(
-        command(how, file, fault), input=ASKED, capture_output=True, timeout=20, check=True
+        command(how, file, *faults), input=ASKED, capture_output=True, timeout=20, check=False
     )
-    return ids(done.stdout), done.stderr, time.monotonic() - began
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_two_processes_give_the_same_bytes(file: Path) -> None:
+    """Whatever is drawn; and a plan of which nothing fires changes nothing."""
+    plan = ("corrupt:tool=x,probability=0.5", "truncate:tool=x,every=2", "drop:id=7")
+    once, again = (outcome("replay", file, *plan) for _ in range(2))
+    none, never = outcome("replay", file), outcome("replay", file, "drop:probability=0")
+
+    assert once == again
+    assert 0 == once[0]
+    assert none[:2] == never[:2]
+    assert none[1] != once[1]
 
 
 @pytest.mark.parametrize(
@@ -115,18 +127,19 @@ def outcome(how: str, file: Path, fault: str) -> tuple[list[int], bytes, float]:
 )
 def test_it_takes_its_time(how: str, file: Path, fault: str) -> None:
     """Everything comes, and not at once."""
-    came, _, took = outcome(how, file, fault)
+    began = time.monotonic()
+    _, said, _ = outcome(how, file, fault)
 
-    assert [0, 1, 2] == came
-    assert took >= NOT_SLOW
+    assert list(range(9)) == ids(said)
+    assert time.monotonic() - began >= NOT_SLOW
 
 
 @pytest.mark.parametrize("how", ["replay", "proxy"])
 def test_a_flood_of_standard_error(how: str, file: Path) -> None:
     """More than a pipe holds, and every answer in its place."""
-    came, stderr, _ = outcome(how, file, "stderr_flood:tool=x,nth=1,size=200KB")
+    _, said, stderr = outcome(how, file, "stderr_flood:tool=x,nth=1,size=200KB")
 
-    assert [0, 1, 2] == came
+    assert list(range(9)) == ids(said)
     assert 200_000 <= stderr.count(b"x") + stderr.count(b"mcpmock: ") * 10
 
 

@@ -1,22 +1,15 @@
-"""How listeners begin and end: signals, kill -9 under load, servers that are not there or not
-trusted, descriptors that run out.
-"""
+"""How listeners end: signals, kill -9 under load, servers that end, descriptors that run out."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
 import resource
-import shutil
 import signal
-import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -25,15 +18,13 @@ from mcpmock.cassette.model import Take
 from tests.support import notification, request, response
 from tests.support.http_caller import HungUpError, calling, posts
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
-from tests.support.processes import MCPMOCK, scripted, takes, unlocked, whole_take
+from tests.support.processes import scripted, takes, unlocked, whole_take
 
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
 
 pytestmark = pytest.mark.e2e
 
 PING = request(1, "ping")
-SOON = 2.0
-"""Seconds within which a listener ends."""
 
 
 @asynccontextmanager
@@ -58,24 +49,23 @@ async def streams(asked: Asked, reply: Reply) -> None:
     await reply.left()
 
 
-async def stopped(served: Served, signum: int, asking: bytes = PING) -> tuple[int, float]:
-    """The exit status after this signal, and the seconds until then; with a client that has its
-    answer, and one that says nothing.
+async def stopped(served: Served, signum: int, asking: bytes = PING) -> int:
+    """The exit status after this signal, with a client that has its answer, and one that sends
+    nothing.
     """
     async with calling(served.url) as idle, calling(served.url):
         await idle.post(asking)
         assert (await idle.answer()).status == 200
-        since = trio.current_time()
         served.process.send_signal(signum)
-        return served.process.wait(10), trio.current_time() - since
+        return served.process.wait(10)
 
 
 @pytest.mark.parametrize(
     ("signum", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
 )
 async def test_signals(tmp_path: Path, signum: int, status: int) -> None:
-    """With streams open, whatever listens ends within 2 s with the status of the signal, and says
-    no more than where it was; the cassette is whole.
+    """With streams open, whatever listens ends with the status of the signal, and says no more than
+    where it was; the cassette is whole.
     """
     cassette = tmp_path / "a.jsonl"
     found = []
@@ -91,8 +81,7 @@ async def test_signals(tmp_path: Path, signum: int, status: int) -> None:
     with proxying("--", *scripted("rpc")) as bridge:
         found.append(await stopped(bridge, signum, request(1, "initialize", {})))
 
-    assert [code for code, _ in found] == [status] * 4
-    assert max(took for _, took in found) < SOON
+    assert found == [status] * 4
     assert [served.stderr.count("\n") for served in (recorder, player, proxy, bridge)] == [1] * 4
     assert len([event for event in take.events if event.end == "eof"]) == 1
     assert unlocked(cassette)
@@ -163,53 +152,6 @@ def payloads(take: Take, direction: str) -> set[bytes]:
 # Servers that are not there.
 
 
-@pytest.mark.parametrize("how", FORWARDING)
-async def test_a_server_that_is_not_there(tmp_path: Path, how: str) -> None:
-    """Clients get a 502 that names it and says why; once it is there, they are served."""
-    async with upstream(answers_all) as server:
-        url = server.url
-    with forwarding(how, tmp_path / "a.jsonl", url) as front:
-        refused = [await posts(front.url, PING) for _ in range(2)]
-        port = urlsplit(url).port
-        assert port is not None
-        async with trio.open_nursery() as nursery:
-            await nursery.start(trio.serve_tcp, server.serve, port)
-            answer = await posts(front.url, PING)
-            nursery.cancel_scope.cancel()
-
-    assert ([one.status for one in refused], answer.status) == ([502, 502], 200)
-    assert refused[0].body == f"mcpmock: cannot reach {url}: Connection refused\n".encode()
-    assert front.exit_code == 0
-
-
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
-    """Where the command cannot be started, there is nothing to listen for."""
-    outcome = subprocess.run(
-        [*MCPMOCK, "proxy", "--listen", "127.0.0.1:0", "--", str(tmp_path / "missing")],
-        capture_output=True,
-        timeout=20,
-        check=False,
-    )
-    assert outcome.returncode == 127
-    assert f"cannot start {tmp_path / 'missing'}".encode() in outcome.stderr
-    assert outcome.stderr.count(b"\n") == 1
-
-
-async def test_a_command_that_is_not_there_any_more(tmp_path: Path) -> None:
-    """Clients hear so, it is said why, and the listener stays."""
-    command = tmp_path / "command"
-    command.write_text("#!/bin/sh\n")
-    command.chmod(0o755)
-    with proxying("--", str(command)) as proxy:
-        command.unlink()
-        answers = [await posts(proxy.url, request(1, "initialize", {})) for _ in range(2)]
-
-    assert [answer.status for answer in answers] == [503, 503]
-    assert f"cannot start {command}" in proxy.stderr
-    assert "Traceback" not in proxy.stderr
-    assert proxy.exit_code == 0
-
-
 async def test_a_process_that_ends() -> None:
     """A client whose server is killed hears so at once, its session is gone, and whoever comes next
     gets a process of its own.
@@ -222,67 +164,6 @@ async def test_a_process_that_ends() -> None:
             assert b'"result"' not in answer.body
             assert (await posts(proxy.url, PING, session)).status in (404, 503)
     assert (proxy.exit_code, "Traceback" in proxy.stderr) == (0, False)
-
-
-# TLS.
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A certificate for this machine that nobody has signed, with its key in `key.pem`."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"),
-            *("ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem"),
-            *("-out", tmp_path / "cert.pem"),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=20,
-    )
-    return tmp_path / "cert.pem"
-
-
-def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    return context
-
-
-async def test_a_server_that_nobody_trusts(
-    tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With https:// a certificate that is not trusted is a 502 that says so, and nothing was sent;
-    with SSL_CERT_FILE it is trusted, and what is said passes as ever.
-    """
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    async with upstream(answers_all, context=tls(certificate)) as server:
-        with recording(tmp_path / "a.jsonl", server.url) as recorder:
-            refused = await posts(recorder.url, PING)
-        assert server.asked == []
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with recording(tmp_path / "b.jsonl", server.url) as recorder:
-            answers = [await posts(recorder.url, request(n, "m")) for n in range(5)]
-
-    assert refused.status == 502
-    assert refused.body.count(b"\n") == 1
-    assert f"cannot reach {server.url}: certificate not trusted".encode() in refused.body
-    assert [answer.message["id"] for answer in answers] == list(range(5))
-    assert server.asked[0].header("host") == urlsplit(server.url).netloc
-
-
-async def test_a_server_without_tls(tmp_path: Path) -> None:
-    """https:// where http:// is meant is a 502 that says what failed."""
-    async with upstream(answers_all) as server:
-        url = server.url.replace("http:", "https:")
-        with recording(tmp_path / "a.jsonl", url) as recorder:
-            refused = await posts(recorder.url, PING)
-    assert refused.status == 502
-    assert f"cannot reach {url}: no TLS connection: ".encode() in refused.body
-    assert os.strerror(errno.ENOEXEC).encode() not in refused.body  # OpenSSL has numbers of its own
 
 
 # Descriptors.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ import pytest
 
 from tests.support.processes import SCRIPTED, record, replay, scripted
 
-from .raw_client import Answer, Close, Lines, Send, Signal, Spoken, Step, line, talk
+from .raw_client import Answer, Close, Lines, Spoken, Step, line, talk
 
 pytestmark = pytest.mark.e2e
 
@@ -50,50 +49,6 @@ def test_a_recorded_crash_is_replayed(server: tuple[object, ...], tmp_path: Path
     """The last torn words come, and the recorded exit code, with the client still there."""
     steps: list[Step] = [Lines(1), HELLO]
     cassette, spoken = recorded(tmp_path, *server, steps=steps)
-
-    assert talk(replay(cassette), steps) == spoken
-
-
-def test_quiet_drops_the_recorded_standard_error(tmp_path: Path) -> None:
-    """With -q the server's log is not replayed; the rest is."""
-    cassette, spoken = recorded(tmp_path, "--noisy", "rpc")
-    quiet = talk(replay(cassette, "-q"), SESSION)
-
-    assert spoken.stderr != b""
-    assert quiet == Spoken(spoken.stdout, b"", spoken.exit_code)
-
-
-def test_a_miss_is_explained_and_counted(tmp_path: Path) -> None:
-    """What was not recorded gets error -32099 at once, the reason on stderr, and exit code 1."""
-    cassette, _ = recorded(tmp_path, "rpc")
-    steps: list[Step] = [Lines(1), HELLO, Answer(1), CALL, Answer(3), LIST, Answer(2), Close()]
-    missed = talk(replay(cassette), steps)
-    answers = [json.loads(text) for text in missed.stdout.splitlines()]
-
-    assert missed.exit_code == MISSED
-    assert b"tools/call" in missed.stderr
-    assert [answer["error"]["code"] for answer in answers if "error" in answer] == [-32099]
-
-
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_a_replay(end: signal.Signals, tmp_path: Path) -> None:
-    """At once, with 128 + the signal."""
-    cassette, _ = recorded(tmp_path, "rpc")
-    spoken = talk(replay(cassette), [Lines(1), HELLO, Answer(1), Signal(end)])
-
-    assert spoken.exit_code == 128 + end
-    assert spoken.stderr == b""
-
-
-def test_an_unexpected_answer_of_the_client_is_a_cause_too(tmp_path: Path) -> None:
-    """What the server said after an answer that nobody had asked for comes after it again."""
-    steps: list[Step] = [
-        Lines(1),
-        Send(b'{"jsonrpc":"2.0","id":null,"result":{}}\n'),
-        Lines(2),
-        Close(),
-    ]
-    cassette, spoken = recorded(tmp_path, "echo", steps=steps)
 
     assert talk(replay(cassette), steps) == spoken
 

@@ -1,8 +1,8 @@
 """Real clients with real servers: mcpmock between them, and mcpmock in the server's place, are not
 to be told from the server.
 
-Every SDK meets the server that has everything, and every server some client (the clients that are
-not in here are in `test_sdk_http`); all pairs are run with MCPMOCK_E2E_ALL=1.
+Every SDK meets the server that has everything; the other clients are in `test_sdk_http`, the other
+servers below and in `test_verify`. All pairs are run with MCPMOCK_E2E_ALL=1.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 PAIRS = [
     *product(["py1", "py2-auto", "ts1", "ts2-auto"], ["everything"]),
-    ("py1", "filesystem"),
-    ("fastmcp", "memory"),
-    ("py2-auto", "time"),
     ("fastmcp", "git"),
 ]
 if os.environ.get("MCPMOCK_E2E_ALL"):

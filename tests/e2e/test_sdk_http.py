@@ -29,21 +29,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 PAIRS = [
     ("py2-auto", "workshop-py2", HTTP),
     ("ts2-auto", "workshop-ts2", HTTP),
-    ("py2-legacy", "workshop-ts2", HTTP),
     ("ts2-legacy", "workshop-py1", HTTP),
-    ("py1", "workshop-py1", HTTP),
     ("ts1", "everything", HTTP),
     ("fastmcp", "workshop-py2", SSE),
-    ("ts1", "workshop-py1", SSE),
     ("py1", "everything", SSE),
 ]
 CROSSINGS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("py2-auto", "workshop-py2", "stdio", (HTTP, SSE)),
-    ("ts1", "workshop-py1", "stdio", (HTTP, SSE)),
     ("py2-legacy", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts2-auto", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts1", "workshop-py1", SSE, ("stdio", HTTP)),
-    ("fastmcp", "workshop-py2", SSE, ("stdio", HTTP)),
 ]
 """Client, server, the transport that is recorded, those that are replayed."""
 
@@ -68,8 +63,6 @@ if os.environ.get("MCPMOCK_E2E_ALL"):
 EARLY = "notifications/tools/list_changed"
 """server-everything says it the moment it hears `initialized`, and whoever does not listen yet does
 not hear it: the GET that listens and the POST that says `initialized` are under way at once."""
-LOST = b"lost by the library"
-"""Said by Node's clients about progress that came in one read with the answer (see driver.mjs)."""
 
 
 @dataclass
@@ -114,9 +107,9 @@ class Stage:
         return path
 
     def replayed(self, client: str, server: str, transport: str, cassette: Path) -> bytes:
-        """What a client prints with a replay, in which nothing may be missed; and nothing lost
-        where we can tell what a client is done with. Over SSE that is what it has read, and a busy
-        machine may take longer.
+        """What a client prints with a replay, in which nothing may be missed. That progress is
+        written apart from its answer is tested in tests/channels: Node's clients lose it where a
+        busy machine reads both at once (see driver.mjs).
         """
         if transport == "stdio":
             argv = parts.drive(client, parts.scenario(server), self.folder, replay(cassette))
@@ -124,9 +117,8 @@ class Stage:
             assert MISSED not in stderr, stderr.decode(errors="replace")
         else:
             with replaying(cassette, "--transport", transport) as player:
-                said, stderr = self.reach(client, server, transport, player.url)
+                said, _ = self.reach(client, server, transport, player.url)
             assert player.exit_code == 0, player.stderr
-        assert LOST not in stderr or transport == SSE, stderr.decode(errors="replace")
         return said
 
 

@@ -87,25 +87,12 @@ def test_the_sdk_of_version_1(
     assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
 
 
-def test_a_hundred_tests_in_memory(suite: Suite) -> None:
-    """They take less than three seconds of the processor."""
-    run = suite("hundred", "asyncio", *STRICT, WAY="memory")
+@pytest.mark.parametrize("way", ["memory", "url"])
+def test_a_hundred_tests(suite: Suite, way: str) -> None:
+    """A hundred tests in one process do not disturb each other."""
+    run = suite("hundred", "asyncio", *STRICT, WAY=way)
 
     assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
-    assert run.seconds < 3.0
-
-
-def test_a_hundred_tests_over_http(suite: Suite) -> None:
-    """They take less than three quarters more of the processor than the SDK alone. That needs more
-    than four seconds (it reads the machine's certificates for every client), so seconds would say
-    little of us.
-    """
-    run = suite("hundred", "asyncio", *STRICT, WAY="url")
-    alone = suite("hundred_without", "asyncio", *STRICT)
-
-    assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
-    assert {"passed": 100} == alone.outcomes, alone.output
-    assert run.seconds < 1.75 * alone.seconds
 
 
 @pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])

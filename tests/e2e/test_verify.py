@@ -39,8 +39,6 @@ PAIRS = [
     ("ts2-auto", "time", "stdio"),
     ("fastmcp", "git", "stdio"),
     ("py2-auto", "workshop-py2", HTTP),
-    ("ts2-legacy", "workshop-py1", HTTP),
-    ("py2-auto", "workshop-ts2", HTTP),
     ("py1", "everything", SSE),
 ]
 

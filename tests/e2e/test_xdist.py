@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mcpmock
+from tests.support.record_modes import SERVER, asked
 from tests.support.weather import write_weather
-from tests.test_pytest_plugin_records import SERVER, asked
 
 from .parts import PARTS
 

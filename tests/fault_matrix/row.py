@@ -20,7 +20,7 @@ from .hearing import Run, Timed, Way
 
 END = b"\0end"
 """Behind this nothing comes on its way."""
-MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32099'
+MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-31999'
 """What a replay says to a call that it does not know; the rest of it is an explanation."""
 Becomes = Mapping[bytes, Sequence[bytes]]
 Changes = Mapping[str, Mapping[str, Any]]

@@ -39,8 +39,10 @@ BESIDE = {
 PURE = set().union(*ROWS[:9]) - {"channels"}
 IMPURE_MODULES = {"trio", "time", "socket", "subprocess", "threading", "logging", "asyncio"}
 DISK = PACKAGE / "cassette" / "file.py"
-TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control"}
-"""Their arguments may be paths (`os.PathLike`), and faults change from any thread (`Lock`)."""
+TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control", "mcpmock.faults.fault"}
+"""Their arguments may be paths (`os.PathLike`), and faults are made and change in any thread
+(`Lock`).
+"""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 MODULES = {
@@ -129,6 +131,19 @@ def test_a_class_name_is_one_thing() -> None:
                 places[node.name].append(module)
 
     assert {} == {name: where for name, where in places.items() if len(where) > 1}
+
+
+def test_tests_share_by_support_alone() -> None:
+    """No test imports from a test module of another folder: what both need is in tests/support."""
+    shared = re.compile(r"^from (tests[\w.]*)\.test_\w+ import", re.MULTILINE)
+    offenders = [
+        f"{path}: {match[0]}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for match in shared.finditer(path.read_text("utf-8"))
+        if match[1] != ".".join(path.parent.relative_to(ROOT).parts)
+    ]
+
+    assert [] == offenders
 
 
 def test_every_file_says_what_it_is() -> None:

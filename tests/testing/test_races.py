@@ -14,7 +14,7 @@ from mcpmock.faults.match import Match
 from mcpmock.faults.races.grid import REACTIONS, Cell, cells
 from mcpmock.testing.races import Race, Raced, list_races, messages_of
 from tests.support import INITIALIZE, INITIALIZED, c2s, notification, request
-from tests.test_pytest_plugin_races import CASSETTE
+from tests.support.slow_call import CASSETTE
 
 SLOW = Match(tool="slow")
 CALL = request(9, "tools/call", {"name": "slow", "arguments": {}, "_meta": {"progressToken": 4}})

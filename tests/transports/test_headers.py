@@ -319,6 +319,7 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
         (b"GET / HTTP/1.1\nHost: x\r\n\r\n", "a line of the head ends in a bare LF or CR"),
         (head(b"a: b\nc: d"), "a line of the head ends in a bare LF or CR"),
         (head(b"a: b\rc: d"), "a line of the head ends in a bare LF or CR"),
+        (head(b"\r"), "a line of the head ends in a bare LF or CR"),
         (head(b"a: b\r"), "a line of the head ends in a bare LF or CR"),
         (head(b"a: b\0"), "a control character in the head"),
         (head(b"a: \x0b"), "a control character in the head"),
@@ -327,6 +328,7 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
         (head(b"a: b", b" c"), "a header field goes on in a second line"),
         (head(b"\ta: b"), "a header field goes on in a second line"),
         (head(b"a : b"), "a line that is no header field, or white space before its colon"),
+        (head(b"a a: b"), "a line that is no header field, or white space before its colon"),
         (head(b"a\t: b"), "a line that is no header field, or white space before its colon"),
         (head(b"a"), "a line that is no header field, or white space before its colon"),
         (head(b": b"), "a line that is no header field, or white space before its colon"),
@@ -342,12 +344,17 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
             "Content-Length together with Transfer-Encoding",
         ),
         (head(b"Content-Length: 1, 1"), "a Content-Length that is no number"),
-        (head(b"Content-Length: +1"), "a Content-Length that is no number"),
+        *(
+            (head(b"Content-Length: " + value), "a Content-Length that is no number")
+            for value in (b"+1", b"-1", b"0x5", b"1_0", b"\xd9\xa5")
+        ),
         (head(b"Content-Length:"), "a Content-Length that is no number"),
         (head(b"Content-Length: 1 1"), "a Content-Length that is no number"),
         (head(b"Content-Length: " + b"1" * 19), "a Content-Length that is no number"),
         (head(b"Transfer-Encoding: gzip"), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding: gzip, chunked"), "a Transfer-Encoding that is not chunked"),
+        (head(b"Transfer-Encoding: chunked, x"), "a Transfer-Encoding that is not chunked"),
+        (head(b'Transfer-Encoding: "chunked"'), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding: xchunked"), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding:"), "a Transfer-Encoding that is not chunked"),
         (head(*[b"x: y"] * (MAX_FIELDS + 1)), "more than 100 header fields"),
@@ -367,8 +374,8 @@ def test_heads_that_two_parsers_may_read_apart(raw: bytes, reason: str) -> None:
     "line",
     [b"", b"GET /", b"GET  / HTTP/1.1", b"GET /  HTTP/1.1", b" GET / HTTP/1.1",
      b"GET /a b HTTP/1.1", b"GET\t/ HTTP/1.1", b"GET / HTTP/1.1 ", b"GET / http/1.1",
-     b"PRI * HTTP/2.0", b"GET / HTTP/1.2", b"G(T / HTTP/1.1", b"GET /\xe9 HTTP/1.1",
-     b"GET / HTTP/1.1\r\n"],
+     b"PRI * HTTP/2.0", b"GET / HTTP/1.2", b"GET / HTTP/1.10", b"G(T / HTTP/1.1",
+     b"GET /\xe9 HTTP/1.1", b"GET / HTTP/1.1\r\n"],
 )  # fmt: skip
 def test_request_lines(line: bytes) -> None:
     """The first line is a method, a target and our version, with single spaces."""

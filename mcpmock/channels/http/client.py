@@ -13,12 +13,10 @@ before it.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.channels.queues import WriteQueue
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import (
@@ -36,6 +34,7 @@ from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
 
 from .addresses import ConnectionPool, reason_of
+from .exchanges import HttpEnd
 from .http1 import RequestWriter, ResponseReader
 from .wire import Wire
 
@@ -219,7 +218,7 @@ class _Exchange:
         self._leave(self.number)
 
 
-class HttpClientChannel(ConversationEnd):
+class HttpClientChannel(HttpEnd[_Exchange]):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
     """
@@ -232,29 +231,21 @@ class HttpClientChannel(ConversationEnd):
         own: Sequence[str] = (),
         is_mcp: Callable[[HttpRequest], bool] | None = None,
     ) -> None:
+        super().__init__()
         path = upstream.target.partition("?")[0]
         self._upstream = upstream
         self._own = own
         self._is_mcp = is_mcp or (lambda head: head.path == path)
         self._connections = ConnectionPool(connect)
-        self._exchanges: dict[int, _Exchange] = {}
-        self._new: deque[Receive] = deque()
         self._until: float | None = None
-        self._closed = False
-        self._changed = trio.lowlevel.ParkingLot()
 
-    async def accept(self) -> Receive:
-        await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._new:
-            if self._closed:
-                raise trio.EndOfChannel
-            if self._until is None:
-                await self._changed.park()
-            elif self._exchanges:
-                await self._let_end(self._until)
-            else:
-                raise trio.EndOfChannel
-        return self._new.popleft()
+    async def _wait(self) -> None:
+        if self._until is None:
+            await self._changed.park()
+        elif self._exchanges:
+            await self._let_end(self._until)
+        else:
+            raise trio.EndOfChannel
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         if self._closed:
@@ -268,20 +259,6 @@ class HttpClientChannel(ConversationEnd):
                 self._changed.unpark_all()
             elif exchange := self._of(number):
                 self._pass_on(exchange, frame)
-
-    def held(self, like: Frame) -> int:
-        exchange = self._of(like.exchange)
-        return 0 if exchange is None else exchange.out.held
-
-    async def room(self, like: Frame) -> None:
-        await trio.lowlevel.checkpoint()
-        if exchange := self._of(like.exchange):
-            await exchange.out.below(MAX_HELD_BYTES)
-
-    async def flush(self) -> None:
-        await trio.lowlevel.checkpoint()
-        for exchange in list(self._exchanges.values()):
-            await exchange.out.below(1)
 
     async def run(self) -> None:
         await self._connections.run()
@@ -300,7 +277,7 @@ class HttpClientChannel(ConversationEnd):
         self._exchanges[number] = exchange
         if not request.has_body:
             exchange.say(b"", last=True)
-        self._new.append(exchange.receive)
+        self._opened.append(exchange.receive)
         self._changed.unpark()
 
     def _pass_on(self, exchange: _Exchange, frame: Frame) -> None:
@@ -319,9 +296,6 @@ class HttpClientChannel(ConversationEnd):
                 exchange.say(frame.raw, last=True)
             case _:
                 pass
-
-    def _of(self, number: int | None) -> _Exchange | None:
-        return None if number is None else self._exchanges.get(number)
 
     def _leave(self, number: int) -> None:
         self._exchanges.pop(number, None)

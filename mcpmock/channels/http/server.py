@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES, ConversationEnd, Receive
+from mcpmock.channels.channel import DRAIN_TIMEOUT_S
 from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
@@ -29,6 +29,7 @@ from mcpmock.transports.session_router import SessionRouter, TransportKind
 
 from .connection import Connection, ListenerContext, ServerExchange
 from .error_responses import refusal
+from .exchanges import HttpEnd
 
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _ACCEPT_RETRY_S = 0.05
@@ -45,7 +46,7 @@ def _tell(error: BaseException) -> None:
     write_log_line(f"mcpmock: {text}")
 
 
-class HttpServerChannel(ConversationEnd):
+class HttpServerChannel(HttpEnd[ServerExchange]):
     """One conversation: exchanges, each read and written on its own."""
 
     def __init__(
@@ -55,22 +56,11 @@ class HttpServerChannel(ConversationEnd):
         closing: Callable[[int], object],
         stderr: DescriptorQueue | None = None,
     ) -> None:
+        super().__init__()
         self.conversation = conversation
         self._stderr = stderr
         self._router = router
         self._closing = closing
-        self._closed = False
-        self._exchanges: dict[int, ServerExchange] = {}
-        self._opened: deque[Receive] = deque()
-        self._changed = trio.lowlevel.ParkingLot()
-
-    async def accept(self) -> Receive:
-        await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._opened:
-            if self._closed:
-                raise trio.EndOfChannel
-            await self._changed.park()
-        return self._opened.popleft()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
@@ -86,20 +76,6 @@ class HttpServerChannel(ConversationEnd):
             elif number is None and self._stderr is not None:
                 logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
                 self._stderr.put(b"".join(logged))
-
-    def held(self, like: Frame) -> int:
-        exchange = self._of(like.exchange)
-        return 0 if exchange is None else exchange.out.held
-
-    async def room(self, like: Frame) -> None:
-        await trio.lowlevel.checkpoint()
-        if exchange := self._of(like.exchange):
-            await exchange.out.below(MAX_HELD_BYTES)
-
-    async def flush(self) -> None:
-        await trio.lowlevel.checkpoint()
-        for exchange in list(self._exchanges.values()):
-            await exchange.out.below(1)
 
     async def drained(self) -> None:
         """Over HTTP+SSE all of a session comes on one stream. Over Streamable HTTP what is read
@@ -137,9 +113,6 @@ class HttpServerChannel(ConversationEnd):
 
     def _leave(self, number: int) -> None:
         self._exchanges.pop(number, None)
-
-    def _of(self, number: int | None) -> ServerExchange | None:
-        return None if number is None else self._exchanges.get(number)
 
 
 class HttpListener(trio.abc.Listener[HttpServerChannel]):

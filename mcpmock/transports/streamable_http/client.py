@@ -9,42 +9,35 @@ DELETE. `protocol/http_reply` reads the responses; `channels/` sends the frames.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 import attrs
 
-from mcpmock.pipeline.stage import Action, Send, Stage, Wake
+from mcpmock.pipeline.stage import Action, Wake
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener
+from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, ReplyFlattener
 from mcpmock.protocol.messages import (
-    C2S,
     ExchangeEnd,
-    Fragment,
     Frame,
-    HttpRequest,
     HttpResponse,
     Notification,
     Request,
     Response,
     SseMeta,
-    StreamEnd,
     decode,
     member,
     parse,
     parse_items,
 )
-from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
-    Fact,
     Headers,
 )
-from mcpmock.transports.headers import with_defaults
+from mcpmock.transports.exchange_stages import ExchangeClient
 
 from .common import JSON, standard_headers
 
@@ -52,12 +45,8 @@ RETRY_DELAY_S = 1.0
 """Delay before a broken stream is resumed, unless the server sent `retry:`."""
 MAX_RESUME_FAILURES = 5
 """Number of failed attempts in a row after which a stream is given up."""
-INPUT_END_TIMEOUT_S = 0.5
-"""Time for open requests to be answered after the end of the client's input."""
 DELETE_TIMEOUT_S = 1.0
 """Time for the response to the DELETE."""
-MAX_HELD_MESSAGES, MAX_HELD_BYTES = 1000, 1 << 20
-"""Bounds of what is held until `initialize` is answered; beyond them messages are posted anyway."""
 
 
 @attrs.define(eq=False)
@@ -78,38 +67,19 @@ class _Exchange:
     failures: int = 0
 
 
-class StreamableHttpClient(Stage):
-    """Turns C2S bare messages into exchange frames, and S2C exchange frames into bare messages.
-
-    `target` is the path and query of the MCP endpoint, every request has `headers`, and each
-    exchange takes its number from `numbers`.
-    """
+class StreamableHttpClient(ExchangeClient):
+    """The client's side: keeps the session, its streams and its end."""
 
     def __init__(self, target: str, headers: Headers, numbers: Iterator[int]) -> None:
-        self._target, self._headers, self._numbers = target, headers, numbers
+        super().__init__(target, headers, numbers)
         self._session: str | None = None
         self._version: str | None = None
         self._legacy = False
         """Whether the client has sent `initialize`."""
         self._exchanges: dict[int, _Exchange] = {}
         self._broken: list[tuple[float, _Exchange]] = []
-        self._held: deque[bytes] = deque()
-        self._held_bytes = 0
-        self._newest = 0
-        self._reassembly = Reassembly()
-        self._input_end: Frame | None = None
+        self._held = HeldMessages()
         self._delete_exchange: int | None = None
-        self._deadline = inf
-        self._to_client: list[Frame] = []
-        self._to_server: list[Frame] = []
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        for frame in seen:
-            if frame.direction is C2S:
-                self._take_from_client(frame, now)
-            else:
-                self._take_from_server(frame, now)
-        return self._take_actions(now)
 
     def wake(self, now: float) -> Iterable[Action]:
         due = [exchange for at, exchange in self._broken if at <= now]
@@ -124,49 +94,27 @@ class StreamableHttpClient(Stage):
             self._pass_input_end()
         return self._take_actions(now)
 
-    def _take_actions(self, now: float) -> Iterable[Action]:
-        while self._held and (not self._awaits_initialize() or self._holds_too_much()):
-            raw = self._held.popleft()
-            self._held_bytes -= len(raw)
-            self._post_message(raw)
+    def _take_actions(self, now: float) -> Sequence[Action]:
+        while self._held and (self._held.overfull or not self._awaits_initialize()):
+            self._post_message(self._held.pop())
         if (
             self._input_end is not None
             and self._delete_exchange is None
             and not self._has_open_requests()
         ):
             self._end_session(now)
-        to_client, to_server = self._to_client, self._to_server
-        self._to_client, self._to_server = [], []
         due = min([self._deadline, *(at for at, _ in self._broken)])
         wakes = (Wake(due),) if due < inf else ()
-        return Send(to_client), Send(to_server), *wakes
+        return *self._take_frames(), *wakes
 
     # From the client.
 
-    def _take_from_client(self, frame: Frame, now: float) -> None:
-        if self._input_end is not None:
-            return
-        match frame.fact:
-            case None:
-                self._hold_message(frame.raw)
-            case Fragment():
-                whole = self._reassembly.add(frame)
-                if whole is not None and not whole.too_long:
-                    self._hold_message(whole.frame.raw)
-            case StreamEnd():
-                self._input_end, self._deadline = frame, now + INPUT_END_TIMEOUT_S
-            case _:
-                self._to_server.append(frame)
-
     def _hold_message(self, raw: bytes) -> None:
-        # The response to `initialize` carries the session id, which "clients MUST include [...] on
-        # all of their subsequent HTTP requests" (2025-11-25, "Session Management").
+        # The response to `initialize` carries the session id, which clients "MUST include [...] in
+        # the `MCP-Session-Id` header on all of their subsequent HTTP requests" (2025-11-25,
+        # "Session Management").
         if raw.strip():
-            self._held.append(raw)
-            self._held_bytes += len(raw)
-
-    def _holds_too_much(self) -> bool:
-        return len(self._held) > MAX_HELD_MESSAGES or self._held_bytes > MAX_HELD_BYTES
+            self._held.keep(raw)
 
     def _awaits_initialize(self) -> bool:
         open_ = self._exchanges.values()
@@ -193,10 +141,8 @@ class StreamableHttpClient(Stage):
             fields = standard_headers(message, version_of(message) or self._version)
         else:
             fields = self._session_headers()
-        body = [("Content-Type", JSON), ("Content-Length", str(len(raw)))]
         # 2025-11-25, "Sending Messages to the Server": both types MUST be in Accept.
-        self._add_request(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *body, *fields])
-        self._to_server.append(Frame(C2S, raw, exchange=self._newest))
+        self._open(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *fields], raw)
 
     def _forget_session(self) -> None:
         """Drop the session id, revision and standalone stream of an earlier session."""
@@ -233,20 +179,16 @@ class StreamableHttpClient(Stage):
         fields = [("Accept", EVENT_STREAM), *self._session_headers()]
         if exchange.last_event is not None:
             fields.append((LAST_EVENT_ID_HEADER, exchange.last_event))
-        self._add_request(exchange, "GET", fields)
+        self._open(exchange, "GET", fields)
 
-    def _add_request(self, exchange: _Exchange, method: str, fields: Headers) -> None:
-        self._newest = next(self._numbers)
-        self._exchanges[self._newest] = exchange
-        head = HttpRequest(method, self._target, with_defaults(self._headers, fields))
-        self._add_fact(self._newest, head)
+    def _open(self, exchange: _Exchange, method: str, fields: Headers, body: bytes = b"") -> int:
+        x = self._add_request(method, self._target, fields, body)
+        self._exchanges[x] = exchange
+        return x
 
     def _close_exchange(self, x: int) -> None:
         del self._exchanges[x]
         self._add_fact(x, ExchangeEnd("closed"))
-
-    def _add_fact(self, x: int, fact: Fact) -> None:
-        self._to_server.append(Frame(C2S, fact=fact, exchange=x))
 
     # The end of the session.
 
@@ -254,8 +196,8 @@ class StreamableHttpClient(Stage):
         """Delete the session and close every exchange. The input's end waits for the response."""
         exchanges, self._broken = list(self._exchanges), []
         if self._session is not None:
-            self._add_request(_Exchange(ReplyFlattener(None)), "DELETE", self._session_headers())
-            self._delete_exchange = self._newest
+            delete = _Exchange(ReplyFlattener(None))
+            self._delete_exchange = self._open(delete, "DELETE", self._session_headers())
             self._deadline = now + DELETE_TIMEOUT_S
         for x in exchanges:
             self._close_exchange(x)
@@ -265,7 +207,7 @@ class StreamableHttpClient(Stage):
 
     def _pass_input_end(self) -> None:
         self._exchanges.clear()
-        self._held.clear()
+        self._held.take()
         self._deadline = inf
         assert self._input_end is not None
         self._to_server.append(self._input_end)

@@ -20,7 +20,7 @@ from mcpmock.protocol.error_codes import (
     METHOD_NOT_FOUND,
     SERVER_ERROR,
 )
-from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, flatten
+from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
@@ -66,9 +66,10 @@ class _Exchange:
 
 @attrs.define
 class OpenResponses:
-    """The open responses of one conversation. `take` gives the frames to send."""
+    """The open responses of one conversation. Frames to send are added to `frames`."""
 
     stateless: bool
+    frames: list[Frame] = attrs.field(factory=list)
     session: str | None = None
     revision: str | None = None
     """The revision in the answer to `initialize`."""
@@ -76,12 +77,6 @@ class OpenResponses:
     _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
     _streams: list[_Exchange] = attrs.field(factory=list)
     _held: HeldMessages = attrs.field(factory=HeldMessages)
-    _frames: list[Frame] = attrs.field(factory=list)
-
-    def take(self) -> list[Frame]:
-        """The frames to send now."""
-        out, self._frames = self._frames, []
-        return out
 
     def answer(
         self,
@@ -94,7 +89,7 @@ class OpenResponses:
         kind = [("Content-Type", JSON)] if body else []
         self._add_fact(x, HttpResponse(*status, [*kind, *self._headers(), *more]))
         if body:
-            self._frames.append(Frame(S2C, body, exchange=x))
+            self.frames.append(Frame(S2C, body, exchange=x))
         self._add_fact(x, ExchangeEnd())
         self._exchanges.pop(x, None)
 
@@ -141,9 +136,8 @@ class OpenResponses:
                 body = errors[0] if len(errors) == 1 else b"[%b]" % b",".join(errors)
                 self.answer(exchange.number, (502, "Bad Gateway"), body)
 
-    def route(self, data: bytes) -> None:
+    def route(self, raw: bytes) -> None:
         """Send a message of the server. A batch stays one if its members have one exchange."""
-        raw = flatten(data)
         message = parse(raw)
         if not isinstance(message, Batch):
             self._route_one(raw, message, self._call_of(message))
@@ -255,14 +249,14 @@ class OpenResponses:
             # 2025-11-25: an event with an id and empty data comes first: a client that loses the
             # connection then can resume before the first message.
             self._add_fact(exchange.number, SseMeta(id=f"{exchange.number}-0"))
-            self._frames.append(Frame(S2C, exchange=exchange.number))
+            self.frames.append(Frame(S2C, exchange=exchange.number))
 
     def _add_event(self, exchange: _Exchange, raw: bytes) -> None:
         exchange.events += 1
         # Ids are for resumption, which 2026-07-28 does not have.
         id_ = None if self.stateless else f"{exchange.number}-{exchange.events}"
         self._add_fact(exchange.number, SseMeta(id=id_, event="message"))
-        self._frames.append(Frame(S2C, raw, exchange=exchange.number))
+        self.frames.append(Frame(S2C, raw, exchange=exchange.number))
 
     def _end_stream(self, exchange: _Exchange) -> None:
         self.lose(exchange.number)
@@ -272,7 +266,7 @@ class OpenResponses:
         return [] if self.session is None else [(SESSION_HEADER, self.session)]
 
     def _add_fact(self, x: int, fact: Fact) -> None:
-        self._frames.append(Frame(S2C, fact=fact, exchange=x))
+        self.frames.append(Frame(S2C, fact=fact, exchange=x))
 
 
 def _names_request(message: Message) -> bool:

@@ -9,9 +9,8 @@ exchanges into bytes. The other side is `client`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from mcpmock.pipeline.stage import Action, Send, Stage
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.error_codes import HEADER_MISMATCH, INVALID_REQUEST, SERVER_ERROR
@@ -19,14 +18,10 @@ from mcpmock.protocol.http_reply import EVENT_STREAM, flatten
 from mcpmock.protocol.messages import (
     C2S,
     Batch,
-    ExchangeEnd,
-    Fragment,
     Frame,
-    HttpBody,
     HttpRequest,
     Message,
     Notification,
-    ProcessExit,
     Request,
     StreamEnd,
     decode,
@@ -36,9 +31,9 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
-from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import is_modern, speaks_modern
 from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
+from mcpmock.transports.exchange_stages import ExchangeServer
 
 from .common import (
     BATCH_REVISION,
@@ -57,73 +52,19 @@ _OK, _ACCEPTED = (200, "OK"), (202, "Accepted")
 Handler = Callable[[int, HttpRequest, bytes], RequestRefusal | None]
 
 
-class StreamableHttpServer(Stage):
-    """Turns C2S exchange frames into bare messages, and S2C bare messages into exchange frames.
-
-    One instance serves one session, whose id comes from `mint`, or, if `stateless`, all modern
+class StreamableHttpServer(ExchangeServer):
+    """One instance serves one session, whose id comes from `mint`, or, if `stateless`, all modern
     callers together.
     """
 
     def __init__(self, path: str, mint: Callable[[], str], stateless: bool) -> None:
+        super().__init__()
         self._path, self._mint = path.rstrip("/"), mint
-        self._responses = OpenResponses(stateless)
+        self._responses = OpenResponses(stateless, self._to_client)
         self._stateless = stateless
         self._handlers: dict[str, Handler] = {"POST": self._take_post}
         if not stateless:
             self._handlers |= {"GET": self._take_get, "DELETE": self._take_delete}
-        self._arriving: dict[int, HttpRequest] = {}
-        self._reassembly = Reassembly()
-        self._ended = self._input_ended = False
-        self._to_server: list[Frame] = []
-
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        to_client: list[Frame] = []
-        for frame in seen:
-            if frame.direction is C2S:
-                self._take_from_client(frame)
-            else:
-                self._take_from_server(frame)
-                if frame.fact is not None and not isinstance(frame.fact, Fragment):
-                    to_client += [*self._responses.take(), frame]
-        to_client += self._responses.take()
-        to_server, self._to_server = self._to_server, []
-        # To the client first: a player answers at once, and its answer must follow the stream's
-        # head.
-        return Send(to_client), Send(to_server)
-
-    def _take_from_server(self, frame: Frame) -> None:
-        match frame.fact:
-            case None:
-                self._responses.route(frame.raw)
-            case Fragment():
-                whole = self._reassembly.add(frame)
-                if whole is not None and not whole.too_long:
-                    self._responses.route(whole.frame.raw)
-            case StreamEnd() | ProcessExit():
-                self._ended = True
-                self._responses.end()
-            case _:
-                pass
-
-    def _take_from_client(self, frame: Frame) -> None:
-        x = frame.exchange
-        if x is None:
-            self._pass_on(frame)
-            return
-        match frame.fact:
-            case HttpRequest() as head if head.has_body:
-                self._arriving[x] = head
-            case HttpRequest() as head:
-                self._serve_request(x, head, b"")
-            case ExchangeEnd():
-                self._disconnect(x)
-            case None | Fragment() | HttpBody() if x in self._arriving:
-                whole = self._reassembly.add(frame)
-                if whole is not None:
-                    head = self._arriving.pop(x)
-                    self._serve_request(x, head, whole.frame.raw, too_long=whole.too_long)
-            case _:
-                pass
 
     def _serve_request(
         self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False
@@ -202,19 +143,15 @@ class StreamableHttpServer(Stage):
             self._pass_on(Frame(C2S, b"", b"", StreamEnd()))
         return refusal
 
-    def _pass_on(self, frame: Frame) -> None:
-        # The DELETE and the end of the wire both end the client's input: one StreamEnd is passed.
-        if isinstance(frame.fact, StreamEnd):
-            if self._input_ended:
-                return
-            self._input_ended = True
-        self._to_server.append(frame)
+    def _route(self, raw: bytes) -> None:
+        self._responses.route(raw)
+
+    def _end_responses(self) -> None:
+        self._responses.end()
 
     def _disconnect(self, x: int) -> None:
         # 2025-11-25, "Sending Messages to the Server": "Disconnection SHOULD NOT be interpreted as
         # the client cancelling its request"; in 2026-07-28 it is the cancellation.
-        self._arriving.pop(x, None)
-        self._reassembly.cut(C2S, x)
         calls = self._responses.lose(x)
         if self._stateless:
             self._to_server += [Frame(C2S, edit.cancelled(call.sent)) for call in calls]

@@ -19,6 +19,9 @@ BODIES = {
 BAD = {
     "no number": b"x\r\na\r\n",
     "a sign": b"+1\r\na\r\n",
+    "another sign": b"-1\r\n\r\n",
+    "a bare LF behind the number": b"5\n12345\r\n0\r\n\r\n" + b" " * 64,
+    "a bare LF behind the data": b"5\r\n12345\n0\r\n\r\n",
     "a prefix": b"0x1\r\na\r\n",
     "a space in front": b" 1\r\na\r\n",
     "too long": b"1\r\nab\r\n0\r\n\r\n",

@@ -1,5 +1,5 @@
-"""A plugin of pytest that writes down what a run took and what is left of it at its end: threads,
-child processes, sockets.
+"""A plugin of pytest that writes down what is left of a run at its end: threads, child processes,
+sockets.
 
 Runs where the suites do; what was there before the first test does not count.
 """
@@ -8,7 +8,6 @@ import gc
 import json
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,6 @@ def _now():
 
 def pytest_collection_finish(session):
     session.config.before = _now()
-    session.config.began = time.process_time()
 
 
 @pytest.hookimpl(trylast=True)
@@ -40,7 +38,6 @@ def pytest_sessionfinish(session):
     before = getattr(session.config, "before", None)
     if before is None:  # the controller of xdist collects nothing
         return
-    took = time.process_time() - session.config.began
     left = {what: [x for x in now if x not in before[what]] for what, now in _now().items()}
     name = f"left-{os.getpid()}.json"
-    Path(os.environ["LEFT"], name).write_text(json.dumps({"took": took, "left": left}))
+    Path(os.environ["LEFT"], name).write_text(json.dumps(left))

@@ -12,7 +12,9 @@ from tests.transports.wire import Told, told
 def say(responses: OpenResponses, *raws: bytes) -> list[Told]:
     for raw in raws:
         responses.route(raw)
-    return [told(frame) for frame in responses.take()]
+    frames = [told(frame) for frame in responses.frames]
+    responses.frames.clear()
+    return frames
 
 
 def test_answers_of_no_request() -> None:

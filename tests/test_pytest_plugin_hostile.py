@@ -91,7 +91,7 @@ def test_a_report_shows_no_recorded_text_as_it_is(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, unused: str
 ) -> None:
     """Misses, last messages, failed assertions, unused requests and refused cassettes."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     good, bad = loadable_and_not()
     cassettes = pytester.mkdir("cassettes")
     (cassettes / "good.jsonl").write_bytes(good)
