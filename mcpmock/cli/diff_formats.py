@@ -231,7 +231,7 @@ def _xml(text: str) -> str:
 def _place(found: Difference) -> str:
     """The message, and the call that it belongs to."""
     if found.call is None:
-        return found.method or "output that is not a message"
+        return found.method
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 
 import pytest
+import trio
 
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import main
 from mcpmock.sessions import stdio_front
+from tests.support import WELCOME
 
 Run = Callable[..., tuple[int, str, str]]
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -44,3 +46,18 @@ def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     monkeypatch.setattr(stdio_front, "take_stdio", lambda: stdio)
     monkeypatch.setattr(runner, "FLUSH_TIMEOUT_S", 0)  # they are read when all is over
     return outer
+
+
+def heard(client: MemoryChannel) -> list[bytes]:
+    """What the client got besides the answer to its opening."""
+
+    async def listen() -> list[bytes]:
+        found: list[bytes] = []
+        while True:
+            try:
+                frames = await client.receive()
+            except trio.EndOfChannel:
+                return [raw for raw in found if raw != WELCOME]
+            found += [frame.raw for frame in frames if frame.fact is None]
+
+    return trio.run(listen)
