@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import trio
 
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import main
 from mcpmock.sessions import stdio_front
-from tests.support import cassette_bytes, dump, error, request, response
+from tests.support import WELCOME, cassette_bytes, dump, error, request, response
 
 Run = Callable[..., tuple[int, str, str]]
 HOSTILE = (
@@ -50,6 +51,21 @@ def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     monkeypatch.setattr(stdio_front, "take_stdio", lambda: stdio)
     monkeypatch.setattr(runner, "FLUSH_TIMEOUT_S", 0)  # they are read when all is over
     return outer
+
+
+def heard(client: MemoryChannel) -> list[bytes]:
+    """What the client got besides the answer to its opening."""
+
+    async def listen() -> list[bytes]:
+        found: list[bytes] = []
+        while True:
+            try:
+                frames = await client.receive()
+            except trio.EndOfChannel:
+                return [raw for raw in found if raw != WELCOME]
+            found += [frame.raw for frame in frames if frame.fact is None]
+
+    return trio.run(listen)
 
 
 def hostile(tmp_path: Path) -> Path:
