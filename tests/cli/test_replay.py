@@ -12,7 +12,7 @@ from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 from mcpmock.playback.variables import Mismatch, compare
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, heard
+from tests.cli.conftest import Run, heard
 from tests.support import (
     HEADER,
     OPENING,
@@ -113,15 +113,6 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
         "mcpmock: notifications/odd: not in the recording; nothing waited for it",
         "mcpmock: 2 recorded requests never came: tools/call, tools/list",
     ] == err.splitlines()
-
-
-def test_nothing_asked_acts_on_a_terminal(run: Run, file: Path, client: MemoryChannel) -> None:
-    """Methods and values come out on one line, spelled."""
-    says(client, call(1, "weather", city=HOSTILE), request(3, HOSTILE))
-    _, _, err = run("replay", file)
-
-    assert [] == CONTROLS.findall(err)
-    assert all(line.startswith("mcpmock: ") for line in err.splitlines())
 
 
 @pytest.mark.parametrize(
