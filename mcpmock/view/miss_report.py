@@ -18,6 +18,7 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
     """The lines of the report."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
+        *([f"  {miss.revisions}"] if miss.revisions else []),
         *(
             f"  {_describe_source(near)}: {near.why}{_describe_differences(near)}"
             for near in miss.near
