@@ -23,7 +23,7 @@ _PROGRESS_MIN_EVENTS = 10_000
 @click.command()
 @click.argument("old", type=CASSETTE)
 @click.argument("new", type=CASSETTE)
-@diff_options
+@diff_options(fail_on="any")
 @common
 def diff(
     old: Path,
@@ -34,7 +34,7 @@ def diff(
     unordered: tuple[str, ...],
     tolerance: str,
     quiet: bool,
-    verbose: bool,  # noqa: ARG001
+    verbose: bool,
     json: bool,
 ) -> int:
     """Compare two recordings by meaning.
@@ -54,7 +54,8 @@ def diff(
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
     with _progress_bar(shown=events >= _PROGRESS_MIN_EVENTS and not quiet) as progress:
         comparison = compare(before, after, rules, progress)
-    return write_report(comparison, "json" if json else format, fail_on, quiet=quiet)
+    form = "json" if json else format
+    return write_report(comparison, form, fail_on, quiet=quiet, verbose=verbose)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from .output import CASSETTE, common, say
 @click.command(short_help="Compare a real server with its recording.")
 @click.argument("file", type=CASSETTE)
 @click.option("--update", is_flag=True, help="Replace FILE with the new recording if they differ.")
-@diff_options
+@diff_options(fail_on="risky")
 @fault_options
 @server_options
 @common
@@ -27,8 +27,9 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     """Check that a real server still behaves as recorded in the cassette FILE.
 
     Plays the recorded client against the server (COMMAND or --url) and compares the new recording
-    with FILE as `mcpmock diff` does. Exit status: 0, or 1 if they differ (see --fail-on). --update
-    replaces FILE only if the server sent everything that the client waited for.
+    with FILE as `mcpmock diff` does. Exit status: 0, or 1 if a difference is risky or breaking (see
+    --fail-on). --update replaces FILE only if the server sent everything that the client waited
+    for.
     """
     import trio
 
@@ -47,7 +48,9 @@ def verify(file: Path, update: bool, **options: Any) -> int:
         return driven.status
     comparison = compare(recorded, driven.live, rules)
     form = "json" if options["json"] else options["format"]
-    status = write_report(comparison, form, options["fail_on"], quiet=options["quiet"]) or owing
+    quiet, verbose = options["quiet"], options["verbose"]
+    status = write_report(comparison, form, options["fail_on"], quiet=quiet, verbose=verbose)
+    status = status or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
@@ -53,14 +54,18 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
     """The nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
-    `differences`.
+    `differences` (null for a value that is absent).
     """
     return [_near_miss(near) for near in miss.near]
 
 
 def _near_miss(near: NearMiss) -> dict[str, Any]:
     differences = [
-        {"path": d.path, "recorded": d.recorded, "live": d.live}
+        {
+            "path": d.path,
+            "recorded": None if d.recorded is UNSET else d.recorded,
+            "live": None if d.live is UNSET else d.live,
+        }
         for d in near.differences[:_MAX_DIFFERENCES]
     ]
     event = None if near.n == STUBBED else near.n

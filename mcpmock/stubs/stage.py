@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
 from mcpmock.playback.fallback import too_long
@@ -144,7 +145,7 @@ class StubStage(Stage):
         entries = list(self.script.entries)
         names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
         return found or [
-            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named)),))
+            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named, UNSET)),))
             for name in dict.fromkeys(names)
         ]
 

@@ -40,8 +40,8 @@ def _describe_differences(near: NearMiss) -> str:
 
 
 def _shorten_value(value: Any) -> str:
-    if value is None:
-        return "nothing"
+    if value is msgspec.UNSET:
+        return "absent"
     try:
         text = msgspec.json.encode(value).decode()
     except (ValueError, TypeError):

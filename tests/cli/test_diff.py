@@ -43,11 +43,13 @@ def test_text(run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatc
         "  at $.result.content[0].text",
         '   - "3"',
         '   + "4"',
+        "  allow with --ignore 'tools/call add $.result.content[0].text'",
         "",
         "compatible tool-added: a tool is new",
         "  in tools/list, event 5 -> 5",
         "  at $.result.tools[?@.name=='x']",
         '   + {"name":"x"}',
+        "  allow with --ignore 'tools/list $.result.tools[?@.name==\"x\"]'",
         "",
         "old.jsonl -> new.jsonl: 1 risky, 1 compatible",
     ] == out.splitlines()
@@ -91,6 +93,7 @@ def test_json(run: Run, files: tuple[Path, Path]) -> None:
         "a_event": {"take": 1, "n": 5},
         "b_event": {"take": 1, "n": 5},
         "times": 1,
+        "ignore": 'tools/list $.result.tools[?@.name=="x"]',
     } == told[0]["differences"][1]
     assert "same" == json.loads(run("diff", "--json", files[0], files[0])[1])["verdict"]
 

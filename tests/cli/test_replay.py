@@ -10,7 +10,7 @@ import trio
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
-from mcpmock.playback.variables import Mismatch
+from mcpmock.playback.variables import Mismatch, compare
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
 from tests.cli.conftest import CONTROLS, HOSTILE, Run
@@ -30,7 +30,7 @@ from tests.support import (
 
 OSLO, BERGEN = call(1, "weather", city="Oslo"), call(1, "weather", city="Bergen")
 HELLO = [raw for what, raw in OPENING if what == "c2s"]
-MISSED = -32099
+MISSED = -31999
 
 
 @pytest.fixture
@@ -93,12 +93,12 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
 
 
 def test_the_words_for_values(run: Run, file: Path, client: MemoryChannel) -> None:
-    """What is not there is nothing, and what is long is cut."""
+    """What one side lacks is absent, and what is long is cut."""
     says(client, call(1, "weather", when="x" * 100))
     _, _, err = run("replay", file)
 
-    assert '$.arguments.city: recorded "Oslo", asked nothing' in err
-    assert f'$.arguments.when: recorded nothing, asked "{"x" * 56}...' in err
+    assert '$.arguments.city: recorded "Oslo", asked absent' in err
+    assert f'$.arguments.when: recorded absent, asked "{"x" * 56}...' in err
 
 
 def test_asked_more_often_than_recorded(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -259,3 +259,13 @@ def test_near_misses_of_a_stub() -> None:
         '  the stub: stubbed; $.name: stubbed "now", asked "then"',
         '  event 4: already used; $.name: recorded "now", asked "then"',
     ] == lines[1:3]
+
+
+def test_null_is_not_absent() -> None:
+    """A recorded or live null is shown as null."""
+    near = NearMiss(4, "different", tuple(compare({"a": None}, {"a": 1, "c": None})))
+
+    assert (
+        "  event 4: different; $.a: recorded null, asked 1; $.c: recorded absent, asked null"
+        == (miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1])
+    )
