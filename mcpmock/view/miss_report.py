@@ -11,11 +11,9 @@ import msgspec
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 
-from .printable import printable
-
 
 def miss_lines(miss: Miss, file: Path) -> list[str]:
-    """The lines of the report."""
+    """The lines of the report. They quote the traffic: print them through `printable`."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
         *([f"  {miss.revisions}"] if miss.revisions else []),
@@ -46,4 +44,4 @@ def _shorten_value(value: Any) -> str:
         text = msgspec.json.encode(value).decode()
     except (ValueError, TypeError):
         text = repr(value)
-    return printable(text if len(text) <= 60 else text[:57] + "...")
+    return text if len(text) <= 60 else text[:57] + "..."
