@@ -39,11 +39,14 @@ class Miss:
 
     method: str
     near: tuple[NearMiss, ...]
+    revisions: str | None = None
+    """The revisions of the recording and of the client in words, where their eras differ."""
 
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The JSON-RPC error for each request of a live message that matches nothing recorded."""
-    message = f"mcpmock: nothing recorded answers this {miss.method}"
+    why = f" ({miss.revisions})" if miss.revisions else ""
+    message = f"mcpmock: nothing recorded answers this {miss.method}{why}"
     data = {"near": near_misses(miss)}
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
