@@ -38,7 +38,9 @@ class IdleWatch:
     # an exchange 65 us, a sixth of it (tools/bench.py, http-record), this costs it 2 us.
 
     def __init__(self) -> None:
-        self._epoll = select.epoll() if hasattr(select, "epoll") else None  # Linux has it
+        self._epoll: select.epoll | None = None
+        if hasattr(select, "epoll"):  # Linux
+            self._epoll = select.epoll()
         self._pairs: dict[int, PairedConnection] = {}
         self._nursery: trio.Nursery | None = None
 
