@@ -65,7 +65,6 @@ class IdleWatch:
             async with trio.open_nursery() as self._nursery:
                 if self._epoll is None:
                     await trio.sleep_forever()
-                    return
                 while True:
                     await trio.lowlevel.wait_readable(self._epoll.fileno())
                     for fd, _ in self._epoll.poll(0):
