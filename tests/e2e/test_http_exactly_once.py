@@ -136,4 +136,4 @@ async def test_clients_that_leave_at_once(tmp_path: Path) -> None:
     assert len(heard_by(server)) == len(set(heard_by(server)))
     assert set(begun) == ended
     assert sorted(recorded_in(cassette))[-1] == EACH
-    assert C2S in {e.frame.direction for e in events if e.frame and e.end == "reset"}
+    assert C2S in {e.frame.direction for e in events if e.frame and e.end == "closed"}

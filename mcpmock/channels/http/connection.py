@@ -39,6 +39,8 @@ CLOSE_TIMEOUT_S = 1.0
 """How long input is still read behind the last response of a connection. A close with unread input
 is a reset, and a reset may erase a response that the client has not read (RFC 9112, 9.6).
 """
+_PEER_POLL_S = 0.05
+"""How often a client that has ended its input is looked at: no event tells that it leaves."""
 _NEVER = float("inf")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
@@ -414,8 +416,7 @@ class Connection:
             if data:
                 self._input += data
             elif data is not None and self._ends_input(exchange):
-                while self._exchange is exchange:
-                    await self._turn.park()
+                await self._await_rest(exchange)
                 return False
             elif data is not None or not (self._input or exchange.answer.closing):
                 return False  # it left, or was idle for too long
@@ -425,12 +426,18 @@ class Connection:
         return True
 
     def _ends_input(self, exchange: ServerExchange) -> bool:
-        """Whether the server is told that the client has ended its input. A client may still read
-        then; that it does not shows when something is written.
-        """
-        if self._exchange is not exchange or self.context.watch is None or self._gone == "reset":
+        """Whether the client has ended its input and reads on; the server sees the end then."""
+        if self._exchange is not exchange or self.context.watch is None:
+            return False
+        if self._gone == "reset" or not self.wire.is_peer_open():
             return False
         self._input_ended = True
         if self._pair is not None:
             self._pair.end_input()
         return True
+
+    async def _await_rest(self, exchange: ServerExchange) -> None:
+        """Until the answer is written, or the client has closed its connection after all."""
+        while self._exchange is exchange and self.wire.is_peer_open():
+            with trio.move_on_after(_PEER_POLL_S):
+                await self._turn.park()

@@ -12,7 +12,7 @@ import struct
 
 import trio
 
-from mcpmock.channels.tcp_unread import unread
+from mcpmock.channels import tcp_peer
 
 READ_SIZE = 1 << 16
 """The most that is taken from a connection in one go."""
@@ -73,7 +73,11 @@ class Wire:
 
     def unread(self) -> int:
         """Bytes that the reader at the other end has not read yet, as far as anybody can tell."""
-        return 0 if self._lowest is None else unread(self._lowest)
+        return 0 if self._lowest is None else tcp_peer.unread(self._lowest)
+
+    def is_peer_open(self) -> bool:
+        """Whether the other end is known to be open, though it may have ended its output."""
+        return self._lowest is not None and tcp_peer.is_open(self._lowest)
 
     def write_now(self, data: bytes) -> int:
         """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none
