@@ -47,7 +47,10 @@ def test_what_is_wrong() -> None:
     with pytest.raises(faults.PlanError) as raised:
         faults.Latency(latency="3 parsecs", distribution="bell", match={"nth": 0})  # type: ignore[arg-type]
     assert 3 == len(raised.value.mistakes)
-    assert 'expected a duration as "250ms" or "2s", not \'3 parsecs\'' in str(raised.value)
+    assert (
+        'expected a duration as "250ms" or "2s", or a number of seconds, not \'3 parsecs\''
+        in str(raised.value)
+    )
     assert "expected one of fixed, uniform, normal, lognormal, empirical" in str(raised.value)
     with pytest.raises(TypeError, match="tol"):
         faults.Drop(match={"tol": "x"})

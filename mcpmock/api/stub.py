@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
-from mcpmock.faults.units import Seconds, knob_of
+from mcpmock.faults.units import Seconds, read_value
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.stubs.results import failed
@@ -301,14 +301,10 @@ class StubRoute(Stub):
 
 def _to_seconds(after: Delay) -> float:
     """Raises ValueError with the values that are allowed."""
-    knob = knob_of(Seconds)
-    assert knob is not None
-    if isinstance(after, str):
-        return knob.read(after)
-    problem = knob.check(after)
-    if problem is not None:
-        raise ValueError(f"after: {problem}, or a number of seconds")
-    return after
+    try:
+        return float(read_value(after, Seconds))
+    except ValueError as error:
+        raise ValueError(f"after: {error}") from None
 
 
 def _copy_json(value: Any) -> Any:

@@ -25,6 +25,8 @@ class Finding:
     line: int
     level: Level
     text: str
+    damage: bool = False
+    """Whether the line cannot be read, so that loading the file fails."""
 
 
 @attrs.frozen
@@ -64,7 +66,7 @@ def _parser_findings(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Findin
     """Damage is an error, and so is a notice about a footer: the take was edited."""
     footers = {sheet.footer.number for sheet in sheets if sheet.footer is not None}
     for damage in cassette.damage:
-        yield Finding(damage.line, Level.ERROR, damage.reason)
+        yield Finding(damage.line, Level.ERROR, damage.reason, damage=True)
     for notice in cassette.notices:
         level = Level.ERROR if notice.line in footers else Level.NOTICE
         yield Finding(notice.line, level, notice.text)

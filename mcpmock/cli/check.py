@@ -13,13 +13,13 @@ import attrs
 import click
 
 from mcpmock.errors import CassetteError, Level
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
-from .options_files import FILES, run_each
+from .options_files import FILES, run_each, with_siblings
 from .output import common, emit, encodable, many
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.validate import Inspection
+    from mcpmock.cassette.validate import Finding, Inspection
     from mcpmock.rules.checker import Found
 
 _COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
@@ -29,32 +29,47 @@ _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 
 @click.command(short_help="Check cassettes, and the protocol spoken in them.")
 @FILES
+@click.option(
+    "--only",
+    type=click.Choice(("integrity", "protocol")),
+    help="Check only the files, or only the protocol in them.",
+)
 @common
-def check(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:
+def check(files: tuple[Path, ...], only: str | None, quiet: bool, verbose: bool, json: bool) -> int:
     """Check cassettes for damage, for edits and for violations of the protocol.
 
     The rules are those of the protocol revision in use; each violation quotes the sentence of the
     specification. Known deviations of the official SDKs are notices. Repeated findings are
-    summarized; -v lists all of them. Exit status: 0 if there are only warnings and notices, 1 on an
-    error, 3 if a file cannot be read or is not a cassette.
+    summarized; -v lists all of them. Exit status: 0 if there are only warnings and notices, 1 if a
+    rule is broken or a file was edited, 3 if a file is damaged, cannot be read or is not a
+    cassette.
     """
-    return run_each(files, lambda path: _check(path, quiet=quiet, verbose=verbose, json=json))
+    named = with_siblings(files, quiet=quiet)
+    return run_each(named, lambda path: _check(path, only, quiet=quiet, verbose=verbose, json=json))
 
 
 @attrs.frozen
 class _Report:
-    """The findings of one file."""
+    """What was found in one file."""
 
     inspection: Inspection
+    findings: list[Finding]
+    """The problems of the file."""
     found: list[tuple[int, Found]]
     """The protocol violations, each with its line."""
 
     def count(self, level: Level) -> int:
-        violations = sum(found.violation.level is level for _, found in self.found)
-        return self.inspection.count(level) + violations
+        levels = [finding.level for finding in self.findings]
+        return (levels + [found.violation.level for _, found in self.found]).count(level)
+
+    @property
+    def status(self) -> int:
+        if any(finding.damage for finding in self.findings):
+            return CassetteError.exit_code
+        return int(self.count(Level.ERROR) > 0)
 
 
-def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
+def _check(path: Path, only: str | None, *, quiet: bool, verbose: bool, json: bool) -> int:
     from mcpmock.cassette.file import read_bytes
     from mcpmock.cassette.parser import HEADER_START, refusal
 
@@ -63,22 +78,22 @@ def _check(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
     reason = refusal(first)
     if reason is not None and not first.startswith(HEADER_START):
         raise CassetteError(path, reason)
-    report = _report(data)
-    status = int(report.count(Level.ERROR) > 0)
+    report = _report(data, only)
     if json:
         _emit_report(path, report)
-    elif status or not quiet:
+    elif report.status or not quiet:
         _print_report(path, report, verbose=verbose)
-    return status
+    return report.status
 
 
-def _report(data: bytes) -> _Report:
+def _report(data: bytes, only: str | None) -> _Report:
     from mcpmock.cassette.validate import inspect
     from mcpmock.rules.checker import check
 
     inspection = inspect(data)
-    found = list(check(inspection.cassette))
-    return _Report(inspection, list(_with_lines(inspection, found)))
+    findings = [one for one in inspection.findings if one.damage or only != "protocol"]
+    found = [] if only == "integrity" else list(check(inspection.cassette))
+    return _Report(inspection, findings, list(_with_lines(inspection, found)))
 
 
 def _with_lines(inspection: Inspection, found: Iterable[Found]) -> Iterator[tuple[int, Found]]:
@@ -97,8 +112,7 @@ def _print_report(path: Path, report: _Report, *, verbose: bool) -> None:
 
     name = printable(str(path))
     findings = [
-        (finding.line, finding.level, brief(finding.text), "")
-        for finding in report.inspection.findings
+        (finding.line, finding.level, brief(finding.text), "") for finding in report.findings
     ]
     findings += _violations(report, verbose=verbose)
     for line, level, text, more in sorted(findings, key=lambda one: one[0]):
@@ -149,14 +163,15 @@ def _ok(notices: str) -> str:
 
 def _emit_report(path: Path, report: _Report) -> None:
     file = encodable(path)
-    for finding in report.inspection.findings:
+    for finding in report.findings:
         where = {"type": "finding", "file": file, "line": finding.line}
         emit({**where, "level": finding.level.value, "text": finding.text})
     for line, found in report.found:
         emit({"type": "violation", "file": file, "line": line, **_members(found)})
     counts = {f"{level.value}s": report.count(level) for level in Level}
     size = {"takes": report.inspection.takes, "events": report.inspection.events}
-    emit({"type": "check", "file": file, **size, **counts})
+    damaged = report.status == CassetteError.exit_code
+    emit({"type": "check", "file": file, **size, **counts, "damaged": damaged})
 
 
 def _members(found: Found) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def faults_of(options: dict[str, Any]) -> FaultRun | None:
         return None
 
     from mcpmock.faults.fault import PlanError
-    from mcpmock.faults.plan_files import load_plan
+    from mcpmock.faults.plan import load_plan
     from mcpmock.faults.receipts import FaultRun
 
     try:

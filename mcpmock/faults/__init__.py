@@ -73,7 +73,7 @@ def load(path: Path | str | os.PathLike[str], *, seed: int | None = None) -> Pla
     >>> plan.seed, plan.faults[0].latency
     (8, 0.25)
     """
-    from mcpmock.faults.plan_files import load_plan
+    from mcpmock.faults.plan import load_plan
 
     return load_plan(Path(path), (), seed)
 
@@ -86,6 +86,6 @@ def parse(shorthand: str) -> Fault:
     >>> fault == mcpmock.faults.Latency(latency="250ms", match={"tool": "get_*"})
     True
     """
-    from .plan_parser import fault_of
+    from .plan import fault_of
 
     return fault_of(shorthand)

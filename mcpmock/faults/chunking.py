@@ -25,6 +25,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
+from mcpmock.transports.sse import encode_event
 
 from .fault import Act, MatchedMessage
 
@@ -38,8 +39,13 @@ def wire_bytes(matched: MatchedMessage) -> bytes:
         return frame.raw + frame.eol
     if frame.wire is not None:
         return frame.wire
-    is_body = matched.direction is C2S or _is_body(matched)
-    return frame.raw if is_body else _event(matched)
+    heads = [frame.fact for frame in matched.unit[:-1]]
+    if matched.direction is C2S or any(
+        isinstance(head, HttpResponse) and head.media_type != EVENT_STREAM for head in heads
+    ):
+        return frame.raw
+    metas = [head for head in heads if isinstance(head, SseMeta)]
+    return encode_event(metas[0] if metas else None, frame.raw)
 
 
 def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[Frame]]:
@@ -145,24 +151,3 @@ def _piece(matched: MatchedMessage, data: bytes, *, last: bool) -> Frame:
         return Frame(matched.direction, data, b"", HttpBody(), matched.exchange)
     eol = matched.frame.eol if last and data.endswith(matched.frame.eol) else b""
     return Frame(matched.direction, data.removesuffix(eol), eol, Fragment(last=last))
-
-
-def _is_body(matched: MatchedMessage) -> bool:
-    """Whether it is the whole of a body, and no event."""
-    heads = [frame.fact for frame in matched.unit[:-1] if isinstance(frame.fact, HttpResponse)]
-    return bool(heads) and heads[0].media_type != EVENT_STREAM
-
-
-def _event(matched: MatchedMessage) -> bytes:
-    """As an event stream has it."""
-    metas = [frame.fact for frame in matched.unit[:-1] if isinstance(frame.fact, SseMeta)]
-    fields = [b"%b: %b\n" % field for meta in metas for field in _fields(meta)]
-    lines = [b"data: " + line + b"\n" for line in matched.frame.raw.split(b"\n")]
-    return b"".join([*fields, *lines, b"\n"])
-
-
-def _fields(meta: SseMeta) -> Iterable[tuple[bytes, bytes]]:
-    for name in ("id", "event", "retry"):
-        value = getattr(meta, name)
-        if value is not None:
-            yield name.encode(), str(value).encode()

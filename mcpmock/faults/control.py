@@ -14,8 +14,7 @@ from threading import Lock
 from typing import Any, TypeGuard
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.plan import Plan
-from mcpmock.faults.plan_files import load_plan, sampled
+from mcpmock.faults.plan import Plan, load_plan, sampled
 from mcpmock.faults.receipts import Armed, FaultRun
 
 Given = Plan | Fault | str | os.PathLike[str]

@@ -33,13 +33,13 @@ from mcpmock.protocol.messages import (
     encode,
 )
 
-from .batch_order import accepting, add, without_length
 from .delay_queue import Keep
 from .extra_posts import ExtraPosts
 from .fault import OWN, Act, Fault
 from .match import SPELLED_OUT, Subject
 from .outcome import Outcome
 from .receipts import FaultRun, Note
+from .responses import refusal, uncounted
 from .segments import On, Unit, UnitSplitter
 from .session_state import Effect, SessionState
 from .triggers import Triggers
@@ -60,12 +60,28 @@ class _Batch:
     """The exchanges on which a fault acted: their `Content-Length` may be wrong now."""
 
     def add(self, actions: Iterable[Action]) -> None:
-        add(self.actions, actions)
+        """Add actions; frames that go the same way at once stay in one batch."""
+        for action in actions:
+            last = self.actions[-1] if self.actions else None
+            if (
+                isinstance(action, Send)
+                and isinstance(last, Send)
+                and last.frames[0].direction is action.frames[0].direction
+            ):
+                self.actions[-1] = Send([*last.frames, *action.frames])
+            else:
+                self.actions.append(action)
 
     def done(self) -> Sequence[Action]:
-        if not self.altered:
-            return self.actions
-        return [without_length(action, self.altered) for action in self.actions]
+        return (
+            [self._uncounted(action) for action in self.actions] if self.altered else self.actions
+        )
+
+    def _uncounted(self, action: Action) -> Action:
+        if not isinstance(action, Send):
+            return action
+        frames = [uncounted(f) if f.exchange in self.altered else f for f in action.frames]
+        return Send(frames, action.after)
 
 
 @attrs.define
@@ -126,10 +142,10 @@ class FaultEngine(Stage):
         return PASS
 
     def wake(self, now: float) -> Iterable[Action]:
-        actions: list[Action] = []
-        add(actions, self._state.queue.release(now))
+        batch = _Batch(now)
+        batch.add(self._state.queue.release(now))
         self._busy = self._is_busy()
-        return actions
+        return batch.actions
 
     def _look_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         batch = _Batch(now, whole=isinstance(seen[-1].fact, ExchangeEnd))
@@ -176,7 +192,7 @@ class FaultEngine(Stage):
         if number is not None and state.exchanges.covers(first.direction, number, ended=ended):
             return
         if self._answers_a_fault(unit):
-            batch.add(accepting(number))
+            batch.add([] if number is None else [Send(refusal(number, 202))])
             return
         if state.is_lost(unit.frames, ended=ended):
             return

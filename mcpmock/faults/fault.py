@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from random import Random
-from typing import Any, ClassVar, Literal, Self, get_type_hints
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
 
 import attrs
 
@@ -35,7 +36,7 @@ from .match import Match, Subject, to_match
 from .responses import as_stream, refusal, uncounted
 from .segments import On
 from .session_state import Effect
-from .units import knob_of, shown, words_of
+from .units import list_mistakes
 
 OWN = "mcpmock-"
 """Prefix of the ids of requests that faults send. Their responses are discarded."""
@@ -58,7 +59,7 @@ class PlanError(McpMockError):
     ... except mcpmock.faults.PlanError as error:
     ...     for mistake in error.mistakes:
     ...         print(mistake)
-    delay: delay: expected a duration as "250ms" or "2s", not '2 moons'
+    delay: delay: expected a duration as "250ms" or "2s", or a number of seconds, not '2 moons'
     delay: match.nth: expected a whole number from 1, not 0
     """
 
@@ -201,11 +202,31 @@ class MatchedMessage:
         return self.exchange
 
 
-# `==`, `hash` and `repr` are written here once: attrs would compile them for every kind, which is
-# half of what it takes to create one of their classes (0.70 ms each with, 0.38 ms without), and a
-# run with one fault creates all the kinds of a theme. So a kind is declared with
-# `eq=False, repr=False`.
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+if TYPE_CHECKING:
+    from attrs import frozen as frozen
+else:
+
+    def frozen(*, kw_only: bool) -> Callable[[type], type]:  # noqa: ARG001
+        """`attrs.frozen` for a kind, put off until the kind is first used: attrs takes 0.7 ms for a
+        class, a theme has up to twelve of them, and a plan names one or two.
+        """
+        return lambda cls: cls
+
+
+_make_lock = Lock()
+
+
+def make_kind(cls: type[Fault]) -> type[Fault]:
+    """Apply `attrs.frozen` to a kind and to the kinds that it extends, once."""
+    with _make_lock:
+        for one in reversed(cls.__mro__):
+            if issubclass(one, Fault) and "__attrs_attrs__" not in vars(one):
+                # For slots attrs would need a new class in place of this one.
+                attrs.frozen(kw_only=True, slots=False)(one)
+    return cls
+
+
+@attrs.frozen(kw_only=True, slots=False)
 class Fault:
     """One entry of a plan: what all kinds have in common. Raises PlanError where a knob is out of
     bounds.
@@ -246,8 +267,6 @@ class Fault:
         memory: type[Any] | None = None,
     ) -> None:
         """The arguments of the class statement of a kind."""
-        # attrs creates a class with slots a second time, without these arguments: what is not given
-        # has to stay as it is.
         given = {
             "acts_on": acts_on,
             "usually": usually,
@@ -263,36 +282,27 @@ class Fault:
                 setattr(cls, name, value)
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *_values: Any, **_knobs: Any) -> Self:
+            return object.__new__(make_kind(cls))
+
     name: str | None = None
     toward: Toward | None = None
     match: Match = attrs.field(factory=Match, converter=to_match)
     must_fire: bool = False
 
     def __attrs_post_init__(self) -> None:
+        cls: Any = type(self)
         mistakes = [
-            *_list_mistakes(self, ""),
-            *_list_mistakes(self.match, "match."),
-            *self.contradictions(),
+            *list_mistakes(self, _hints(cls)),
+            *(f"match.{mistake}" for mistake in list_mistakes(self.match, _hints(Match))),
         ]
+        mistakes += [] if mistakes else self.contradictions()
         if self.only is not None and self.toward not in (self.only, "both", None):
             mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
             raise PlanError(mistakes, self.title)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        names = [field.name for field in attrs.fields(type(self))]
-        return all(getattr(self, name) == getattr(other, name) for name in names)
-
-    def __hash__(self) -> int:
-        hashed = [field.name for field in attrs.fields(type(self)) if field.hash is not False]
-        return hash((type(self), *(getattr(self, name) for name in hashed)))
-
-    def __repr__(self) -> str:
-        names = [field.name for field in attrs.fields(type(self))]
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{type(self).__name__}({values})"
 
     @property
     def title(self) -> str:
@@ -346,18 +356,3 @@ class Fault:
 @cache
 def _hints(cls: Hashable) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
-
-
-def _list_mistakes(values: Any, path: str) -> Iterable[str]:
-    """The fields of an attrs object that are out of bounds."""
-    cls: Any = type(values)
-    hints = _hints(cls)
-    for field in attrs.fields(cls):
-        value, knob = getattr(values, field.name), knob_of(hints[field.name])
-        if (words := words_of(hints[field.name])) and value is not None and value not in words:
-            yield f"{path}{field.name}: expected one of {', '.join(words)}, not {shown(value)}"
-        if knob is None or value is None:
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            if wrong := knob.check(one):
-                yield f"{path}{field.name}: {wrong}"

@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import attrs
 
@@ -19,7 +16,8 @@ from .fault import Fault
 from .match import Match
 from .registry import KINDS, THEMES
 from .segments import On
-from .units import Knob, knob_of, words_of
+from .shorthand import spell_shorthand, spell_toml
+from .units import Knob, describe_type, knob_of
 
 _COMMON = {field.name for field in attrs.fields(Fault)}
 _TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
@@ -32,12 +30,6 @@ _ACTS_ON = {
     On.BEGIN: "the start of the session",
     On.END: "the end of the client's input",
     On.CLOSE: "the end of the server's output or of an HTTP exchange",
-}
-_TYPES: dict[object, str] = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    Any: "any value",
 }
 
 
@@ -70,17 +62,12 @@ class KindHelp:
     @property
     def shorthand(self) -> str:
         """The example as `--fault` takes it."""
-        match = {k: v for k, v in self.example.items() if k == "match"}.get("match", {})
-        own = {field.name for field in attrs.fields(KINDS[self.kind])}
-        named = {f"match.{k}" if k in own else k: value for k, value in match.items()}
-        knobs = {**{k: v for k, v in self.example.items() if k != "match"}, **named}
-        parts = ",".join(f"{name}={_bare(value)}" for name, value in knobs.items())
-        return f"{self.kind}:{parts}" if parts else self.kind
+        return spell_shorthand(self.kind, self.example)
 
     @property
     def toml(self) -> str:
         """The example as an entry of a plan."""
-        lines = [f"{name} = {_toml(value)}" for name, value in self.example.items()]
+        lines = [f"{name} = {spell_toml(value)}" for name, value in self.example.items()]
         return "\n".join(["[[fault]]", f'kind = "{self.kind}"', *lines])
 
 
@@ -99,7 +86,9 @@ def help_of(kind: str) -> KindHelp:
             name for transport, name in _TRANSPORTS.items() if transport in cls.transports
         ),
         knobs=[
-            KnobHelp(field.name, _takes(hints[field.name]), _default(field, hints[field.name]))
+            KnobHelp(
+                field.name, describe_type(hints[field.name]), _default(field, hints[field.name])
+            )
             for field in attrs.fields(cls)
             if field.name not in _COMMON
         ],
@@ -129,27 +118,13 @@ def _acts_on(cls: type[Fault]) -> str:
     return f"{words} of {', '.join(cls.about)}" if cls.about else words
 
 
-def _takes(type_: Any) -> str:
-    """What a plan may write."""
-    if words := words_of(type_):
-        return f"one of {', '.join(words)}"
-    inside = [arg for arg in get_args(type_) if arg is not type(None)]
-    if get_origin(type_) is tuple:
-        return f"a list; each {_takes(inside[0])}"
-    if (knob := knob_of(type_)) is not None:
-        return knob.what
-    if get_origin(type_) in (Union, UnionType):
-        return " or ".join(map(_takes, inside))
-    return _TYPES[type_]
-
-
 def _default(field: attrs.Attribute[Any], type_: Any) -> str:
     value, knob = field.default, knob_of(type_)
     if value is None or value in ("", ()):
         return "none"
     if knob is not None and knob.units and isinstance(value, int | float):
-        return _toml(_with_unit(value, knob))
-    return _toml(value)
+        return spell_toml(_with_unit(value, knob))
+    return spell_toml(value)
 
 
 def _with_unit(value: float, knob: Knob) -> str:
@@ -160,23 +135,3 @@ def _with_unit(value: float, knob: Knob) -> str:
         if many >= 1 and many == int(many):
             return f"{int(many)}{unit}"
     return f"{value:g}{'s' if 's' in knob.units else 'B'}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _bare(value: Any) -> str:
-    """Without the quotation marks that a text needs in TOML only."""
-    if not isinstance(value, str):
-        return _toml(value)
-    try:
-        tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
-        if not set(value) & set(",\"'[]{}="):
-            return value
-    return f"'{value}'" if "'" not in value else _toml(value)

@@ -1,13 +1,27 @@
-"""`Plan`: the faults of a run, and the seed of all its random decisions.
+"""`Plan`: the faults of a run, and the seed of all its random decisions; from Python, from TOML and
+from the shorthand of the command line, with all mistakes at once, each with its path.
 
-In Python it is made of the classes as they are; `plan_parser` makes it from TOML and shorthands.
+A fault reads its own knobs, in Python as from here: this finds the class and the unknown keys. The
+only module of this room that reads files.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
 import attrs
 
-from .fault import Fault, Load
+from .fault import Fault, PlanError
+from .match import Match
+from .registry import KINDS
+from .units import read_value, shown
+
+_WHERE_KINDS_ARE = "`mcpmock faults` lists all kinds"
+_SHORTHAND_SYNTAX = "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE"
 
 
 @attrs.frozen(kw_only=True)
@@ -21,8 +35,174 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     seed: int = 0
 
-    def with_samples(self, load: Load) -> Plan:
-        """The plan with the latencies of the cassettes that it names. Raises CassetteError, and
-        PlanError where a cassette has nothing to draw from.
-        """
-        return attrs.evolve(self, faults=tuple(fault.with_samples(load) for fault in self.faults))
+
+def load_plan(file: Path | None, shorthands: Sequence[str] = (), seed: int | None = None) -> Plan:
+    """The plan in a TOML file, if there is one, and behind its faults those of the shorthands;
+    `seed` overrules the file's. Raises PlanError with all mistakes, and CassetteError for a
+    recording that it draws from.
+    """
+    return sampled(read_plan(_read_text(file), str(file), shorthands, seed), file)
+
+
+def sampled(plan: Plan, file: Path | None = None) -> Plan:
+    """The plan with the latencies of the recordings that it names, relative to its file. Raises
+    CassetteError, and PlanError for a recording that has nothing to draw from.
+    """
+    from mcpmock.cassette.file import load
+
+    folder = Path() if file is None else file.parent
+    faults = (fault.with_samples(lambda name: load(folder / name)) for fault in plan.faults)
+    return attrs.evolve(plan, faults=tuple(faults))
+
+
+def _read_text(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise PlanError([f"{file}: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise PlanError([f"{file}: not UTF-8: {error}"]) from error
+
+
+def read_plan(
+    text: str, name: str, shorthands: Sequence[str] = (), seed: int | None = None
+) -> Plan:
+    """The plan in a TOML file of this name, and behind its faults those of the command line.
+
+    `seed` overrules the one in the file. Raises PlanError with all mistakes.
+    """
+    mistakes: list[str] = []
+    try:
+        written: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        written, mistakes = {}, [f"{name}: {error}"]
+    plan, wrong = _structure_plan(written)
+    mistakes += [f"{name}: {mistake}" for mistake in wrong]
+    faults = list(plan.faults)
+    for shorthand in shorthands:
+        try:
+            faults.append(fault_of(shorthand))
+        except PlanError as error:
+            mistakes += [f"--fault {shorthand!r}: {mistake}" for mistake in error.keyed]
+    if mistakes:
+        raise PlanError(mistakes)
+    return Plan(faults=tuple(faults), seed=plan.seed if seed is None else seed)
+
+
+def fault_of(shorthand: str) -> Fault:
+    """`latency:latency=200ms,tool=get_*`. Raises PlanError with all mistakes."""
+    return _structure_fault(table_of(shorthand))
+
+
+def table_of(shorthand: str) -> dict[str, Any]:
+    """A shorthand as a table of a plan. A key of `match` that is no knob of the kind goes into
+    `match`. Values are read as TOML.
+    """
+    kind, colon, rest = shorthand.partition(":")
+    table: dict[str, Any] = {"kind": kind.strip()}
+    knobs = _field_names(KINDS.get(kind.strip(), Fault))
+    for part in _split_shorthand(rest) if colon else ():
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise PlanError([f"{part.strip()!r} has no value: {_SHORTHAND_SYNTAX}"])
+        first, _, inner = key.partition(".")
+        if first == "match" and inner:
+            table.setdefault("match", {})[inner] = _read_value(value.strip())
+        elif key not in knobs and key in _field_names(Match):
+            table.setdefault("match", {})[key] = _read_value(value.strip())
+        else:
+            table[key] = _read_value(value.strip())
+    return table
+
+
+def _split_shorthand(text: str) -> list[str]:
+    """The parts between commas outside of quotes and brackets."""
+    parts, depth, quote = [""], 0, ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        else:
+            depth += (char in "[{") - (char in "]}")
+        if char == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def _read_value(text: str) -> Any:
+    """The value as TOML reads it, else the text: a shell user need not quote twice."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return text
+
+
+def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
+    """The plan, and all its mistakes, each with its path: `fault[1].match.nth: expected ...`."""
+    faults: list[Fault] = []
+    mistakes: list[str] = []
+    entries, seed = written.get("fault", []), written.get("seed", 0)
+    if not isinstance(entries, list):
+        entries, mistakes = [], [f"fault: expected tables [[fault]], not {shown(entries)}"]
+    for index, entry in enumerate(entries):
+        try:
+            faults.append(_structure_fault(entry))
+        except PlanError as error:
+            mistakes += [f"fault[{index}].{mistake}" for mistake in error.keyed]
+    try:
+        read_value(seed, int)
+    except ValueError as error:
+        mistakes.append(f"seed: {error}")
+    mistakes += _list_unknown(written, {"seed", "fault"})
+    return Plan(faults=tuple(faults), seed=seed), mistakes
+
+
+def _structure_fault(written: Any) -> Fault:
+    """One `[[fault]]`. Raises PlanError with all mistakes, each with its key."""
+    if not isinstance(written, Mapping):
+        raise PlanError([f"kind: expected a table, not {shown(written)}"])
+    kind = written.get("kind")
+    if kind is None:
+        raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
+    if not isinstance(kind, str) or kind not in KINDS:
+        suggestion = _nearest_names(str(kind), KINDS)
+        raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}{_WHERE_KINDS_ARE}"])
+    cls, match = KINDS[kind], written.get("match", {})
+    if not isinstance(match, Mapping):
+        raise PlanError([f"match: expected a table, not {shown(match)}"])
+    keys, match_keys = _field_names(cls), _field_names(Match)
+    knobs = {key: value for key, value in written.items() if key in keys}
+    knobs["match"] = Match(**{key: value for key, value in match.items() if key in match_keys})
+    mistakes = [
+        *_list_unknown(match, match_keys, "match."),
+        *_list_unknown(written, {"kind", *keys}),
+    ]
+    try:
+        fault = cls(**knobs)
+    except PlanError as error:
+        mistakes = [*error.keyed, *mistakes]
+    if mistakes:
+        raise PlanError(mistakes)
+    return fault
+
+
+def _list_unknown(written: Iterable[str], known: Collection[str], path: str = "") -> Iterable[str]:
+    for key in sorted(set(written) - set(known)):
+        suggestion = _nearest_names(key, known)
+        yield f"{path}{key}: unknown key; {suggestion}known: {', '.join(sorted(known))}"
+
+
+def _nearest_names(word: str, known: Iterable[str]) -> str:
+    """A question that suggests at most three names; empty if none is near."""
+    near = get_close_matches(word, sorted(known), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}? " if near else ""
+
+
+def _field_names(cls: type) -> set[str]:
+    return {field.name for field in attrs.fields(cls)}

@@ -58,8 +58,9 @@ class _Kinds(Mapping[str, "type[Fault]"]):
     """The classes, each imported when it is asked for."""
 
     def __getitem__(self, kind: str) -> type[Fault]:
-        found: type[Fault] = getattr(import_module(_MODULES[kind]), class_name(kind))
-        return found
+        from .fault import make_kind
+
+        return make_kind(getattr(import_module(_MODULES[kind]), class_name(kind)))
 
     def __contains__(self, kind: object) -> bool:
         return kind in _MODULES

@@ -5,17 +5,64 @@ changes more than the message it is given does so by an `Effect`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send
-from mcpmock.protocol.messages import S2C, Direction, Frame
+from mcpmock.protocol.messages import (
+    S2C,
+    Direction,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    ProcessExit,
+    StreamEnd,
+)
 
-from .batch_order import lines_of, way_of
 from .delay_queue import DelayQueue
 from .match import Subject
-from .muted import MutedExchanges
+from .segments import Unit
+
+_ENDS = StreamEnd | ProcessExit | ExchangeEnd
+
+
+@attrs.define
+class MutedExchanges:
+    """`consumed` are exchanges whose request did not reach the server, `muted` those on which the
+    client gets nothing more. A client that leaves ends both.
+    """
+
+    consumed: set[int] = attrs.field(factory=set)
+    muted: set[int] = attrs.field(factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.consumed or self.muted)
+
+    def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
+        """True if the frame must be withheld because its exchange is muted, which it may end."""
+        covered = number in (self.muted if direction is S2C else self.consumed)
+        if ended:
+            self.muted.discard(number)
+            self.consumed.discard(number)
+        return covered
+
+    def note_sent(self, unit: Unit, sent: Iterable[Frame]) -> None:
+        """Learns from what was sent in place of a unit, either way."""
+        first, sent = unit.frames[0], list(sent)
+        number = first.exchange
+        if number is None or type(unit.frames[-1].fact) is ExchangeEnd:
+            return  # behind an end nothing comes anyway
+        kinds = {type(frame.fact) for frame in sent if frame.exchange == number}
+        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is S2C}
+        consumed = isinstance(first.fact, HttpRequest) and HttpRequest not in kinds
+        ended = ExchangeEnd in back
+        headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
+        if consumed and not ended:  # an exchange that was answered is over
+            self.consumed.add(number)
+        if headless or (ended and not consumed):
+            self.muted.add(number)
 
 
 @attrs.define
@@ -91,3 +138,20 @@ class Effect:
     """
 
     change: Callable[[SessionState, float], Iterable[Action] | None]
+
+
+def lines_of(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
+    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
+    end nothing at all that goes its way.
+    """
+    frame = frames[-1]
+    is_beside = stream is not None and frame.direction is S2C and frame.exchange != stream
+    if subject.call is not None and not is_beside:  # beside the event stream is no answer
+        yield (frame.direction, subject.call.direction, subject.call.request.id)
+    in_exchange = frame.exchange is not None and frame.exchange != stream
+    if in_exchange or isinstance(frame.fact, _ENDS):
+        yield way_of(frames)
+
+
+def way_of(frames: Sequence[Frame]) -> Hashable:
+    return (frames[-1].direction, frames[-1].exchange)

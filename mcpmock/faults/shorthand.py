@@ -1,51 +1,69 @@
-"""Writes a fault as the shorthand that `plan_parser.fault_of` reads.
+"""Writes faults and their values as plans and the command line have them; `plan` reads them.
 
-A value that the command line cannot express (quotes within quotes, latencies given as samples) has
-no shorthand. Failure reports of tests stand above.
+The help of the kinds and the failure reports of tests stand above.
 """
 
 from __future__ import annotations
 
 import json
-from decimal import Decimal
-from typing import Any, get_type_hints
+import tomllib
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
 from .fault import Fault, PlanError
 from .match import Match
-from .plan_parser import fault_of
-from .units import Knob, knob_of
+from .plan import fault_of
+from .registry import KINDS
 
 
 def shorthand_of(fault: Fault) -> str | None:
-    """`latency:latency=0.25s,match.tool="get_*"`; None if no shorthand means the same."""
-    parts = [
-        *(f"{name}={value}" for name, value in _spell_fields(fault)),
-        *(f"match.{name}={value}" for name, value in _spell_fields(fault.match)),
-    ]
-    spelled = f"{fault.kind}:{','.join(parts)}" if parts else fault.kind
+    """`latency:latency=0.25,tool=get_*`; None if no shorthand means the same, as for quotation
+    marks within quotation marks.
+    """
+    knobs = {**_changed_fields(fault), "match": _changed_fields(fault.match)}
     try:
+        spelled = spell_shorthand(fault.kind, knobs)
         return spelled if fault_of(spelled) == fault else None
     except PlanError:
         return None
 
 
-def _spell_fields(values: Fault | Match) -> list[tuple[str, str]]:
-    """The fields that differ from their defaults, each with its spelling."""
-    hints = get_type_hints(type(values), include_extras=True)
-    return [
-        (field.name, _spell_value(value, knob_of(hints[field.name])))
+def _changed_fields(values: Fault | Match) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    return {
+        field.name: value
         for field in attrs.fields(type(values))
         if (value := getattr(values, field.name)) != field.default and not isinstance(value, Match)
-    ]
+    }
 
 
-def _spell_value(value: Any, knob: Knob | None) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(_spell_value(one, knob) for one in value)}]"
-    if knob is not None and knob.units:
-        number = format(Decimal(repr(value)), "f")
-        unit = next(unit for unit in ("s", "B", "B/s") if unit in knob.units)
-        return f'"{number}{unit}"'
+def spell_shorthand(kind: str, knobs: Mapping[str, Any]) -> str:
+    """A fault with these knobs, `match` among them, as `--fault` takes it."""
+    own = {field.name for field in attrs.fields(KINDS[kind])}
+    match = {f"match.{k}" if k in own else k: v for k, v in knobs.get("match", {}).items()}
+    knobs = {**{name: value for name, value in knobs.items() if name != "match"}, **match}
+    parts = ",".join(f"{name}={_spell_bare(value)}" for name, value in knobs.items())
+    return f"{kind}:{parts}" if parts else kind
+
+
+def spell_toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {spell_toml(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(spell_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _spell_bare(value: Any) -> str:
+    """Without the quotation marks that a text needs in TOML only."""
+    if not isinstance(value, str):
+        return spell_toml(value)
+    try:
+        tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        if not set(value) & set(",\"'[]{}="):
+            return value
+    return f"'{value}'" if "'" not in value else spell_toml(value)

@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import (
     same_id,
 )
 
-from .id_mapping import IdMapping
+from .live_ids import LiveIds
 from .matcher import Matcher, MatchResult
 from .request_assembly import ClientMessage
 from .schedule import ENDINGS, Schedule
@@ -43,7 +43,7 @@ class Candidate:
     """How many answers were sent."""
     done: set[int] = attrs.field(factory=set)
     """The positions (in `plan.messages`) of what was sent or will never be."""
-    ids: IdMapping = attrs.field(init=False)
+    ids: LiveIds = attrs.field(init=False)
     plan: ReplayPlan = attrs.field(init=False)
     _schedule: Schedule | None = None
     """Present only in a candidate that sends."""
@@ -51,7 +51,7 @@ class Candidate:
 
     def __attrs_post_init__(self) -> None:
         self.plan = self.matcher.plan
-        self.ids = IdMapping(self.session, self.plan.session_ids)
+        self.ids = LiveIds(self.session, self.plan.session_ids)
 
     # What it sends.
 
@@ -333,23 +333,8 @@ class Candidates:
         matches = ((candidate, candidate.matcher.find(live)) for candidate in self.all)
         return [(candidate, match) for candidate, match in matches if match is not None]
 
-    def narrow(self, found: list[Found], live: ClientMessage, now: float, *, probe: bool) -> None:
-        """Only the candidates that know this request stay, in this order. After a `probe` the
-        others stay too, behind them.
-        """
-        self._arrange(found, now, keep=probe)
-        self.accept(found, live, now)
-
-    def prefer(self, found: list[Found], now: float) -> None:
-        """These candidates go before the others."""
-        self._arrange(found, now, keep=True)
-
-    def accept(self, found: list[Found], live: ClientMessage, now: float) -> None:
-        """These candidates follow the client."""
-        for candidate, match in found:
-            candidate.accept(match, live, now)
-
-    def _arrange(self, found: list[Found], now: float, *, keep: bool) -> None:
+    def prefer(self, found: list[Found], now: float, *, keep: bool) -> None:
+        """These candidates go before the others, in this order; the others stay only if `keep`."""
         former = self.lead
         known = [candidate for candidate, _ in found]
         if keep:
@@ -360,3 +345,8 @@ class Candidates:
             self._answered |= former.answered_ids
             known[0].take_over(former, self._answered, now)
             former.fall_silent()
+
+    def accept(self, found: list[Found], live: ClientMessage, now: float) -> None:
+        """These candidates follow the client."""
+        for candidate, match in found:
+            candidate.accept(match, live, now)

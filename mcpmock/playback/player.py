@@ -93,6 +93,11 @@ class Player(Stage):
     _assembly: RequestAssembly = attrs.field(factory=RequestAssembly)
     _own_answers: list[Frame] = attrs.field(factory=list)
     """Answers in mcpmock's own name that go out with what is due next."""
+    _translated_to: str | None = None
+    """The revision of the client, where the recording has only the other era."""
+    _began: float = 0.0
+    _streams: dict[int | None, ClientMessage] = attrs.field(factory=dict)
+    """The requests without a message, by exchange, that came before any that was answered."""
     _led: bool = False
     """The selection knows which episode gave this session its first answer."""
     _narrowed: bool = False
@@ -106,6 +111,7 @@ class Player(Stage):
         self._repeats = Repeats(self.selection, self._session_id)
 
     def begin(self, now: float) -> Iterable[Action]:
+        self._began = now
         if self.stateless:
             self._candidates.all = [self.selection.stateless(self._session_id)]
             self._candidates.all[0].speak()
@@ -164,6 +170,7 @@ class Player(Stage):
                 self._receive_end(live, now)
             case ExchangeEnd() if live.exchange is not None:
                 self._repeats.drop_exchange(live.exchange)
+                self._streams.pop(live.exchange, None)
             case Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._receive_other(live, now)
             case _:
@@ -172,18 +179,59 @@ class Player(Stage):
     def _receive_request(self, live: ClientMessage, now: float) -> None:
         """A message that wants a JSON-RPC answer."""
         if self.stateless:
-            if not self._answer_stateless(live, now):
+            answered = self._answer_stateless(live, now)
+            answered = answered or (self._translate(live) and self._answer_stateless(live, now))
+            if not answered:
                 self._answer_unknown(live)
             return
         found = [] if self._stubs else self._candidates.find(live)
+        if not found and self._translate(live) and not self._stubs:
+            found = self._candidates.find(live)
         if not found:
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
             return
-        self._candidates.narrow(found, live, now, probe=live.name == PROBE)
+        self._candidates.prefer(found, now, keep=live.name == PROBE)
+        self._candidates.accept(found, live, now)
         self._report_level(live, found[0][1].level)
         if not self._narrowed:
             self._note_selected()
+
+    def _translate(self, live: ClientMessage) -> bool:
+        """Whether there are candidates for the first time, since the client speaks a revision of
+        the era that was not recorded.
+        """
+        if self._translated_to is not None:
+            return False
+
+        from .translation import revision_asked  # most replays need it not
+
+        revision = revision_asked(live.content)
+        if revision is None or not self.selection.lacks(revision):
+            return False
+        self._translated_to = revision
+        added = self.selection.translations(revision, self._session_id, stateless=self.stateless)
+        for candidate in added:
+            if self.stateless:
+                candidate.speak()
+                continue
+            candidate.begin(self._began, speaks=False)
+            for opened in self._streams.values():
+                match = candidate.matcher.find(opened)
+                if match is not None:
+                    candidate.accept(match, opened, self._began)
+        self._candidates.all += added
+        if added:
+            self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
+        return bool(added)
+
+    @property
+    def _revisions(self) -> str | None:
+        """The revision of the recording and that of the client, where their eras differ."""
+        if self._translated_to is None:
+            return None
+        recorded = ", ".join(sorted(self.selection.revisions))
+        return f"recorded with revision {recorded}, asked with {self._translated_to}"
 
     def _note_selected(self) -> None:
         """Other sessions take other episodes first."""
@@ -251,7 +299,9 @@ class Player(Stage):
         found = self._candidates.find_any(live)
         alone = isinstance(live.frame.fact, HttpRequest)
         if alone and found and found[0][0] is not self._candidates.lead:
-            self._candidates.prefer(found, now)
+            self._candidates.prefer(found, now, keep=True)
+        if alone and not (self.stateless or self._led or self._narrowed):
+            self._streams[live.exchange] = live
         self._candidates.accept(found, live, now)
         if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
             return
@@ -325,7 +375,7 @@ class Player(Stage):
         near = [near for candidate in candidates for near in candidate.matcher.near(live)]
         near += [*self.selection.near_elsewhere(live, candidates), *self.fallback.near(live)]
         near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
-        miss = Miss(live.method, tuple(near[:3]))
+        miss = Miss(live.method, tuple(near[:3]), self._revisions)
         self.report(miss)
         if self.selection.options.on_miss == "close":
             self._closing = f"nothing recorded for {live.method}"
@@ -368,7 +418,8 @@ class Player(Stage):
 
     @property
     def _speakers(self) -> list[Candidate]:
-        return [*self._candidates.all[:1], *self._repeats.playing]
+        leading = self._candidates.all if self.stateless else self._candidates.all[:1]
+        return [*leading, *self._repeats.playing]
 
     def _send_due(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
 from itertools import count
 
 import attrs
@@ -20,6 +21,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.join_resumed import resumed
 from mcpmock.playback.plan.steps import is_message, merged
 from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
@@ -47,7 +49,7 @@ class ReplayOptions:
     mute: bool = False
 
 
-@attrs.define
+@attrs.define(slots=False)
 class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 
@@ -60,6 +62,8 @@ class SessionSelection:
     _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
     """The plans made so far, by the number of their episode, each with its index."""
     _merged: RequestIndex | None = None
+    _translated: dict[str, list[RequestIndex]] = attrs.field(factory=dict)
+    """The plans for clients of a revision that was not recorded, by the revision."""
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
@@ -104,6 +108,36 @@ class SessionSelection:
         levels = 1 if self.options.exact else len(MATCH_LEVELS)
         matcher = Matcher(index, self._strict, levels)
         return Candidate(matcher, self.options.pace, session)
+
+    @cached_property
+    def revisions(self) -> frozenset[str]:
+        """The revisions in which the recorded server answered."""
+        from .translation import revisions_spoken  # most replays need it not
+
+        takes = self.cassette.takes
+        return frozenset(version for take in takes for version in revisions_spoken(take.events))
+
+    def lacks(self, revision: str) -> bool:
+        """Whether everything was recorded in the other era than that of this revision."""
+        eras = {is_modern(one) for one in self.revisions}
+        return bool(eras) and is_modern(revision) not in eras
+
+    def translations(
+        self, revision: str, session: SessionId, *, stateless: bool
+    ) -> list[Candidate]:
+        """The recorded sessions in the words of this revision, which nothing was recorded in."""
+        if self.options.exact or self.options.on_miss == "live":
+            return []  # a real server answers in the era of the client
+        from .translation import translate
+
+        if revision not in self._translated:
+            episodes = [translate(episode, revision) for episode in self._episodes]
+            episodes = [episode for episode in episodes if episode.events]
+            if stateless and episodes:
+                episodes = [merged(episodes)]
+            plans = [build_plan(episode, strict=self._strict) for episode in episodes]
+            self._translated[revision] = [RequestIndex(plan, stateless) for plan in plans]
+        return [self.candidate(index, session) for index in self._translated[revision]]
 
     def index(self, number: int) -> RequestIndex:
         """The plan of an episode with its index: made once, shared by all live sessions."""

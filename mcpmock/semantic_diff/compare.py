@@ -1,12 +1,12 @@
-"""Two recordings compared by what they mean: typed differences, each judged by a rule with a name.
+"""`compare`: the differences in meaning between two recordings, each judged by a named rule.
 
     comparison = compare(old, new, Rules.parse(ignore=["tools/call now $.result"]))
     comparison.worst      # Verdict.BREAKING, or None if there is no difference
 
-Pure. Ids, tokens, sessions, times, the order of members and the transport do not count
-(`normalize`, `conversations`); calls are paired by what they ask (`pairing`). What a server offers
-and answers is compared by `answer_changes`, all other messages by `message_changes`; the rules and
-their verdicts are one table (`severity`), what a user ignores is `ignore_rules`. `mcpmock diff` and
+Pure. Ids, tokens, sessions, times, the order of members and the transport are ignored
+(`normalize`, `conversations`). Calls are paired by method and params (`pairing`); their answers are
+compared by `answer_changes`, all other messages by `message_changes`. `severity` is the table of
+the rules and their verdicts, `ignore_rules` the rules of the user. `mcpmock diff` and
 `mcpmock verify` stand above.
 """
 
@@ -52,13 +52,13 @@ class Comparison:
     """The file as the user wrote it."""
     new: str
     differences: tuple[Difference, ...]
-    """The worst first. Beyond `findings.MAX_DIFFERENCES` they are only counted."""
+    """The worst first. Those beyond `findings.MAX_DIFFERENCES` are only counted."""
     counts: dict[Verdict, int]
-    """How many there are of each verdict."""
+    """How many differences there are of each verdict."""
     calls: dict[Label, int]
-    """How many calls of each kind were compared, and asked for on one side only."""
+    """How many calls of each label were compared, or made in one recording only."""
     ignored: int
-    """How many changes the rules let pass."""
+    """How many changes the user's rules ignore."""
 
     @property
     def worst(self) -> Verdict | None:
@@ -69,11 +69,11 @@ class Comparison:
 def compare(
     old: Cassette, new: Cassette, rules: Rules | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """What differs from the old recording to the new one."""
+    """The differences from the old recording to the new one."""
     kinds = [{take.transport for take in cassette.takes} for cassette in (old, new)]
     work = _Work.of(old, new, progress)
     sides = [
-        read_conversations(cassette, one_session=kinds[0] != kinds[1], count=work.did)
+        read_conversations(cassette, one_session=kinds[0] != kinds[1], count=work.add)
         for cassette in (old, new)
     ]
     findings = Findings(rules or Rules())
@@ -91,7 +91,7 @@ def compare(
 
 @attrs.define
 class _Work:
-    """How much is done: each event is read, and then as many again are compared."""
+    """Counts the work done: each event is read, and the comparison counts as much again."""
 
     total: int
     progress: Progress | None
@@ -102,7 +102,7 @@ class _Work:
         events = sum(len(take.events) for one in (old, new) for take in one.takes)
         return cls(2 * events, progress)
 
-    def did(self, more: int) -> None:
+    def add(self, more: int) -> None:
         self.done += more
         if self.progress is not None:
             self.progress(min(self.done, self.total), self.total)
@@ -125,7 +125,7 @@ class _Comparer:
                 messages.add_calls(one, other, conversations)
                 left += share / total
                 if not number % _EVENTS_PER_REPORT:
-                    self.work.did(int(left))
+                    self.work.add(int(left))
                     left -= int(left)
             for call in conversations.old_calls:
                 self.calls[call.label] += 1
@@ -136,12 +136,12 @@ class _Comparer:
             messages.add_unrelated(conversations)
             self._compare_endings(conversations)
         messages.finish()
-        self.work.did(self.work.total)
+        self.work.add(self.work.total)
 
     def _compare_calls(
         self, old: DiffMessage, new: DiffMessage, conversations: ConversationPair
     ) -> None:
-        """Two calls that stand for each other, and their answers."""
+        """Compare two paired calls and their answers."""
         label, namings = new.label, conversations.namings
         self.calls[label] += 1
         self.findings.compare_documents("request-changed", old, new, label, namings)
@@ -149,7 +149,8 @@ class _Comparer:
             self._compare_answers(one, other, label, namings)
             for one, other in zip(old.answers, new.answers, strict=False)
         ]
-        abandoned = old.abandoned or new.abandoned  # whether an answer still came is chance
+        # Whether an abandoned call is still answered is a matter of timing.
+        abandoned = old.abandoned or new.abandoned
         for answer in () if abandoned else old.answers[len(new.answers) :]:
             self.findings.only_in_old("answer", answer, label, new=new.where)
         for answer in () if abandoned else new.answers[len(old.answers) :]:
@@ -160,7 +161,7 @@ class _Comparer:
     def _compare_answers(
         self, old: DiffMessage, new: DiffMessage, label: Label, namings: Namings
     ) -> bool:
-        """Whether two answers are the same."""
+        """Compare two answers; True if they are the same."""
         one, other = old.message, new.message
         assert isinstance(one, Response)
         assert isinstance(other, Response)
@@ -177,7 +178,7 @@ class _Comparer:
     def _compare_statuses(
         self, old: DiffMessage, new: DiffMessage, conversations: ConversationPair
     ) -> None:
-        """The HTTP statuses of two equal answers: only their class (2xx, 4xx) counts."""
+        """Compare the HTTP statuses of two equal answers: only their class (2xx, 4xx) counts."""
         if conversations.old is None or conversations.new is None or not conversations.alike:
             return
         _, before = conversations.old.statuses.get(old.exchange or 0, ("", 0))
@@ -188,33 +189,32 @@ class _Comparer:
             self.findings.add(change, measure, old=old.where, new=new.where)
 
     def _compare_endings(self, conversations: ConversationPair) -> None:
-        """How the server ended, and the statuses of requests that ask nothing."""
+        """Compare how the server ended, and the statuses of exchanges without a call."""
         old, new = conversations.old, conversations.new
         if old is None or new is None or not conversations.alike:
             return
-        measure = self.findings.measure(None, None, ("", ""), conversations.namings)
         if old.failure != new.failure:
             rule = "server-survived" if new.failure is None else "server-failed"
-            ends = [ABSENT if one.failure is None else one.failure for one in (old, new)]
+            failures = [ABSENT if one.failure is None else one.failure for one in (old, new)]
             where = {"old": old.failed_at, "new": new.failed_at}
-            self.findings.add(Change(rule, (), *ends), measure, method="exit", **where)
+            self.findings.add_event(Change(rule, (), *failures), "exit", **where)
         for verb, *statuses in _other_statuses(old, new):
             change = Change(_status_rule(*statuses), (), *statuses)
-            self.findings.add(change, measure, method=f"HTTP {verb}")
+            self.findings.add_event(change, f"HTTP {verb}")
 
 
 def _other_statuses(
     old: RecordedConversation, new: RecordedConversation
 ) -> Iterator[tuple[str, int, int]]:
-    """The statuses of requests that ask nothing (streams opened, sessions ended, messages handed
-    in), by verb, where no class of them is common to both.
+    """The old and the new status of exchanges without a call (streams opened, sessions ended,
+    notifications posted), by verb, where both recordings have no class of status in common.
     """
     sides: list[dict[str, dict[int, int]]] = []
     for one in (old, new):
-        asked = {call.exchange for call in one.calls}
+        with_call = {call.exchange for call in one.calls}
         classes: dict[str, dict[int, int]] = {}
         for x, (verb, status) in one.statuses.items():
-            if x not in asked:
+            if x not in with_call:
                 classes.setdefault(verb, {}).setdefault(status // 100, status)
         sides.append(classes)
     for verb, before in sides[0].items():

@@ -1,10 +1,10 @@
 """Reads the conversations of a cassette: calls, each with the messages that belong to it, and the
 messages that belong to none.
 
-Works on messages without their HTTP exchanges (`flatten_http`), because the transport of a
-recording does not count; of HTTP only the status of each exchange is kept. A message belongs to a
-call surely if it names the call or came on its stream, and by guess if the call was the only open
-one (`Correlation.related`). `pairing` finds the counterparts of conversations.
+Reads messages without their HTTP exchanges (`flatten_http`), because a diff ignores the transport;
+of HTTP it keeps only the status of each exchange. A message certainly belongs to a call if it names
+the call or came on its stream, and presumably if the call was the only open one
+(`Correlation.related`). `pairing` finds the counterparts of conversations.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ _FIRST_SIGNAL_STATUS = 128
 Count = Callable[[int], None]
 """Progress callback: how many more events were read."""
 _EVENTS_PER_COUNT = 1000
+_SUBSTITUTE_METHODS: dict[type, str] = {Opaque: "output", Response: "response"}
+"""The methods, in reports and in rules, of output that is not a message, and of a response to an
+unknown request.
+"""
 
 
 @attrs.define(eq=False)
@@ -49,9 +53,9 @@ class RecordedConversation:
     """One session of one take."""
 
     number: int
-    """Of its take, from 1."""
+    """The number of its take, from 1."""
     transport: str
-    """What the take was recorded over."""
+    """The transport of the take."""
     calls: list[DiffMessage] = attrs.field(factory=list)
     """The requests of the client."""
     unrelated: list[DiffMessage] = attrs.field(factory=list)
@@ -59,9 +63,9 @@ class RecordedConversation:
     noise: list[DiffMessage] = attrs.field(factory=list)
     """Output that is not a message."""
     statuses: dict[int, tuple[str, int]] = attrs.field(factory=dict)
-    """By exchange, the verb of the request and the status it was answered with."""
+    """By exchange, the verb of the request and the status of the response."""
     failure: str | None = None
-    """How the server ended, if it ended by itself, with an error."""
+    """How the server ended by itself with an error (`exit 1`), if it did."""
     failed_at: EventLocation | None = None
 
     @cached_property
@@ -78,16 +82,16 @@ def read_conversations(
     """
     found = []
     flat = bare(cassette, one_session=one_session)
-    for number, (take, told) in enumerate(zip(cassette.takes, flat.takes, strict=True), 1):
+    for number, (take, flat_take) in enumerate(zip(cassette.takes, flat.takes, strict=True), 1):
         readers: dict[int, _Reader] = {}
         transport = take.transport
-        for done, event in enumerate(told.events):
+        for done, event in enumerate(flat_take.events):
             reader = readers.get(event.s)
             if reader is None:
                 reader = readers[event.s] = _Reader(RecordedConversation(number, transport))
             reader.read(event)
             if count is not None and not done % _EVENTS_PER_COUNT:
-                count(min(_EVENTS_PER_COUNT, len(told.events) - done))
+                count(min(_EVENTS_PER_COUNT, len(flat_take.events) - done))
         for s, verb, x, status in _statuses(take):
             if s in readers:
                 readers[s].conversation.statuses[x] = verb, status
@@ -97,7 +101,7 @@ def read_conversations(
 
 
 def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
-    """Of each exchange the session, the verb, its number and the status."""
+    """The session, verb, number and status of each exchange."""
     verbs: dict[int, str] = {}
     for event in take.events:
         if event.x is None or event.http is UNSET:
@@ -160,7 +164,7 @@ class _Reader:
             direction=frame.direction,
             message=message,
             raw=raw,
-            method=note.method or "",
+            method=note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)"),
             exchange=event.x,
         )
         if isinstance(message, Opaque):
@@ -195,7 +199,7 @@ class _Reader:
 
 
 def _messages(frame: Frame) -> Iterable[tuple[SingleMessage, bytes]]:
-    """The message, or those in a batch: how they were packed does not count."""
+    """The message, or the members of a batch: a diff ignores the packing."""
     content = frame.content
     if isinstance(content, Request | Notification | Response | Opaque):
         return [(content, frame.raw)]

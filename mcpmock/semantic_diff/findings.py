@@ -1,7 +1,8 @@
 """`Findings`: collects the differences of a diff: judges, shortens and counts them.
 
-Changes that the user's rules ignore end here. The same change at the same place of the same kind of
-call is one difference, however often it occurs; beyond MAX_DIFFERENCES they are only counted.
+Changes that the user's rules ignore are only counted. The same change at the same path of the same
+kind of call is one difference, however often it occurs. Beyond MAX_DIFFERENCES differences are
+only counted.
 `compare` and `message_changes` stand above.
 """
 
@@ -23,7 +24,7 @@ from .value_changes import Measure, edits
 MAX_DIFFERENCES = 10_000
 MAX_EXCERPT_CHARS = 160
 _COMMON_LEAD_CHARS = 24
-"""How much of what two long values have in common is shown."""
+"""How much of the common beginning of two long values an excerpt has."""
 _DOTS = "..."
 
 
@@ -35,35 +36,46 @@ class Findings:
     counts: Counter[Verdict] = attrs.field(factory=Counter)
     """How many differences there are of each verdict."""
     ignored: int = 0
-    """How many changes the rules let pass."""
+    """How many changes the user's rules ignore."""
     _found: dict[tuple[str | None, ...], Difference] = attrs.field(factory=dict)
 
     def measure(
         self, old: DiffMessage | None, new: DiffMessage | None, call: Label, namings: Namings
     ) -> Measure:
-        """By which rules two messages of this call are compared."""
+        """The measure for two messages of this call."""
         one, other = (None if message is None else message.document for message in (old, new))
         method = (old or new).method if old or new else ""  # type: ignore[union-attr]
         return Measure(Leeway(self.rules, method, call, one, other), namings)
+
+    def add_event(
+        self,
+        change: Change,
+        method: str,
+        *,
+        old: EventLocation | None = None,
+        new: EventLocation | None = None,
+    ) -> None:
+        """Add a change of something that is not a message; `method` is its name in rules."""
+        leeway = Leeway(self.rules, method, ("", ""), None, None)
+        self.add(change, Measure(leeway, Namings()), old=old, new=new)
 
     def add(
         self,
         change: Change,
         measure: Measure,
         *,
-        method: str | None = None,
         old: EventLocation | None = None,
         new: EventLocation | None = None,
     ) -> None:
-        """Adds a change within two messages, or the change that there is one more or less."""
+        """Add a change within two messages, or that a message is missing or added."""
         leeway = measure.leeway
         if leeway.ignores(change.path):
             self.ignored += 1
             return
         before, after = excerpts(change.old, change.new)
         call = " ".join(part for part in leeway.call if part) or None
-        path, method = to_jsonpath(change.path), leeway.method if method is None else method
-        # A whole message that is missing or added counts as the same one whatever it says.
+        path, method = to_jsonpath(change.path), leeway.method
+        # Missing or added messages of one label are one difference, whatever their content.
         values = (before, after) if change.path else ()
         key = (change.rule, method, call, path, *values)
         known = self._found.get(key)
@@ -82,13 +94,14 @@ class Findings:
                 new=after,
                 old_event=old,
                 new_event=new,
+                ignore=leeway.rule_for(change.path),
             )
 
     def compare_documents(
         self, rule: str, old: DiffMessage, new: DiffMessage, call: Label, namings: Namings
     ) -> None:
-        """Adds under one rule each place where two messages differ. Equal ones that have
-        placeholders for secrets may still differ: in which secret stands where.
+        """Add each difference of two messages under one rule. Messages with equal keys may still
+        differ in which placeholder stands where.
         """
         if old.key == new.key and PLACEHOLDER not in old.key:
             return
@@ -100,7 +113,7 @@ class Findings:
     def only_in_old(
         self, family: str, message: DiffMessage, call: Label, *, new: EventLocation | None = None
     ) -> None:
-        """Adds a message that the new recording lacks; `new` is where it would belong."""
+        """Add a message that the new recording lacks; `new` is where it would belong."""
         measure = self.measure(message, None, call, Namings())
         change = Change(f"{family}-missing", (), message.gist)
         self.add(change, measure, old=message.where, new=new)
@@ -108,7 +121,7 @@ class Findings:
     def only_in_new(
         self, family: str, message: DiffMessage, call: Label, *, old: EventLocation | None = None
     ) -> None:
-        """Adds a message that the old recording lacks; `old` is where it would belong."""
+        """Add a message that the old recording lacks; `old` is where it would belong."""
         measure = self.measure(None, message, call, Namings())
         change = Change(f"{family}-added", (), ABSENT, message.gist)
         self.add(change, measure, old=old, new=message.where)
@@ -119,18 +132,18 @@ class Findings:
 
 
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
-    """Two values as JSON in short, from shortly before the place where they part."""
+    """Two values as shortened JSON, from shortly before their first difference."""
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
     if one is None or other is None or max(len(one), len(other)) <= MAX_EXCERPT_CHARS:
         return _cut(one), _cut(other)
-    skipped = _common(one, other) - _COMMON_LEAD_CHARS
+    skipped = _common_length(one, other) - _COMMON_LEAD_CHARS
     if skipped <= len(_DOTS):
         return _cut(one), _cut(other)
     return _cut(_DOTS + one[skipped:]), _cut(_DOTS + other[skipped:])
 
 
-def _common(one: str, other: str) -> int:
-    """How many characters two texts have in common at the start. By halves: they may be long."""
+def _common_length(one: str, other: str) -> int:
+    """The length of the common beginning of two texts, by bisection: they may be long."""
     same, most = 0, min(len(one), len(other))
     while same < most:
         middle = (same + most + 1) // 2

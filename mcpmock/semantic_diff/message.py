@@ -1,8 +1,8 @@
 """`DiffMessage`: one message of a recording as a diff sees it, with the messages that belong to it.
 
 The pages of a list are joined into one list: a server may change where its pages end, and a tool
-that moves to another page is not removed. `conversations` makes these, `normalize` says what counts
-of a message.
+that moves to another page is not removed. `conversations` creates these; `normalize` defines what
+is compared of a message.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ SingleMessage = Request | Notification | Response | Opaque
 
 @attrs.define(eq=False)
 class DiffMessage:
-    """One message. Of a request also what was answered and what came within it."""
+    """One message; a request has its answers and the messages that belong to it."""
 
     where: EventLocation
     rank: int
-    """Its place among all messages of the conversation."""
+    """Its number among all messages of the conversation."""
     direction: Direction
     message: SingleMessage
     raw: bytes
     method: str
-    """Its own, or the one it answers; empty for a frame that is not a message."""
+    """Its own method, or that of the request it answers; of other messages, what they are."""
     sure: bool = False
-    """Whether it surely belongs to its call."""
+    """Whether it certainly belongs to its call."""
     exchange: int | None = None
     abandoned: bool = False
     """Whether the client cancelled it, or left before it was answered: what the server still sends
-    then is chance.
+    is then a matter of timing.
     """
     answers: list[DiffMessage] = attrs.field(factory=list)
     within: list[DiffMessage] = attrs.field(factory=list)
@@ -47,7 +47,7 @@ class DiffMessage:
 
     @property
     def document(self) -> Document:
-        """What counts of it; read at the first look."""
+        """What is compared of it; decoded on first access."""
         if self._document is None:
             if isinstance(self.message, Opaque):
                 self._document = {"text": self.raw.decode("utf-8", "backslashreplace")}
@@ -57,33 +57,31 @@ class DiffMessage:
 
     @property
     def key(self) -> bytes:
-        """Equal for sayings of one kind and method that say the same."""
+        """Equal for messages of one type and method with the same content."""
         if self._key is None:
             self._key = key_of(self.document)
         return self._key
 
     @property
     def gist(self) -> object:
-        """What a person wants to see of a message that has no counterpart: its params, its result
-        or its error.
-        """
+        """What a report shows of a message without a counterpart: its params, result or error."""
         return next(iter(self.document.values()), None)
 
     @property
     def label(self) -> Label:
-        """The method and, of what names something, the name."""
+        """The method, and the name of the tool, prompt or resource."""
         params = self.document.get("params")
         name = params.get(NAMES.get(self.method, "")) if isinstance(params, dict) else None
         return self.method, name if isinstance(name, str) else ""
 
 
 def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
-    """The calls, with all pages of a list in the answer to the first; the calls for the others are
-    gone.
+    """The calls, with all pages of a list in the answer to the first; without the calls for the
+    other pages.
     """
     kept: list[DiffMessage] = []
     awaited: dict[tuple[str, str], DiffMessage] = {}
-    """The first call for a list, by the method and the cursor that asks for more of it."""
+    """The first call for a list, by the method and the cursor of its next page."""
     for call in calls:
         if call.method not in LISTS:
             kept.append(call)
@@ -113,7 +111,7 @@ def _member(message: DiffMessage, *path: str) -> object:
 
 
 def _join(first: DiffMessage, more: DiffMessage) -> None:
-    """Adds a page. Of what stands beside the lists, the last page's counts."""
+    """Adds a page. The members beside the list are those of the last page."""
     name = LISTS[first.method]
     one, other = (call.answers[0].document["result"] for call in (first, more))
     result = encode({**other, name: [*one[name], *other[name]]})

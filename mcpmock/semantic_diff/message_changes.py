@@ -1,10 +1,10 @@
-"""The messages besides calls and answers, compared: notifications, progress, server requests and
-the client's answers to them, and output that is no message.
+"""Compares the messages other than calls and answers: notifications, progress, server requests and
+the client's answers to them, and output that is not a message.
 
-Those of one call are compared with those of its counterpart, in their order. A message that was
-attributed to its call by guess may stand elsewhere in the other recording, so what is left over is
-looked for in ever wider circles. Only what is found nowhere is a difference. `compare` gives the
-pairs of calls.
+The messages of a call are compared with those of its counterpart, in order. A message that only
+presumably belongs to its call may belong to another one in the other recording, so the rest is
+paired in ever wider scopes. Only what then has no counterpart is a difference. `compare` passes in
+the pairs of calls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import C2S, S2C, Notification, Request
+from mcpmock.protocol.messages import C2S, S2C, Notification, Opaque, Request, Response
 
 from .conversations import RecordedConversation
 from .findings import Findings
@@ -31,18 +31,20 @@ _NO_CALL: Label = ("", "")
 
 @attrs.frozen(eq=False)
 class PlacedMessage:
-    """A message, and where it stands."""
+    """A message, and the call and conversation that it belongs to."""
 
     message: DiffMessage
     conversations: ConversationPair
     call: int | None
     """The number of the pair of calls that it belongs to."""
     label: Label
+    of_unpaired_call: bool = False
+    """Whether it presumably belongs to a call that only one recording has."""
 
 
 @attrs.define
 class MessageChanges:
-    """Is given all messages of both sides, and reports then what has no counterpart."""
+    """Takes all messages of both sides; `finish` reports those without a counterpart."""
 
     findings: Findings
     _old: list[PlacedMessage] = attrs.field(factory=list)
@@ -52,20 +54,24 @@ class MessageChanges:
     def add_calls(
         self, old: DiffMessage, new: DiffMessage, conversations: ConversationPair
     ) -> None:
-        """The messages within two calls that stand for each other."""
+        """Compare the messages of two paired calls."""
         self._calls += 1
         if not old.within and not new.within:
             return
         ours, theirs = (
             [*_placed(call.within, conversations, self._calls, call.label)] for call in (old, new)
         )
-        if [*map(_same, ours)] == [*map(_same, theirs)] and _before(old) == _before(new):
+        if [*map(_content, ours)] == [*map(_content, theirs)] and _count_before_answer(
+            old
+        ) == _count_before_answer(new):
             self._compare(zip(ours, theirs, strict=True))
             return
-        pairs, old_rest, new_rest = by_key(ours, theirs, _same)
+        pairs, old_rest, new_rest = by_key(ours, theirs, _content)
         self._compare(pairs)
         if old.abandoned or new.abandoned:
-            old_rest, new_rest = ([*filter(_counts, rest)] for rest in (old_rest, new_rest))
+            old_rest, new_rest = (
+                [*filter(_counts_if_abandoned, rest)] for rest in (old_rest, new_rest)
+            )
         elif _out_of_order(pairs, old, new):
             measure = self.findings.measure(old, new, old.label, conversations.namings)
             orders = [[placed.message.method for placed in row] for row in (ours, theirs)]
@@ -75,37 +81,37 @@ class MessageChanges:
         self._new += new_rest
 
     def add_unrelated(self, conversations: ConversationPair) -> None:
-        """What belongs to no call, or to one without a counterpart. What surely belongs to such a
-        call is missing because the call is, and is not reported on its own.
+        """Add the messages that belong to no call, and those that presumably belong to a call
+        without a counterpart. Those that certainly do are part of that difference.
         """
         for one, calls, rest in (
             (conversations.old, conversations.old_calls, self._old),
             (conversations.new, conversations.new_calls, self._new),
         ):
-            messages = [inner for call in calls for inner in call.within if not inner.sure]
-            messages += [] if one is None else [*one.unrelated, *one.noise]
-            rest += _placed(messages, conversations, None, _NO_CALL)
+            presumed = [inner for call in calls for inner in call.within if not inner.sure]
+            for placed in _placed(presumed, conversations, None, _NO_CALL):
+                rest.append(attrs.evolve(placed, of_unpaired_call=True))
+            unrelated = [] if one is None else [*one.unrelated, *one.noise]
+            rest += _placed(unrelated, conversations, None, _NO_CALL)
 
     def finish(self) -> None:
-        """Pairs what is left over, in ever wider circles: first what is the same, then what is of
-        the same kind.
-        """
-        for key in (_same_in_conversation, _same, _of_call, _of_conversation, _of_kind):
+        """Pair the rest in ever wider scopes: first equal messages, then those of one kind."""
+        for key in (_content_in_conversation, _content, _of_call, _of_conversation, _of_kind):
             pairs, self._old, self._new = by_key(self._old, self._new, key)
             self._compare(pairs)
         for placed in self._old:
-            if not _may_be_lost(placed, placed.conversations.new):
+            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.new):
                 family = _family(placed.message)
                 self.findings.only_in_old(family, placed.message, placed.label)
         for placed in self._new:
-            if not _may_be_lost(placed, placed.conversations.old):
+            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.old):
                 family = _family(placed.message)
                 self.findings.only_in_new(family, placed.message, placed.label)
 
     def _compare(self, pairs: Iterable[tuple[PlacedMessage, PlacedMessage]]) -> None:
         for old, new in pairs:
             one, other = old.message, new.message
-            # Placeholders are numbered per conversation: across two of them none is known.
+            # Placeholders are numbered per conversation, so across two of them none is known.
             within_one = old.conversations is new.conversations
             namings = old.conversations.namings if within_one else Namings()
             rule = f"{_family(one)}-changed"
@@ -116,7 +122,7 @@ class MessageChanges:
     def _compare_answers(
         self, old: DiffMessage, new: DiffMessage, label: Label, namings: Namings
     ) -> None:
-        """What the client answered to a server request."""
+        """Compare the client's answers to a server request."""
         for one, other in zip(old.answers, new.answers, strict=False):
             measure = self.findings.measure(one, other, label, namings)
             for change in _answer_changes(one.document, other.document, measure):
@@ -130,20 +136,19 @@ class MessageChanges:
 def _placed(
     messages: Iterable[DiffMessage], conversations: ConversationPair, call: int | None, label: Label
 ) -> Iterator[PlacedMessage]:
-    """Without what one transport says in another way than the other: over HTTP a client of
-    2026-07-28 cancels by closing the stream, and only stdio has output that is no message.
-    """
+    """Between transports, without the messages that only one of them has."""
     for message in messages:
+        # 2026-07-28 basic/patterns/cancellation: on Streamable HTTP "Closing the SSE response
+        # stream is the cancellation signal." Output that is not a message exists on stdio only.
         cancel = message.method == CANCELLED and message.direction is C2S
-        if conversations.alike or (message.method and not cancel):
+        if conversations.alike or not (cancel or isinstance(message.message, Opaque | Response)):
             yield PlacedMessage(message, conversations, call, label)
 
 
 def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) -> bool:
-    """Whether the other transport may have lost it: on Streamable HTTP a notification that belongs
-    to no request is lost while the client has no GET stream open. server-everything's first
-    `tools/list_changed` come on stdio, and never over Streamable HTTP.
-    """
+    """Whether the other transport may have lost it."""
+    # On Streamable HTTP a notification that belongs to no request is lost while the client has no
+    # GET stream open: the first `tools/list_changed` of server-everything arrive on stdio only.
     if placed.conversations.alike or lacking is None or lacking.transport != "streamable-http":
         return False
     message = placed.message
@@ -151,12 +156,12 @@ def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) ->
     return unrelated and isinstance(message.message, Notification)
 
 
-def _same(placed: PlacedMessage) -> tuple[Hashable, ...]:
+def _content(placed: PlacedMessage) -> tuple[Hashable, ...]:
     return (*_of_kind(placed), placed.message.key)
 
 
-def _same_in_conversation(placed: PlacedMessage) -> Hashable:
-    return (placed.conversations, *_same(placed))
+def _content_in_conversation(placed: PlacedMessage) -> Hashable:
+    return (placed.conversations, *_content(placed))
 
 
 def _of_kind(placed: PlacedMessage) -> tuple[Hashable, ...]:
@@ -172,14 +177,16 @@ def _of_call(placed: PlacedMessage) -> Hashable:
     return (placed.conversations, placed.call, *_of_kind(placed))
 
 
-def _counts(placed: PlacedMessage) -> bool:
-    """Whether it counts though the call was cancelled: how much a server still says is chance."""
+def _counts_if_abandoned(placed: PlacedMessage) -> bool:
+    """Whether it is compared although the call was abandoned: which notifications the server still
+    sends is a matter of timing.
+    """
     message = placed.message
     return message.direction is C2S or not isinstance(message.message, Notification)
 
 
-def _before(call: DiffMessage) -> int:
-    """How many messages came before the first answer."""
+def _count_before_answer(call: DiffMessage) -> int:
+    """The number of messages before the first answer."""
     end = call.answers[0].rank if call.answers else math.inf
     return sum(message.rank < end for message in call.within)
 
@@ -187,8 +194,8 @@ def _before(call: DiffMessage) -> int:
 def _out_of_order(
     pairs: Iterable[tuple[PlacedMessage, PlacedMessage]], old: DiffMessage, new: DiffMessage
 ) -> bool:
-    """Whether messages that surely belong to a call came in another order, its first answer among
-    them; of others only those of one method have an order.
+    """Whether the messages that certainly belong to a call, and its first answer, came in another
+    order. Other messages have an order only among those of one method.
     """
     rows: dict[str | None, list[tuple[int, int]]] = {}
     for one, other in pairs:
@@ -207,7 +214,7 @@ def _disordered(row: list[tuple[int, int]]) -> bool:
 
 
 def _answer_changes(old: Document, new: Document, measure: Measure) -> Iterator[Change]:
-    if old.keys() != new.keys():  # a result where there was an error
+    if old.keys() != new.keys():
         yield Change("said-changed", (), *(next(iter(one.values()), None) for one in (old, new)))
         return
     for edit in edits(old, new, (), measure):
@@ -215,7 +222,7 @@ def _answer_changes(old: Document, new: Document, measure: Measure) -> Iterator[
 
 
 def _family(message: DiffMessage) -> str:
-    """What the names of the rules begin with."""
+    """The first word of the names of its rules."""
     if message.direction is C2S:
         return "said"
     if isinstance(message.message, Request):

@@ -1,11 +1,11 @@
-"""What of a message counts when two recordings are compared: its document, with all that is
-different every time left out or renamed.
+"""The document of a message: what a diff compares of it, without the values that differ in every
+recording.
 
-Ids stand in no document. Progress tokens, trace context, the ids in cancels and subscriptions, the
-times of tasks are left out; so is the server's name in the `_meta` of every result, which
-`server/discover` tells once. What a server mints and a client sends back (cursors, task ids,
-`requestState`) becomes a placeholder such as `redact` leaves for a secret: which is which may
-differ between two recordings, but not who is who. `Namings` knows who is who.
+A document has no message ids, progress tokens, trace context, ids in cancels and subscriptions, or
+times of tasks, and no server name in the `_meta` of results but that of `server/discover`. Values
+that a server issues and a client sends back (cursors, task ids, `requestState`) become placeholders
+like those of redacted secrets: their numbers may differ between two recordings, but each must
+correspond to one of the other. `Namings` records which corresponds to which.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from mcpmock.protocol.messages import Notification, Opaque, Request, Response
 from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
 
 Document = dict[str, Any]
-"""`{"params": ...}`, `{"result": ...}` or `{"error": ...}`; `{"text": ...}` of what is no
-message.
+"""`{"params": ...}`, `{"result": ...}` or `{"error": ...}`; `{"text": ...}` for output that is not
+a message.
 """
-_MINTED = {
+_ISSUED = {
     "cursor": "cursor", "nextCursor": "cursor", "taskId": "task", "requestState": "state",
     "elicitationId": "elicitation",
 }  # fmt: skip
@@ -41,45 +41,45 @@ _VOLATILE = {
     CANCELLED: ("requestId",),
     "initialize": ("clientInfo",),
 }
-"""Parameters that only say which call is meant, or who asks."""
+"""Parameters that only identify a call or the client."""
 _HOLE = re.compile(HOLE.pattern.decode())
 _PLACEHOLDER = PLACEHOLDER.decode()
 _NUMBERS = re.compile(rb"(" + PLACEHOLDER + rb"[a-z-]+):\d+")
-_REMEMBERED = 4096
-_LONGEST = 1 << 14
-"""Bytes of what is remembered: long payloads seldom come twice."""
+_MAX_CACHED_DOCUMENTS = 4096
+_MAX_CACHED_BYTES = 1 << 14
+"""Longer payloads seldom repeat."""
 _Read = Callable[[str, bytes | None], Document]
 
 
 def document_of(message: Request | Notification | Response | Opaque, method: str) -> Document:
-    """What counts of a message; `method` is its own or the one it answers."""
+    """The document of a message; `method` is its own or that of the request it answers."""
     match message:
         case Request(params=params) | Notification(params=params):
-            return _document(_asked, method, params)
+            return _document(_params_document, method, params)
         case Response(error=bytes() as error):
-            return _document(_failed, method, error)
+            return _document(_error_document, method, error)
         case Response():
-            return _document(_answered, method, message.result)
+            return _document(_result_document, method, message.result)
         case _:
             return {}
 
 
 def key_of(document: Any) -> bytes:
-    """Equal for documents that are the same but for who is who. Not for storing."""
+    """Equal for documents that differ only in the numbers of placeholders. Not for storing."""
     key = canonical(document)
     return _NUMBERS.sub(rb"\1", key) if PLACEHOLDER in key else key
 
 
 @attrs.define
 class Namings:
-    """Which placeholder in one recording stands for which in the other: one to one."""
+    """Which placeholder of one recording corresponds to which of the other: one to one."""
 
     _new_by_old: dict[str, str] = attrs.field(factory=dict)
     _old_by_new: dict[str, str] = attrs.field(factory=dict)
 
     def same(self, old: str, new: str) -> bool:
-        """Whether two texts are the same under the names known so far; if so, those in them are
-        known too.
+        """Whether two texts are equal under the correspondences known so far; if so, those in them
+        become known.
         """
         if _PLACEHOLDER not in old or _PLACEHOLDER not in new:
             return old == new
@@ -100,72 +100,79 @@ class Namings:
 
 
 def _document(read: _Read, method: str, raw: bytes | None) -> Document:
-    """Short ones are remembered: they come again and again."""
-    return (read if raw is not None and len(raw) > _LONGEST else _short(read))(method, raw)
+    """Cached for short payloads, which repeat often."""
+    return (read if raw is not None and len(raw) > _MAX_CACHED_BYTES else _cached(read))(
+        method, raw
+    )
 
 
 @cache
-def _short(read: _Read) -> _Read:
-    return lru_cache(maxsize=_REMEMBERED)(read)
+def _cached(read: _Read) -> _Read:
+    return lru_cache(maxsize=_MAX_CACHED_DOCUMENTS)(read)
 
 
-def _asked(method: str, params: bytes | None) -> Document:
+def _params_document(method: str, params: bytes | None) -> Document:
     value = _readable(significant(params))
     if isinstance(value, dict):
-        value = _masked(value)
+        value = _with_placeholders(value)
         for name in _VOLATILE.get(method, ()):
             value.pop(name, None)
     return {"params": value}
 
 
-def _answered(method: str, result: bytes | None) -> Document:
+def _result_document(method: str, result: bytes | None) -> Document:
     value = _readable(significant(result))
     if isinstance(value, dict):
-        value = _masked(value)
+        value = _with_placeholders(value)
         if method != "server/discover" and isinstance(value.get("_meta"), dict):
-            _without(value, _SERVER)
+            _remove_meta(value, _SERVER)
     return {"result": value}
 
 
-def _failed(_method: str, error: bytes | None) -> Document:
+def _error_document(_method: str, error: bytes | None) -> Document:
     value = _readable(significant(error))
     data = value.get("data") if isinstance(value, dict) else None
     if isinstance(data, dict) and isinstance(data.get("elicitations"), list):
-        asked = [_masked(one) if isinstance(one, dict) else one for one in data["elicitations"]]
+        asked = [
+            _with_placeholders(one) if isinstance(one, dict) else one
+            for one in data["elicitations"]
+        ]
         value = {**value, "data": {**data, "elicitations": asked}}
     return {"error": value}
 
 
-def _masked(value: dict[str, Any]) -> dict[str, Any]:
-    """With what is minted renamed, in the places where the protocol has such things."""
-    found = {name: _renamed(name, inner) for name, inner in value.items()}
+def _with_placeholders(value: dict[str, Any]) -> dict[str, Any]:
+    """The value with its issued values (`_ISSUED`) replaced by placeholders."""
+    found = {name: _placeholder_for(name, inner) for name, inner in value.items()}
     if "taskId" in found:
         found = {name: inner for name, inner in found.items() if name not in _TIMES}
     if isinstance(found.get("task"), dict):
-        found["task"] = _masked(found["task"])
+        found["task"] = _with_placeholders(found["task"])
     if isinstance(found.get("tasks"), list):
-        found["tasks"] = [_masked(one) if isinstance(one, dict) else one for one in found["tasks"]]
+        found["tasks"] = [
+            _with_placeholders(one) if isinstance(one, dict) else one for one in found["tasks"]
+        ]
     meta = found.get("_meta")
     if isinstance(meta, dict):
         found["_meta"] = dict(meta)
         if isinstance(meta.get(_TASK), dict):
-            found["_meta"][_TASK] = _masked(meta[_TASK])
-        _without(found, _SUBSCRIPTION)
+            found["_meta"][_TASK] = _with_placeholders(meta[_TASK])
+        _remove_meta(found, _SUBSCRIPTION)
     return found
 
 
-def _without(value: dict[str, Any], name: str) -> None:
-    """Takes this out of its `_meta`, and that too if nothing is left."""
+def _remove_meta(value: dict[str, Any], name: str) -> None:
+    """Remove a member of `_meta`, and `_meta` itself if it is empty then."""
     value["_meta"].pop(name, None)
     if not value["_meta"]:
         del value["_meta"]
 
 
-def _renamed(name: str, value: Any) -> Any:
-    """A minted value as a placeholder; its number is made of the value, so that the same value has
-    the same one wherever it stands.
+def _placeholder_for(name: str, value: Any) -> Any:
+    """An issued value as a placeholder. Its number is a checksum of the value, so that equal values
+    have equal placeholders.
     """
-    kind = _MINTED.get(name)
+    kind = _ISSUED.get(name)
     if kind is None or not isinstance(value, str) or _HOLE.fullmatch(value):
         return value
     number = zlib.crc32(value.encode("utf-8", "surrogatepass"))
@@ -173,12 +180,12 @@ def _renamed(name: str, value: Any) -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """What no decoder takes, as text."""
+    """Bytes that no decoder accepts, as text."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
 def text_of(value: Any) -> str:
-    """A value as JSON text, for people."""
+    """A value as JSON text, for reports."""
     try:
         return msgspec.json.encode(value).decode()
     except (ValueError, RecursionError):

@@ -1,8 +1,7 @@
-"""Pairs: which conversation and which call of one recording stands for which of the other.
+"""Pairs the conversations and the calls of two recordings.
 
-By meaning, not by position: calls are paired by method and parameters, the nth with the nth of
-equal ones; those left over with the most similar. `conversations` makes what is paired, `compare`
-asks for the pairs. Nothing is judged here.
+Calls are paired by method and parameters, not by position: the nth of equal ones with the nth; the
+rest with the most similar. `conversations` reads what is paired; `compare` compares the pairs.
 """
 
 from __future__ import annotations
@@ -23,36 +22,36 @@ from .normalize import Namings
 _T = TypeVar("_T")
 Pairs = list[tuple[_T, _T]]
 _MAX_CALLS_BY_SIMILARITY = 40
-"""On each side: each is compared with each, so longer rows are paired in order."""
+"""On each side. Each is compared with each, so longer rows are paired in order."""
 _MAX_CALLS_ALIGNED = 200
 _MAX_CONVERSATIONS_OF_A_CALL = 50
-"""A call that more conversations make does not tell them apart."""
+"""A call that more conversations make does not distinguish them."""
 
 
 @attrs.define(eq=False)
 class ConversationPair:
-    """Two conversations that stand for each other, and their calls; None where there is no
-    counterpart. Both None for the pair that has the calls made in another conversation.
+    """Two paired conversations and their calls; None where there is no counterpart. Both are None
+    in the pair of the calls that moved to another conversation.
     """
 
     old: RecordedConversation | None
     new: RecordedConversation | None
     calls: Pairs[DiffMessage] = attrs.field(factory=list)
     old_calls: list[DiffMessage] = attrs.field(factory=list)
-    """Those without a counterpart."""
+    """The calls without a counterpart."""
     new_calls: list[DiffMessage] = attrs.field(factory=list)
     namings: Namings = attrs.field(factory=Namings)
 
     @property
     def alike(self) -> bool:
-        """Whether both came over the same transport."""
+        """Whether both were recorded over the same transport."""
         one, other = self.old, self.new
         return one is None or other is None or one.transport == other.transport
 
 
 @attrs.frozen
 class Paired:
-    """The pairs, and what is left over on either side, in order."""
+    """The pairs, and the rest of each side, in order."""
 
     pairs: Pairs[DiffMessage]
     old: list[DiffMessage]
@@ -62,8 +61,9 @@ class Paired:
 def pair_all_calls(
     old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]
 ) -> list[ConversationPair]:
-    """The calls of both sides. Clients split their work into sessions as they like, so a call that
-    its counterpart lacks is looked for in all others before it is paired with a similar one.
+    """Pair the calls of both sides. A client may split its work into other sessions, so a call
+    without an equal in the paired conversation is looked for in all others before it is paired with
+    a similar one.
     """
     pairs = []
     for one, other in pair_conversations(old, new):
@@ -79,7 +79,7 @@ def pair_all_calls(
 
 
 def _moved_calls(pairs: list[ConversationPair]) -> ConversationPair:
-    """The calls that were made in another conversation, taken out of those."""
+    """Pair equal calls across conversations, and remove them from theirs."""
     found = pair_calls(
         [call for pair in pairs for call in pair.old_calls],
         [call for pair in pairs for call in pair.new_calls],
@@ -95,7 +95,9 @@ def _moved_calls(pairs: list[ConversationPair]) -> ConversationPair:
 def pair_conversations(
     old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]
 ) -> list[tuple[RecordedConversation | None, RecordedConversation | None]]:
-    """Those that ask the very same first, then those that have most in common, then by order."""
+    """Pair those with the same calls first, then those with the most calls in common, then the rest
+    in order.
+    """
     pairs, old_rest, new_rest = by_key(old, new, lambda one: one.keys)
     found: list[tuple[RecordedConversation | None, RecordedConversation | None]] = list(pairs)
     nearest, old_rest, new_rest = _most_in_common(old_rest, new_rest)
@@ -111,8 +113,8 @@ def pair_conversations(
 def pair_calls(
     old: Sequence[DiffMessage], new: Sequence[DiffMessage], *, exactly: bool = False
 ) -> Paired:
-    """The calls that ask the same; unless `exactly` also those of the same tool, prompt or resource
-    that ask the most similar.
+    """Pair equal calls; unless `exactly`, also the most similar ones of the same tool, prompt or
+    resource.
     """
     pairs, old_rest, new_rest = by_key(old, new, _call_key, _answer_key)
     if not exactly:
@@ -127,8 +129,8 @@ def by_key(
     key: Callable[[_T], Hashable],
     tie: Callable[[_T], Hashable] | None = None,
 ) -> tuple[Pairs[_T], list[_T], list[_T]]:
-    """The nth to the nth of those with the same key, and the rest of each side. Where there are
-    more of them on one side, those that have the same `tie` too go first.
+    """Pair the nth with the nth of the same key; returns the pairs and the rest of each side. Where
+    one side has more of a key, those with the same `tie` are paired first.
     """
     rows: dict[Hashable, tuple[list[_T], list[_T]]] = defaultdict(lambda: ([], []))
     order: dict[int, int] = {}
@@ -152,7 +154,7 @@ def by_key(
 
 
 def _aligned(old: list[_T], new: list[_T], tie: Callable[[_T], Hashable]) -> Pairs[_T]:
-    """Rows of unequal length: what is the same in both, in order, and then the nth to the nth."""
+    """Pair rows of unequal length: the equal ones in order, then the nth with the nth."""
     if max(len(old), len(new)) > _MAX_CALLS_ALIGNED:
         return list(zip(old, new, strict=False))
     matcher = SequenceMatcher(None, [*map(tie, old)], [*map(tie, new)], autojunk=False)
@@ -174,7 +176,7 @@ def _answer_key(call: DiffMessage) -> Hashable:
 def _by_label(
     old: list[DiffMessage], new: list[DiffMessage]
 ) -> tuple[Pairs[DiffMessage], list[DiffMessage], list[DiffMessage]]:
-    """Of the same method and name, the most similar."""
+    """Pair the most similar calls of the same method and name."""
     rows: dict[Hashable, tuple[list[DiffMessage], list[DiffMessage]]] = defaultdict(
         lambda: ([], [])
     )
@@ -205,7 +207,7 @@ def _nearest(old: list[DiffMessage], new: list[DiffMessage]) -> Pairs[DiffMessag
 def _most_in_common(
     old: list[RecordedConversation], new: list[RecordedConversation]
 ) -> tuple[Pairs[RecordedConversation], list[RecordedConversation], list[RecordedConversation]]:
-    """Greedily, by how many calls two conversations share; of those equally near the first."""
+    """Pair greedily, by the number of calls that two conversations share; at a tie, the first."""
     makers: dict[Hashable, dict[int, int]] = defaultdict(dict)
     for place, conversation in enumerate(new):
         for key, count in Counter(conversation.keys).items():

@@ -1,8 +1,8 @@
-"""Two decoded values compared: where they differ, and how. The caller judges what it means.
+"""Compares two decoded values: where they differ, and how. The caller judges the differences.
 
-Texts with placeholders are the same under the right names (`normalize.Namings`), numbers within the
-tolerance, and lists without an order where a rule says so (`ignore_rules`). Used for results,
-parameters and all else that is neither a schema nor a catalog.
+Two texts with placeholders are equal if the placeholders correspond (`normalize.Namings`), two
+numbers within the tolerance, two lists in any order where a rule says so (`ignore_rules`). Used for
+results, parameters and everything else that is neither a schema nor a catalog.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .ignore_rules import Leeway
 from .normalize import Namings, key_of
 from .severity import ABSENT, Item, ValuePath
 
-_DEEPEST = 100
-"""Deeper values are the same or not, and no more is said."""
-_MOST_ALIGNED = 200
-"""Longer lists are compared place by place, where they differ at all."""
+_MAX_DEPTH = 100
+"""A deeper value that differs is one edit."""
+_MAX_ITEMS_ALIGNED = 200
+"""Longer lists are compared index by index."""
 
 
 class EditKind(Enum):
-    """In which way two values differ."""
+    """How two values differ."""
 
     REMOVED = "a member is gone"
     ADDED = "a member is new"
@@ -52,13 +52,13 @@ class Edit:
 
 @attrs.frozen
 class Measure:
-    """What two values are held against each other by."""
+    """The user's rules and the known placeholders by which two values are compared."""
 
     leeway: Leeway
     namings: Namings
 
     def same(self, old: Any, new: Any) -> bool:
-        """Whether two scalars pass for each other."""
+        """Whether two scalars count as equal."""
         if isinstance(old, str) and isinstance(new, str):
             return self.namings.same(old, new)
         if _is_number(old) and _is_number(new):
@@ -67,8 +67,8 @@ class Measure:
 
 
 def edits(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Edit]:
-    """Where two values differ, in the order of the old one."""
-    if isinstance(old, dict) and isinstance(new, dict) and len(path) < _DEEPEST:
+    """The differences of two values, in the order of the old one."""
+    if isinstance(old, dict) and isinstance(new, dict) and len(path) < _MAX_DEPTH:
         for name in old:
             if name in new:
                 yield from edits(old[name], new[name], (*path, name), measure)
@@ -77,13 +77,13 @@ def edits(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Edi
         for name in new:
             if name not in old:
                 yield Edit(EditKind.ADDED, (*path, name), ABSENT, new[name])
-    elif isinstance(old, list) and isinstance(new, list) and len(path) < _DEEPEST:
+    elif isinstance(old, list) and isinstance(new, list) and len(path) < _MAX_DEPTH:
         yield from _list_edits(old, new, path, measure)
     elif not measure.same(old, new):
-        yield Edit(_how(old, new), path, old, new)
+        yield Edit(_scalar_edit_kind(old, new), path, old, new)
 
 
-def _how(old: Any, new: Any) -> EditKind:
+def _scalar_edit_kind(old: Any, new: Any) -> EditKind:
     if isinstance(old, str) and isinstance(new, str):
         return EditKind.TEXT
     alike = type(old) is type(new) or (_is_number(old) and _is_number(new))
@@ -105,9 +105,9 @@ def _list_edits(
             yield Edit(EditKind.REORDERED, path, old, new)
         return
     elif measure.leeway.is_unordered(path):
-        pairs = _whatever_the_order(old_keys, new_keys)
+        pairs = _pair_in_any_order(old_keys, new_keys)
     else:
-        pairs = _in_order(old_keys, new_keys)
+        pairs = _pair_in_order(old_keys, new_keys)
     for i, j in pairs:
         yield from edits(old[i], new[j], (*path, Item(i, j)), measure)
     for i in sorted({*range(len(old))} - {i for i, _ in pairs}):
@@ -116,9 +116,9 @@ def _list_edits(
         yield Edit(EditKind.ITEM_ADDED, (*path, Item(None, j)), ABSENT, new[j])
 
 
-def _in_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
-    """Which stand for which: the same ones, and between them the first to the first."""
-    if max(len(old), len(new)) > _MOST_ALIGNED:
+def _pair_in_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+    """Pair equal items, and between them the first with the first."""
+    if max(len(old), len(new)) > _MAX_ITEMS_ALIGNED:
         return [(place, place) for place in range(min(len(old), len(new)))]
     pairs: list[tuple[int, int]] = []
     for _, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -126,8 +126,8 @@ def _in_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _whatever_the_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
-    """The same to the same, and of the rest the first to the first."""
+def _pair_in_any_order(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+    """Pair equal items, and of the rest the first with the first."""
     places: dict[bytes, list[int]] = {}
     for j in reversed(range(len(new))):
         places.setdefault(new[j], []).append(j)

@@ -27,9 +27,13 @@ _FILTERS = {
 """The filter by which a client subscribes to a notification."""
 
 
-def messages_for_all(announcements: Iterable[StubMessage]) -> list[TimedMessage]:
-    """The notifications for every client, once its session is open."""
-    return _with_times(announcements)
+def timed_messages(messages: Iterable[StubMessage]) -> list[TimedMessage]:
+    """The notifications, each with the sum of the delays up to it."""
+    after, found = 0.0, []
+    for message in messages:
+        after += message.after
+        found.append((after, edit.notification(message.method or "", message.params)))
+    return found
 
 
 def messages_for_listener(
@@ -46,16 +50,8 @@ def messages_for_listener(
     acknowledged = StubMessage(_ACKNOWLEDGED, {"notifications": accepted})
     return [
         (after, _with_subscription_id(raw, id_))
-        for after, raw in _with_times([acknowledged, *messages])
+        for after, raw in timed_messages([acknowledged, *messages])
     ]
-
-
-def _with_times(messages: Iterable[StubMessage]) -> list[TimedMessage]:
-    after, found = 0.0, []
-    for message in messages:
-        after += message.after
-        found.append((after, edit.notification(message.method or "", message.params)))
-    return found
 
 
 def _is_wanted(message: StubMessage, wanted: Arguments) -> bool:

@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
 from mcpmock.playback.fallback import too_long
@@ -45,7 +46,7 @@ from mcpmock.protocol.raw_json import elements
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
-from .announcements import LISTEN, TimedMessage, messages_for_all, messages_for_listener
+from .announcements import LISTEN, TimedMessage, messages_for_listener, timed_messages
 from .catalog import HANDSHAKES, LISTS, empty_list, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of
 from .script import (
@@ -144,7 +145,7 @@ class StubStage(Stage):
         entries = list(self.script.entries)
         names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
         return found or [
-            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named)),))
+            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named, UNSET)),))
             for name in dict.fromkeys(names)
         ]
 
@@ -177,7 +178,7 @@ class StubStage(Stage):
             case Notification(method, params) if method == CANCELLED:
                 return [] if self._cancel(member(params, "requestId")) else [frame]
             case Notification("notifications/initialized"):
-                self._queue_all(messages_for_all(list(self.script.announcements)), None, now)
+                self._queue_all(timed_messages(list(self.script.announcements)), None, now)
                 return [frame]
             case Batch():
                 return self._receive_batch(frame, now)

@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, assert_inert, hostile_and_damaged
+from tests.cli.conftest import Run
 from tests.rules.violations import opening
 from tests.support import HEADER, c2s, call, cancelled, progress, request, response, s2c
 from tests.support.sealed import EVENTS, ONE, TWO, sealed
@@ -52,17 +52,60 @@ def test_notices_are_ok_too(run: Run, file: Path) -> None:
     assert out.endswith(f"{file}: 2 takes, 4 events: ok, 1 notice\n")
 
 
-def test_an_error_fails(run: Run, file: Path) -> None:
-    """Each finding has its line, `-q` does not hide it, and the status is 1."""
+def test_a_damaged_file_exits_with_3(run: Run, file: Path) -> None:
+    """A line that cannot be read is damage: the other commands refuse such a file with 3, too. Each
+    finding has its line, and `-q` does not hide it.
+    """
     file.write_bytes(DAMAGED)
     status, out, _ = run("check", "-q", file)
 
-    assert 1 == status
+    assert 3 == status == run("show", file)[0]
     assert [
         f"{file}:3: error: not an event: not JSON",
         f"{file}:5: error: the footer counts 3 events, there are 2",
         f"{file}: 1 take, 2 events: 2 errors",
     ] == out.splitlines()
+
+
+def test_an_edited_file_exits_with_1(run: Run, file: Path) -> None:
+    """A checksum that does not fit, a wrong count or a wrong order is an edit: the file loads."""
+    for edited in (
+        sealed().replace(b"ping", b"pong"),
+        sealed(events=3),
+        sealed(HEADER + TWO + ONE),
+    ):
+        file.write_bytes(edited)
+
+        assert 1 == run("check", file)[0]
+        assert 0 == run("show", file)[0]
+
+
+def test_only_protocol_leaves_out_findings_but_not_damage(run: Run, file: Path) -> None:
+    """`--only protocol` passes an edited file; a damaged one still exits with 3 and says why."""
+    file.write_bytes(sealed().replace(b"tests", b"texts"))
+    assert (0, f"{file}: 1 take, 2 events: ok\n", "") == run("check", "--only", "protocol", file)
+
+    file.write_bytes(DAMAGED)
+    status, out, _ = run("check", "--only", "protocol", file)
+    assert (3, f"{file}:3: error: not an event: not JSON") == (status, out.splitlines()[0])
+
+
+def test_only_integrity_checks_no_rules(run: Run, file: Path) -> None:
+    """`--only integrity` passes a session that breaks a rule, and fails an edited file."""
+    record(file, *FAILS)
+    assert (0, 1) == (run("check", "--only", "integrity", file)[0], run("check", file)[0])
+
+    file.write_bytes(file.read_bytes().replace(b"tests", b"texts"))
+    assert 1 == run("check", "--only", "integrity", file)[0]
+
+
+def test_damage_wins_over_a_broken_rule(run: Run, file: Path, tmp_path: Path) -> None:
+    """Of several files the highest status counts, whatever their order."""
+    record(file, *FAILS)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(DAMAGED)
+
+    assert [3, 3] == [run("check", *files)[0] for files in ((file, bad), (bad, file))]
 
 
 def test_what_cannot_be_read_does_not_stop_the_others(run: Run, file: Path, tmp_path: Path) -> None:
@@ -92,7 +135,7 @@ def test_check_json(run: Run, file: Path) -> None:
         "level": "error",
         "text": "not an event: not JSON",
     } == found[0]
-    counts = {"takes": 1, "events": 2, "errors": 2, "warnings": 0, "notices": 0}
+    counts = {"takes": 1, "events": 2, "errors": 2, "warnings": 0, "notices": 0, "damaged": True}
     assert {"type": "check", "file": name, **counts} == found[-1]
 
 
@@ -101,7 +144,7 @@ def test_a_newer_format_is_an_error(run: Run, file: Path) -> None:
     file.write_bytes(HEADER.replace(b":1,", b":2,", 1) + EVENTS)
 
     status, out, _ = run("check", file)
-    assert 1 == status
+    assert 3 == status
     assert out.startswith(f"{file}:1: error: has format 2, this mcpmock reads 1")
 
 
@@ -182,32 +225,6 @@ def test_violations_stand_in_the_order_of_the_lines(run: Run, file: Path) -> Non
     places = [line.split(":")[1:3] for line in out.splitlines() if line.startswith(f"{file}:")]
 
     assert [["5", " error"], ["11", " error"], ["12", " error"]] == places[:-1]
-
-
-def test_what_was_said_cannot_act_on_the_terminal(run: Run, file: Path) -> None:
-    """Ids, methods, tokens and banners are quoted inert, also as JSON."""
-    said = [
-        c2s(request(HOSTILE, HOSTILE, [HOSTILE])),
-        c2s(request(HOSTILE, "ping")),
-        s2c(response(HOSTILE + "2")),
-        s2c(progress(HOSTILE)),
-        s2c(HOSTILE.replace("\n", "").encode()),
-        c2s(request(1, "tools/call", {"name": HOSTILE, "task": {}})),
-    ]
-    record(file, *said)
-
-    for options in ((), ("-v",), ("--json",)):
-        status, out, err = run("check", *options, file)
-        assert 1 == status
-        assert not CONTROLS.search(out + err)
-        assert 6 <= len(out.splitlines())
-
-
-def test_findings_in_damaged_cassettes_are_inert(run: Run, tmp_path: Path) -> None:
-    """Damage is quoted inert, by `check` and by commands that refuse it."""
-    damaged = hostile_and_damaged(tmp_path)
-    for command in ("check", "show"):
-        assert_inert(*run(command, damaged)[1:])
 
 
 def test_the_shipped_recordings_pass(run: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kind_help import help_of
-from mcpmock.faults.plan_parser import fault_of, read_plan
+from mcpmock.faults.plan import fault_of, read_plan
 from mcpmock.faults.registry import KINDS, THEMES
 from tests.cli.conftest import Run
 from tests.support import c2s, s2c
@@ -37,7 +37,7 @@ def test_one_kind(run: Run) -> None:
     for part in (
         "The message arrives at `rate`, in a piece every tenth of a second.",
         "theme timing acts on every message toward client transports stdio, Streamable HTTP,",
-        'rate a rate as "64KiB/s"; default "1KB/s"',
+        'rate a rate as "64KiB/s" or "1Mbps", or a number of bytes a second; default "1KB/s"',
         "--fault 'bandwidth:rate=1KiB/s,tool=get_*'",
         '[[fault]] kind = "bandwidth" rate = "1KiB/s" match = { tool = "get_*" }',
     ):

@@ -10,7 +10,7 @@ from mcpmock.faults.kinds.errors import ToolError
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.timing import Bandwidth, Latency
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan_parser import fault_of
+from mcpmock.faults.plan import fault_of
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.shorthand import shorthand_of
 
@@ -21,6 +21,7 @@ FAULTS = [
     Bandwidth(rate=1 << 16),
     CancelRace(i=0, j=2, reaction="late_result", match=Match(path="$.a", equals=[1, "b"])),
     ToolError(text="kaputt, wie gewünscht"),
+    Replace(text='{"a": "b, c"}'),
 ]
 
 
@@ -35,5 +36,5 @@ def test_there_and_back(fault: Fault) -> None:
 
 def test_what_has_no_spelling() -> None:
     """Quotes in quotes."""
-    assert shorthand_of(Replace(text='{"a": "b, c"}')) is None
+    assert shorthand_of(Replace(text="'x\", y")) is None
     assert "drop" == shorthand_of(Drop())

@@ -263,7 +263,7 @@ def test_what_is_unknown_and_no_miss(live: list[Frame], expected: list[str], ord
 @pytest.mark.parametrize(
     ("live", "status", "code", "missed"),
     [
-        (call("q", "other"), 200, -32099, 1),
+        (call("q", "other"), 200, -31999, 1),
         (request("q", "server/discover"), 400, -32601, 0),
         (b"{torn", 400, -32700, 0),
         (b"", 400, -32700, 0),
@@ -517,7 +517,7 @@ def test_strict_order() -> None:
     played = session(*OPENING, *steps, order="strict")
     assert [] == played.hears(0, get(13))
     played.hears(1, post(11, INITIALIZE))
-    assert '"code":-32099' in played.hears(2, post(14, call(1, "a")))[1]
+    assert '"code":-31999' in played.hears(2, post(14, call(1, "a")))[1]
 
     opened = ["13 200 text/event-stream", "12 202", "12 eof"]
     assert sorted(opened) == sorted(played.hears(3, post(12, INITIALIZED)))

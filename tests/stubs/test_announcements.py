@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.protocol.messages import decode
-from mcpmock.stubs.announcements import messages_for_all, messages_for_listener
+from mcpmock.stubs.announcements import messages_for_listener, timed_messages
 from mcpmock.stubs.script import StubMessage
 from tests.support import notification
 
@@ -12,12 +12,12 @@ UPDATED = StubMessage("notifications/resources/updated", {"uri": "a:b"}, 2.0)
 LOG = StubMessage("notifications/message", {"level": "info", "data": "x"})
 
 
-def test_messages_for_all() -> None:
+def test_timed_messages() -> None:
     """Each is sent its delay after the one before."""
     assert [
         (1.0, notification("notifications/tools/list_changed")),
         (3.0, notification("notifications/resources/updated", {"uri": "a:b"})),
-    ] == messages_for_all([TOOLS, UPDATED])
+    ] == timed_messages([TOOLS, UPDATED])
 
 
 def test_messages_for_a_listener() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Count
@@ -56,7 +56,7 @@ class _CancelMemory:
         return [key for key in self.watched if key[0] is direction.back]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
     """The requester cancels the request, behind the `i`-th message that comes back for it.
 

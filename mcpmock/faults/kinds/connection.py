@@ -14,7 +14,7 @@ from mcpmock.faults.chunking import (
     has_chunks,
     wire_bytes,
 )
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Seconds, Size, to_bytes, to_seconds
@@ -24,7 +24,7 @@ from mcpmock.protocol.messages import S2C, Frame, StreamEnd
 Inside = Literal["frame", "character", "line_end", "field", "chunk_header"]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class LimitData(Fault, usually="client"):
     """The stream ends after `bytes` bytes of what matches, mostly in the middle of a message.
 
@@ -73,7 +73,7 @@ def _cut_place(inside: Inside | None, data: bytes, dice: Dice) -> int:
     return dice.below("at", len(data), 1)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ResetPeer(Fault, usually="client"):
     """The connection is reset in place of the message, `after` a time; on stdio the session ends.
 
@@ -86,7 +86,7 @@ class ResetPeer(Fault, usually="client"):
         yield from break_off_stream(matched, b"", how="reset", after=self.after)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class HalfClose(Fault, only="client", transports=("stdio",)):
     """The server's output ends behind the message; its input stays open.
 
@@ -99,7 +99,7 @@ class HalfClose(Fault, only="client", transports=("stdio",)):
         yield Effect(lambda session, _: session.lose_rest(unit))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class GarbageThenClose(Fault, usually="client"):
     """In place of the message come `size` random bytes, and the stream ends.
 
@@ -112,7 +112,7 @@ class GarbageThenClose(Fault, usually="client"):
         yield from break_off_stream(matched, dice.bytes("noise", self.size))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CloseBeforeResponse(Fault, usually="client", acts_on=On.RESPONSE, transports=HTTP):
     """The connection closes in place of the response; the server has received the request.
 
@@ -123,7 +123,7 @@ class CloseBeforeResponse(Fault, usually="client", acts_on=On.RESPONSE, transpor
         yield from close_stream(matched, "closed")
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class IgnoreEof(Fault, acts_on=On.END, transports=("stdio",)):
     """The server does not notice the end of its input, and goes on until a signal ends it.
 

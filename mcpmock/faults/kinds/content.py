@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Ordinal, Size, to_bytes
@@ -24,7 +24,7 @@ def _response_id(matched: MatchedMessage) -> bytes:
     return answer.id or b"null"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Corrupt(Fault, usually="client"):
     """One bit flips in each of `bytes` bytes of the message.
 
@@ -44,7 +44,7 @@ class Corrupt(Fault, usually="client"):
         yield Send(matched.with_raw(bytes(data)))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Truncate(Fault, usually="client"):
     """Only the first `keep` bytes of the message arrive, as if that were all.
 
@@ -61,7 +61,7 @@ class Truncate(Fault, usually="client"):
         yield Send(matched.with_raw(raw[:keep]))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InvalidJson(Fault, usually="client"):
     """The message is invalid JSON: two commas are added in front of its last bracket.
 
@@ -73,7 +73,7 @@ class InvalidJson(Fault, usually="client"):
         yield Send(matched.with_raw(raw[:-1] + b",," + raw[-1:]))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InvalidUtf8(Fault, usually="client"):
     """The last string of the message has a byte that is invalid in UTF-8.
 
@@ -86,7 +86,7 @@ class InvalidUtf8(Fault, usually="client"):
         yield Send(matched.with_raw(raw[:at] + b"\xff" + raw[at:]))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Huge(Fault, usually="client", acts_on=_JSON_RPC):
     """The message is `size` bytes longer: a long string is added to its result or params.
 
@@ -100,7 +100,7 @@ class Huge(Fault, usually="client", acts_on=_JSON_RPC):
         yield Send(matched.with_raw(raw))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Deep(Fault, usually="client", acts_on=_JSON_RPC):
     """The message is deeply nested: `depth` arrays, each in the other, in its result or params.
 
@@ -114,7 +114,7 @@ class Deep(Fault, usually="client", acts_on=_JSON_RPC):
         yield Send(matched.with_raw(edit.enlarged(matched.frame.raw, nested)))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Replace(Fault, usually="client"):
     """The message is replaced by `text`, byte for byte, or the result of a response by `result`.
 
@@ -139,7 +139,7 @@ class Replace(Fault, usually="client"):
         yield Send(matched.with_raw(raw))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Inject(Fault, usually="client"):
     """A message with this `text`, byte for byte, is added in front of each that matches.
 
@@ -160,7 +160,7 @@ class Inject(Fault, usually="client"):
         yield Send(matched.followed_by(raw) if self.behind else matched.preceded_by(raw))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class UnsolicitedResponse(Fault, usually="client"):
     """A response with the unknown id `id` is added in front of the message.
 
@@ -173,7 +173,7 @@ class UnsolicitedResponse(Fault, usually="client"):
         yield Send(matched.preceded_by(edit.response(encode(self.id), {})))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Empty(Fault, acts_on=On.RESPONSE):
     """The response has an empty result.
 
@@ -184,7 +184,7 @@ class Empty(Fault, acts_on=On.RESPONSE):
         yield Send(matched.with_raw(edit.response(_response_id(matched), {})))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class WrongId(Fault, acts_on=On.RESPONSE):
     """The response has another id: `id`, or the next number.
 
@@ -202,7 +202,7 @@ class WrongId(Fault, acts_on=On.RESPONSE):
         yield Send(matched.with_raw(edit.with_id(matched.frame.raw, id_)))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class IdTypeFlip(Fault, acts_on=On.RESPONSE):
     """The id of the response has another type: `"1"` for `1`, and `1` for `"1"`.
 

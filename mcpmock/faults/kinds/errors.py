@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
@@ -15,7 +15,7 @@ from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Error(Fault, acts_on=On.REQUEST):
     """The request never arrives and is answered with this JSON-RPC error, `after` a time.
 
@@ -33,7 +33,7 @@ class Error(Fault, acts_on=On.REQUEST):
         yield Send(matched.answer(raw), self.after)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InitializeError(Error, about="initialize"):
     """`initialize` never arrives and is answered with this JSON-RPC error, `after` a time.
 
@@ -44,7 +44,7 @@ class InitializeError(Error, about="initialize"):
     message: str = "Unsupported protocol version"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ToolError(Fault, acts_on=On.REQUEST, about="tools/call"):
     """The call never arrives and is answered with an `isError` result with this `text`.
 

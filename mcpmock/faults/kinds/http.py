@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.responses import refusal, with_type
 from mcpmock.faults.segments import On
@@ -22,7 +22,7 @@ _ANY_REQUEST = On.ASKED | On.RESPONSE
 """What a client sends is an HTTP request, a JSON-RPC response included."""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with `status`.
 
@@ -41,7 +41,7 @@ class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
         yield Send(refusal(matched.exchange, self.status, fields, self.body))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with 404: the client has to initialize again.
 
@@ -57,7 +57,7 @@ class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP
         yield Send(refusal(matched.exchange, 404))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class EmptyResponse(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with 200 and an empty body.
 
@@ -70,7 +70,7 @@ class EmptyResponse(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
         yield Send(refusal(matched.exchange, 200, {"Content-Type": self.content_type}))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
     """The request never arrives; the answer has a chunk with an invalid length.
 
@@ -97,7 +97,7 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
         )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class WrongContentType(
     Fault,
     acts_on=On.RESPONSE,
@@ -123,7 +123,7 @@ class WrongContentType(
         yield Send([with_type(head, self.content_type), *rest])
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("streamable-http",)):
     """The response comes alone, as JSON, where an event stream was to come.
 
@@ -156,7 +156,7 @@ class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("stre
             yield Effect(lambda session, _: session.unmute(number))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Outage(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """Requests that match are refused with `status` for `time`, counted from the first one.
 
@@ -178,7 +178,7 @@ class Outage(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
             yield Send(refusal(matched.exchange, self.status))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Quota(Fault, acts_on=On.ASKED, only="server", transports=HTTP):
     """Only `requests` requests that match pass in each `window`; further ones get 429.
 

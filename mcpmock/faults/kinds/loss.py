@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import HttpResponse
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Drop(Fault, usually="client"):
     """The message never arrives.
 
@@ -30,7 +28,7 @@ class Drop(Fault, usually="client"):
             yield Send(accepted)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class NoInitialized(
     Drop, usually="server", acts_on=On.NOTIFICATION, about="notifications/initialized"
 ):
@@ -40,7 +38,7 @@ class NoInitialized(
     """
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class NeverAnswerServerRequest(Drop, usually="server", acts_on=On.RESPONSE):
     """The client's response to a request of the server never arrives.
 
@@ -48,7 +46,7 @@ class NeverAnswerServerRequest(Drop, usually="server", acts_on=On.RESPONSE):
     """
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SseGap(Drop, only="client", transports=HTTP):
     """The SSE event of the message is lost, and its id with it; the stream goes on.
 
@@ -61,7 +59,7 @@ class SseGap(Drop, only="client", transports=HTTP):
             yield Send(heads)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class NeverRespond(Fault, acts_on=On.RESPONSE):
     """The response is lost, and the stream that would have carried it stays open.
 
@@ -73,7 +71,7 @@ class NeverRespond(Fault, acts_on=On.RESPONSE):
         yield Effect(lambda session, _: session.mute(exchange))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class BlackHole(Fault, usually="client"):
     """The message and everything behind it in its direction is lost, without an error.
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import attrs
 
-from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
@@ -24,7 +24,7 @@ def _with_member(matched: MatchedMessage, path: Sequence[str], value: object) ->
     return Send(matched.with_raw(edit.with_member(matched.frame.raw, path, encode(value))))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
     """The response to `initialize` names the protocol revision `version`.
 
@@ -37,7 +37,7 @@ class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
         yield _with_member(matched, ["result", "protocolVersion"], self.version)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/discover")):
     """The server declares the capabilities in `claims` besides its own, but not those in `hides`.
 
@@ -62,7 +62,7 @@ class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/dis
         yield Send(matched.with_raw(raw))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
     """In front of the response come `count` notifications that the list of `what` has changed.
 
@@ -77,7 +77,7 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
         yield Send(matched.preceded_by(*[changed] * self.count))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
     """Tools whose names match the glob `gone` are unknown to the server.
 
@@ -110,7 +110,7 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
         yield _with_member(matched, ["result", "tools"], left)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
     """Every page of a list names the same next page: the list never ends.
 
@@ -123,7 +123,7 @@ class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
         yield _with_member(matched, ["result", "nextCursor"], self.cursor)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
     """Progress is reported `after` the response to a call that has a progress token.
 
@@ -147,7 +147,7 @@ class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
         yield Send([matched.message(matched.direction, raw)], self.after)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
     """Progress goes down: each report says `most` minus the real progress.
 
@@ -163,7 +163,7 @@ class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
         yield _with_member(matched, path, less)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
     """Progress is reported with the unknown progress token `token`.
 
@@ -189,7 +189,7 @@ _PARAMS: dict[str, dict[str, Any]] = {
 }
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class RequestWithoutCapability(Fault, acts_on=On.RESPONSE, usually="client"):
     """The server sends the request `asks` in front of the response, without regard to capabilities.
 

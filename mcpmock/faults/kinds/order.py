@@ -8,7 +8,7 @@ from typing import Literal
 import attrs
 
 from mcpmock.faults.delay_queue import Keep
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
@@ -20,7 +20,7 @@ from mcpmock.protocol.messages import Response
 _ONE_STREAM = ("stdio", "sse")
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Duplicate(Fault, usually="client"):
     """The message arrives `copies` more times, all at once or each `after` the one before.
 
@@ -40,7 +40,7 @@ class Duplicate(Fault, usually="client"):
             yield Send([matched.message(matched.direction, raw)], self.after * (number + 1))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Reorder(Fault, usually="client", transports=_ONE_STREAM):
     """The message arrives behind the next `behind` messages of its direction.
 
@@ -66,7 +66,7 @@ class _WaitingResponse:
     until: float
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SwapResponses(Fault, acts_on=On.RESPONSE, transports=_ONE_STREAM):
     """Two responses exchange their ids.
 
@@ -95,7 +95,7 @@ class SwapResponses(Fault, acts_on=On.RESPONSE, transports=_ONE_STREAM):
         yield Send(matched.with_raw(edit.with_id(waiting.raw, id_)))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class RespondTwice(Fault, acts_on=On.RESPONSE):
     """The request gets a second response, `after` the first: the `same`, or an `error`.
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.faults.chunking import end_server
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import ExitCode, Ordinal, Size, to_bytes
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, Stderr
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Exit(Fault, usually="server"):
     """The server ends in place of reading the message, with exit status `code` or by a `signal`.
 
@@ -32,7 +32,7 @@ class Exit(Fault, usually="server"):
         yield from end_server(self.code, self.signal, self.stderr, transport=matched.transport)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Down(Fault, acts_on=On.BEGIN):
     """The server does not start: it ends before its first message, with exit status `code`.
 
@@ -48,7 +48,7 @@ class Down(Fault, acts_on=On.BEGIN):
         yield from end_server(self.code, None, self.stderr, transport=matched.transport)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class StdoutNoise(Fault, usually="client", transports=("stdio",)):
     """The server prints `text` on standard output, as a line in front of the message.
 
@@ -62,7 +62,7 @@ class StdoutNoise(Fault, usually="client", transports=("stdio",)):
         yield matched.passed()
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class StderrFlood(Fault, usually="client", transports=("stdio",)):
     """The server writes `size` bytes on standard error, in front of the message.
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from mcpmock.faults.chunking import with_events
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.units import Count, Ordinal
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, SseMeta
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SseCommentStorm(Fault, only="client", transports=HTTP):
     """In front of the message come `count` SSE comments with the text `comment`.
 
@@ -27,7 +25,7 @@ class SseCommentStorm(Fault, only="client", transports=HTTP):
         yield Send(with_events(matched, [SseMeta(comment=self.comment)] * self.count))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SseRetry(Fault, only="client", transports=HTTP):
     """In front of the message comes an SSE `retry` field, in milliseconds.
 
@@ -42,7 +40,7 @@ class SseRetry(Fault, only="client", transports=HTTP):
         yield Send(with_events(matched, [SseMeta(retry=self.retry)]))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SseDuplicateId(Fault, only="client", transports=HTTP):
     """The SSE event of the message has this `id`, so that several events have the same one.
 

@@ -9,7 +9,7 @@ import attrs
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
 from mcpmock.faults.distributions import Distribution, latencies
-from mcpmock.faults.fault import Act, Dice, Fault, Load, MatchedMessage, PlanError
+from mcpmock.faults.fault import Act, Dice, Fault, Load, MatchedMessage, PlanError, frozen
 from mcpmock.faults.match import Match, MatchPlace, Subject, fits
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
@@ -18,7 +18,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import C2S, Frame
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Latency(Fault, usually="client"):
     """Each message arrives `latency` later.
 
@@ -65,7 +65,7 @@ class Latency(Fault, usually="client"):
         )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Delay(Fault, usually="client"):
     """Each message arrives later by the fixed time `delay`.
 
@@ -80,7 +80,7 @@ class Delay(Fault, usually="client"):
         yield Send(matched.unit, self.delay)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Hold(Fault, usually="client", blocks=True):
     """The message and everything behind it in its direction are held for `time`.
 
@@ -93,7 +93,7 @@ class Hold(Fault, usually="client", blocks=True):
         yield Send(matched.unit, self.time)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Pause(Fault, usually="server", blocks=True):
     """Nothing passes in either direction for `time`, from the message on.
 
@@ -110,7 +110,7 @@ class Pause(Fault, usually="server", blocks=True):
         yield Send(matched.unit, self.time)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Bandwidth(Fault, usually="client", blocks=True):
     """The message arrives at `rate`, in a piece every tenth of a second.
 
@@ -130,7 +130,7 @@ class Bandwidth(Fault, usually="client", blocks=True):
             yield Send(frames, cut / self.rate)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Slicer(Fault, usually="client", blocks=True):
     """The message arrives in pieces of `size` bytes, `delay` apart.
 
@@ -157,7 +157,7 @@ class Slicer(Fault, usually="client", blocks=True):
         return max(1, self.size + vary)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Dribble(Fault, usually="client", blocks=True):
     """The message arrives in `parts` pieces of equal length, spread over `time`.
 
@@ -177,7 +177,7 @@ class Dribble(Fault, usually="client", blocks=True):
             yield Send(frames, self.time * number / len(sliced))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Coalesce(Fault, usually="client", blocks=True):
     """Messages are collected for `time` and arrive together, in one read.
 
@@ -196,7 +196,7 @@ class Coalesce(Fault, usually="client", blocks=True):
         yield Send(matched.unit, self.time)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Backpressure(Fault, usually="server", transports=("stdio",)):
     """The receiver stops reading for `time`, behind the message.
 
@@ -213,7 +213,7 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
         yield Effect(lambda session, now: session.stop_reading(way, now + self.time))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
     """The end of the server's output, or of an HTTP exchange, comes `delay` later.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import attrs
 
 from mcpmock.faults.chunking import end_server
-from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
@@ -76,7 +76,7 @@ class _RaceMemory:
         self.early = [*self.early, key][-_MAX_RACES:]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory):
     """A cancellation meets the response in the `cell` of the race that is named.
 

@@ -16,7 +16,7 @@ import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.fallback import empty_result, method_not_found
-from mcpmock.playback.id_mapping import fill
+from mcpmock.playback.live_ids import fill
 from mcpmock.playback.timing import Timing
 from mcpmock.playback.variables import Bindings, unify
 from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
@@ -47,11 +47,11 @@ from .script import (
     LearnedValue,
     ScriptLine,
     ScriptReply,
+    ServerRequests,
     ValuePath,
     expected_event,
     find_values,
 )
-from .server_requests import ServerRequests
 
 ReportLine = Callable[[str], None]
 _MAX_HELD_REPLIES = 1000

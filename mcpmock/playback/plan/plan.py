@@ -127,29 +127,18 @@ class ReplayPlan:
     @cached_property
     def by_call(self) -> dict[int, list[int]]:
         """The messages (by their place in `messages`) that belong to a call."""
-        found: dict[int, list[int]] = {}
-        for place, planned in enumerate(self.messages):
-            for call in planned.calls:
-                found.setdefault(call, []).append(place)
-        return found
+        return _index_by(planned.calls for planned in self.messages)
 
     @cached_property
     def by_cause(self) -> dict[int, list[int]]:
         """Which messages (by their place in `messages`) wait for a client event."""
-        found: dict[int, list[int]] = {}
-        for place, planned in enumerate(self.messages):
-            for cause in planned.causes:
-                found.setdefault(cause, []).append(place)
-        return found
+        return _index_by(planned.causes for planned in self.messages)
 
     @cached_property
     def by_exchange(self) -> dict[int, list[int]]:
         """The messages (by their place in `messages`) that an exchange carries."""
-        found: dict[int, list[int]] = {}
-        for place, planned in enumerate(self.messages):
-            if planned.exchange is not None:
-                found.setdefault(planned.exchange, []).append(place)
-        return found
+        exchanges = (planned.exchange for planned in self.messages)
+        return _index_by(() if x is None else (x,) for x in exchanges)
 
     def excerpt(self, event: int) -> ReplayPlan:
         """The part of the plan that belongs to one client event, its requests and its exchange: for
@@ -179,3 +168,12 @@ class ReplayPlan:
     def _replies_to(self, planned: PlannedMessage) -> tuple[int, ...]:
         content = planned.frame.content
         return self.replies.get(content.id, ()) if isinstance(content, Request) else ()
+
+
+def _index_by(keys: Iterable[Iterable[int]]) -> dict[int, list[int]]:
+    """The places of the items that have a key, by key."""
+    found: dict[int, list[int]] = {}
+    for place, mine in enumerate(keys):
+        for key in mine:
+            found.setdefault(key, []).append(place)
+    return found

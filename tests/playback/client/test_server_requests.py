@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.playback.client.script import ScriptServerRequest
-from mcpmock.playback.client.server_requests import ServerRequests
+from mcpmock.playback.client.script import ScriptServerRequest, ServerRequests
 from mcpmock.protocol.messages import Request
 
 

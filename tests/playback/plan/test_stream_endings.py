@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.playback.plan.builder import RecordedExchange, delayed
 from mcpmock.playback.plan.plan import PlannedMessage
-from mcpmock.playback.plan.stream_endings import RecordedExchange, delayed
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse
 from tests.support import accepts, ends, replies, s2c
 

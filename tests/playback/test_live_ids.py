@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from mcpmock.playback.id_mapping import IdMapping
+from mcpmock.playback.live_ids import LiveIds
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse, SseMeta
@@ -15,10 +15,10 @@ from tests.support import batch, c2s, ends, post, progress, replies, request, re
 HOLE = "mcpmock:secret:token:1"
 
 
-def identities(*recorded_sessions: str) -> IdMapping:
+def identities(*recorded_sessions: str) -> LiveIds:
     """Of a session in which the recorded exchange 1, with calls 0 and 1, is the live one 7."""
     numbers = count(1)
-    found = IdMapping(lambda: f"live-{next(numbers)}", frozenset(recorded_sessions))
+    found = LiveIds(lambda: f"live-{next(numbers)}", frozenset(recorded_sessions))
     [_, body] = post(7, batch(request("a", "x", token="t"), request(1.5, "y")))
     [_, recorded] = post(1, b"")
     found.bind(ClientEvent(0, recorded, (0, 1)), ClientMessage(body))
@@ -66,7 +66,7 @@ def test_exchanges() -> None:
     assert {7: 1} == found.recorded
 
 
-def head_of(found: IdMapping, bindings: dict[str, str], fields: dict[str, str]) -> HttpResponse:
+def head_of(found: LiveIds, bindings: dict[str, str], fields: dict[str, str]) -> HttpResponse:
     [frame] = found.render(planned(replies(1, 200, None, **fields)), bindings)
     assert isinstance(frame.fact, HttpResponse)
     return frame.fact
@@ -139,7 +139,7 @@ def test_other_events_are_no_endpoint() -> None:
 
 def test_bare_messages_bind_no_exchange() -> None:
     """Where there are no exchanges, ids alone are bound."""
-    found = IdMapping(lambda: "")
+    found = LiveIds(lambda: "")
     found.bind(ClientEvent(0, c2s(b"{}"), (0,)), ClientMessage(c2s(request(5, "x"))))
 
     assert ({}, b"5") == (found.exchanges, found.calls[0].id)

@@ -1,11 +1,35 @@
-"""Exchanges of which one side shall not hear."""
+"""What faults leave for what comes next: lines that frames stand in, and muted exchanges."""
 
 from __future__ import annotations
 
-from mcpmock.faults.muted import MutedExchanges
+from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import Unit
-from mcpmock.protocol.messages import C2S, S2C
-from tests.support import answers, ends, post, request, response, s2c
+from mcpmock.faults.session_state import MutedExchanges, lines_of, way_of
+from mcpmock.protocol.correlation import PendingCall
+from mcpmock.protocol.messages import C2S, S2C, Request, parse
+from tests.support import answers, c2s, ends, hangs_up, post, request, response, s2c, says
+
+CALL = request(1, "tools/call", {"name": "x"})
+
+
+def about(frame: object) -> Subject:
+    asked = parse(CALL)
+    assert isinstance(asked, Request)
+    return Subject(frame, None, "tools/call", PendingCall(0, C2S, asked, None))  # type: ignore[arg-type]
+
+
+def test_lines() -> None:
+    """A call's, an exchange's, a stream's for its end; beside an event stream none of a call."""
+    call, other = (S2C, C2S, b"1"), s2c(b"x")
+    answer, end, told = s2c(response(1)), hangs_up(S2C), says(3, response(1))
+
+    assert [call] == list(lines_of([answer], about(answer), None))
+    assert [] == list(lines_of([other], Subject(other, None, None), None))
+    assert [(S2C, None)] == list(lines_of([end], Subject(end, None, None), None))
+    assert [call, (S2C, 3)] == list(lines_of(told, about(told[-1]), None))
+    assert [call] == list(lines_of(told, about(told[-1]), 3))
+    assert [(S2C, 4)] == list(lines_of([ends(4)], about(ends(4)), 3))
+    assert (C2S, None) == way_of([c2s(b"x")])
 
 
 def test_what_the_server_has_not_heard_of() -> None:

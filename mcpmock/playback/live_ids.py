@@ -1,4 +1,4 @@
-"""`IdMapping`: which live ids, tokens, exchanges and session stand for the recorded ones, and
+"""`LiveIds`: which live ids, tokens, exchanges and session stand for the recorded ones, and
 planned messages rendered with them.
 
 Live values are put in by path, never by text search, and every other byte goes out as it was
@@ -47,7 +47,7 @@ class LiveCall:
 
 
 @attrs.define
-class IdMapping:
+class LiveIds:
     """The live identities in one candidate. `session` gives the id of the live session: a recorded
     one is never served again.
     """
