@@ -38,8 +38,10 @@ from mcpmock.protocol.messages import (
 
 from .candidates import Candidate, Candidates
 from .fallback import (
+    MAX_BATCH_MESSAGES,
     PROBE,
     Fallback,
+    answer_large_batch,
     answer_lost,
     answer_too_long,
     answer_unrecorded,
@@ -162,16 +164,16 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
-            case Request():
-                self._receive_request(live, now)
-            case Batch() if live.ids:
+            case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
+                self._own_answers += answer_large_batch(live)
+            case Request() | Batch() if live.is_posted and live.ids:
                 self._receive_request(live, now)
             case StreamEnd():
                 self._receive_end(live, now)
             case ExchangeEnd() if live.exchange is not None:
                 self._repeats.drop_exchange(live.exchange)
                 self._streams.pop(live.exchange, None)
-            case Notification() | Response() | Opaque() | Batch() | HttpRequest():
+            case Request() | Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._receive_other(live, now)
             case _:
                 pass
@@ -393,6 +395,10 @@ class Player(Stage):
         paths = self.selection.paths | self._assembly.paths
         is_path = live.head is not None and live.head.path in paths
         return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
+
+    def _is_recorded(self, live: ClientMessage) -> bool:
+        """Whether any candidate has an equal message, used or not."""
+        return any(candidate.matcher.repeats(live) for candidate in self._candidates.all)
 
     def _is_lost(self, live: ClientMessage) -> bool:
         """Whether it belongs to a session that is over, or that never was."""
