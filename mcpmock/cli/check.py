@@ -13,7 +13,7 @@ import attrs
 import click
 
 from mcpmock.errors import CassetteError, Level
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 from .options_files import FILES, run_each, with_siblings
 from .output import common, emit, encodable, many

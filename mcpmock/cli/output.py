@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -32,7 +32,7 @@ def columns() -> int:
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
-    write_log_line(f"mcpmock: {printable(text)}")
+    write_log_line(f"mcpmock: {text}")
 
 
 def say_notices(
@@ -97,7 +97,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
         text = json.dumps(value)
     if err:
-        write_log_line(printable(text))
+        write_log_line(text)
     else:
         click.echo(printable(text))
 

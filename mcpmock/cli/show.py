@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.view.printable import printable, printable_lines
+from mcpmock.printable import printable, printable_lines
 
 from .output import CASSETTE, columns, common, emit, one_line, say, say_notices
 

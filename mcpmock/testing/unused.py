@@ -40,7 +40,7 @@ def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
     """
     # Not at the top: the process that adds the tests up needs neither.
     from mcpmock.playback.request_key import match_subject
-    from mcpmock.view.printable import printable
+    from mcpmock.printable import printable
 
     for player in log.players:
         lead = player.leading
