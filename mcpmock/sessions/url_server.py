@@ -59,9 +59,17 @@ class Url(Server):
             connect, self.upstream, own=front.authorities, is_mcp=front.router.is_mcp
         )
 
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
-        rules = SseClient if self.transport is TransportKind.SSE else StreamableHttpClient
-        return [rules(self.upstream.target, self.headers, exchange_numbers)]
+    def rules(
+        self, exchange_numbers: Iterator[int], *, client_opens_stream: bool = False
+    ) -> list[Stage]:
+        target = self.upstream.target
+        if self.transport is TransportKind.SSE:
+            return [SseClient(target, self.headers, exchange_numbers)]
+        return [
+            StreamableHttpClient(
+                target, self.headers, exchange_numbers, client_opens_stream=client_opens_stream
+            )
+        ]
 
     def _reported(self, connect: Connect, reach: Reach) -> Connect:
         """`connect`, whose outcome `reach` records."""
