@@ -181,7 +181,7 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
 
     def _come(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
-        race.count(matched.on)
+        race.count(matched.on, matched.subject.message)
         if race.cancelled:
             yield from self._after(race, matched.on, matched)
             if matched.on is On.RESPONSE:
@@ -234,14 +234,16 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             race.over |= answer and race.own is None
         elif answer:
             race.over |= race.own is None
-            became = [*self._react(matched)]
-        elif self.reaction != "late_progress":
+            became = [*self._react(race, matched)]
+        elif self.reaction == "late_progress":
+            race.late += 1
+        else:
             became = []
         frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
         yield from _sends(race.settle(matched.unit, frames))
         yield from (act for act in became if not isinstance(act, Send))
 
-    def _react(self, matched: MatchedMessage) -> Iterable[Act]:
+    def _react(self, race: RaceProgress, matched: MatchedMessage) -> Iterable[Act]:
         """What the server does in place of the answer that it had not given yet."""
         message = matched.frame
         answer = message.content
@@ -261,9 +263,12 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
                 yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
                 if matched.stream is not None:
                     yield Hangup("a fault ended the server")
-            case _:  # a body in JSON was to come: an event stream may be empty
-                head = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
-                yield from _sends(head)
+            case reaction:  # a body in JSON was to come: an event stream may be empty
+                sent = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
+                made_up = race.more_progress()
+                if reaction == "late_progress" and not race.late and made_up is not None:
+                    sent.append(matched.message(matched.direction, made_up))
+                yield from _sends(sent)
 
     def _give_up(self, matched: MatchedMessage, memory: _RaceMemory) -> Iterable[Act]:
         """The end of the client's input: it will not cancel any more, so what waits is sent."""

@@ -82,7 +82,7 @@ def reaction_to(reaction: Reaction, cell: Cell) -> list[bytes | Frame]:
         "silent": [],
         "late_result": [ANSWER],
         "late_error": [FAILED],
-        "late_progress": [*left[:-1]],
+        "late_progress": [*(left[:-1] or [progress("t", cell.k + 1)])],
         "error_then_result": [FAILED, ANSWER],
         "crash": died,
         "close": died,
