@@ -137,7 +137,7 @@ class Race:
                 i=self.i,
                 j=self.j,
                 reaction=self.reaction,
-                patience=CANCEL_TIMEOUT_S,
+                at_most=CANCEL_TIMEOUT_S,
                 match=match,
                 must_fire=True,
             )

@@ -77,10 +77,16 @@ class _RaceMemory:
 
 
 @frozen(kw_only=True)
-class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory):
+class CancelRace(
+    Fault,
+    acts_on=On.REQUEST,
+    usually="server",
+    memory=_RaceMemory,
+    aliases={"patience": "at_most"},
+):
     """A cancellation meets the response in the `cell` of the race that is named.
 
-    The client gets i messages of the call; the rest waits, no longer than `patience`, until it
+    The client gets i messages of the call; the rest waits, no longer than `at_most`, until it
     cancels. Then come those that had crossed the cancellation, up to the j-th, and of the rest what
     the server's `reaction` makes of it. Say either `cell`, or `i` and `j`. The cancellation does
     not reach the server: the fault reacts in its place.
@@ -97,7 +103,7 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
     i: Count | None = None
     j: Count | None = None
     reaction: Reaction = "silent"
-    patience: Seconds = attrs.field(default=30.0, converter=to_seconds)
+    at_most: Seconds = attrs.field(default=30.0, converter=to_seconds)
 
     @property
     def overhears(self) -> bytes:
@@ -187,7 +193,7 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             if matched.on is On.RESPONSE:
                 dice.drawn.update(race.reached())
         elif race.waits() or self._waits(race, matched.on):
-            yield race.keep(matched.on, matched.unit, self.patience)
+            yield race.keep(matched.on, matched.unit, self.at_most)
         else:
             race.give(matched.on, matched.unit)
             yield matched.passed()
