@@ -39,7 +39,6 @@ def test_messages() -> None:
     assert notification("a") == edit.notification("a")
     assert request(1, "a", {"b": 1}) == edit.request(b"1", "a", {"b": 1})
     assert cancelled(1) == edit.cancelled(b"1")
-    assert response("x") == edit.with_id(response(1), b'"x"')
 
 
 def test_results_by_revision() -> None:

@@ -10,7 +10,7 @@ from mcpmock.protocol.http_reply import (
     HeldMessages,
     ReplyFlattener,
     flatten,
-    ids_asked,
+    request_ids,
 )
 from mcpmock.protocol.messages import (
     S2C,
@@ -47,7 +47,7 @@ END = fact(ExchangeEnd())
 
 
 def hear(answering: ReplyFlattener, *frames: Frame) -> list[bytes]:
-    out = [one for frame in frames for one in answering.hear(frame)]
+    out = [one for frame in frames for one in answering.feed(frame)]
     assert {(S2C, b"\n", None, None, None)} >= {
         (one.direction, one.eol, one.fact, one.exchange, one.wire) for one in out
     }
@@ -69,16 +69,16 @@ def test_flatten(body: bytes, line: bytes) -> None:
     assert line == flatten(body)
 
 
-def test_ids_asked() -> None:
+def test_request_ids() -> None:
     """Those of requests, as spelled."""
     items = parse_items(batch(request(b"1.0", "a"), LOG, response(2), request("b", "b")))
 
-    assert [b"1.0", b'"b"'] == ids_asked(items)
+    assert [b"1.0", b'"b"'] == request_ids(items)
 
 
 def test_held() -> None:
     """The oldest are dropped, by number and by size."""
-    by_number, by_size = HeldMessages(most=2), HeldMessages(most_bytes=4)
+    by_number, by_size = HeldMessages(max_messages=2), HeldMessages(max_bytes=4)
     for raw in (b"aa", b"bb", b"cc"):
         by_number.add(raw)
         by_size.add(raw)

@@ -222,17 +222,3 @@ def test_content_is_decoded_once() -> None:
 def test_size_is_that_of_the_wire() -> None:
     """A frame's size counts its line end too."""
     assert 6 == Frame(C2S, b"1234", b"\r\n").size
-
-
-def test_directions() -> None:
-    """Each direction's way back is the other one."""
-    assert (S2C, C2S) == (C2S.back, S2C.back)
-
-
-@pytest.mark.parametrize(
-    ("exit_", "status"),
-    [(ProcessExit(0), 0), (ProcessExit(7), 7), (ProcessExit(signal=9), 137), (ProcessExit(), 0)],
-)
-def test_exit_status(exit_: ProcessExit, status: int) -> None:
-    """A process's status is what a shell would say."""
-    assert status == exit_.status

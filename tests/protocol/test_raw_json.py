@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpmock.protocol.raw_json import Span, elements, locate, members, splice, walk
+from mcpmock.protocol.raw_json import elements, locate, members, splice, walk
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
@@ -180,8 +180,3 @@ def test_walking_deep_nesting_costs_linear_time() -> None:
 
     assert 20_001 == sum(1 for _ in walk(raw))
     assert process_time() - began < 1
-
-
-def test_span_is_a_slice() -> None:
-    """A span's ends are those of a slice."""
-    assert b"1" == b"[1]"[slice(*Span(1, 2))]

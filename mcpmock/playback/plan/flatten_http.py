@@ -64,7 +64,7 @@ def _flatten_exchanges(events: Sequence[Event], *, streams: bool) -> Iterator[Ev
                 yield _bare_event(event, frame, raw)
         else:
             flattener = answers.setdefault(event.x, ReplyFlattener(None))
-            for message in flattener.hear(frame):
+            for message in flattener.feed(frame):
                 yield _bare_event(event, frame, message.raw)
 
 
