@@ -125,7 +125,7 @@ def test_open_calls_in_order() -> None:
 
 
 def test_only_so_much_is_remembered() -> None:
-    """What was closed long ago is forgotten: a late answer to it belongs to nothing."""
+    """A late answer to a request that was closed long ago names nothing."""
     session = Session()
     for number in range(1100):
         session.note(C2S, request(number, "ping"))

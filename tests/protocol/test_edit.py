@@ -32,7 +32,7 @@ def test_a_member_is_taken_out() -> None:
 
 
 def test_messages() -> None:
-    """As everybody writes them."""
+    """The builders write compact JSON."""
     assert response(1, {"a": 1}) == edit.response(b"1", {"a": 1})
     assert error(1, -1, "no") == edit.error(b"1", -1, "no")
     assert notification("a", {"b": 1}) == edit.notification("a", {"b": 1})

@@ -141,7 +141,7 @@ VALUES = st.recursive(
 @settings(max_examples=200)
 @given(value=st.dictionaries(NAMES, VALUES, max_size=4), indent=st.sampled_from([None, 1]))
 def test_spans_agree_with_a_parser(value: dict[str, Any], indent: int | None) -> None:
-    """For any JSON, however it is spaced, each member's span decodes to what a parser says."""
+    """For any JSON, however it is spaced, each member's span decodes to the value of a parser."""
     found = texts(json.dumps(value, indent=indent).encode())
     assert found is not None
 

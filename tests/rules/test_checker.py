@@ -64,7 +64,7 @@ def test_recordings_of_the_official_sdks_break_no_rule_unnamed(path: Path) -> No
 
 
 def test_what_is_known_is_found_there() -> None:
-    """The recordings do hold what SDKs are known for: each such rule is named, none is an error."""
+    """The shipped recordings contain these known deviations, and none is an error."""
     found = {one.violation.rule.name for path in CASSETTES for one in check(load(path))}
 
     assert {
