@@ -192,6 +192,8 @@ class Player(Stage):
         if not found:
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
+            elif not self._stubs:
+                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
             return
         self._candidates.prefer(found, now, keep=live.name == PROBE)
         self._candidates.accept(found, live, now)
@@ -331,12 +333,21 @@ class Player(Stage):
 
     def _repeat(self, live: ClientMessage, now: float) -> bool:
         """Answers once more with an answer that was given before, where the options say so."""
-        if self.selection.options.repeats == "error" and not self._stubs:
+        if not self._stubs and not self._may_repeat(live):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
             candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
+
+    def _may_repeat(self, live: ClientMessage) -> bool:
+        """Whether the options let a request be answered more often than it was recorded."""
+        repeats = self.selection.options.repeats
+        if repeats != "auto":
+            return repeats != "error"
+        if self._strict or self.selection.options.on_miss == "live":
+            return False  # a real server knows better
+        return all(map(self.selection.may_be_asked_again, live.requests))
 
     def _repeats_nearer(
         self, candidate: Candidate, live: ClientMessage, match: MatchResult
