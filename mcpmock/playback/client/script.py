@@ -30,7 +30,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import Span, elements, walk
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.placeholders import holds_placeholder
 
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
 """Values that servers make and clients send back: the name in an answer, and in a request."""
@@ -251,7 +251,7 @@ class _ScriptBuilder:
         else:
             self._new_events.append(event)
         result = message.result or b""
-        if PLACEHOLDER in result:
+        if holds_placeholder(result):
             self.redacted_results[call] = result
         for path, span in find_values(result, TOKENS):
             value = decode(result[slice(*span)])
