@@ -80,6 +80,7 @@ def scan_cassette(data: bytes) -> list[SecretFound]:
     damaged = [(damage.line, lines[damage.line - 1]) for damage in lost]
     found: list[SecretFound] = []
     redactor.places = places = []
+    redactor.read_again()
     for take, event, line in every:
         places.clear()
         _redact_line(redactor, line.raw)

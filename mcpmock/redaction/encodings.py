@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote, unquote_to_bytes
 
 import attrs
+import msgspec
 
-from mcpmock.protocol.raw_json import Span
+from mcpmock.protocol.raw_json import UNREADABLE, Span
 
 MAX_DECODED_BYTES = 1 << 20
 """Longer strings are not decoded: what they hold is found in their own spelling only."""
@@ -33,6 +34,7 @@ _RUN = re.compile(
     rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})++"
     rb"(?:\r?\n[A-Za-z0-9+/]{1,75}+={0,2})?+|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
 )
+_raw_json = msgspec.json.Decoder(msgspec.Raw)
 _TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -124,6 +126,17 @@ def base64_runs(text: bytes, needles: Callable[[bytes], bool]) -> Iterator[Base6
             if decoded is not None:
                 yield Base64Run(Span(match.start() + start, match.end()), decoded, raw[start:])
                 break
+
+
+def is_json(text: bytes) -> bool:
+    """Whether a text is one JSON object or array."""
+    if text.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        _raw_json.decode(text)
+    except UNREADABLE:
+        return False
+    return True
 
 
 def is_text(data: bytes) -> bool:

@@ -67,7 +67,7 @@ class KnownValues:
         return True
 
     def occur(self, data: bytes) -> bool:
-        """Whether one may stand in this data, in any spelling: a quick look."""
+        """Whether one may stand in this data: a quick look, that misses what is `respelled`."""
         for needle in self._needles:
             if needle in data:
                 return True

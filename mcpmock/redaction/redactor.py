@@ -40,11 +40,20 @@ from .encodings import (
     decode_percent,
     decode_string,
     encode_percent,
+    is_json,
     is_text,
 )
 from .known_values import KnownValues
 from .placeholders import HOLE, PLACEHOLDER, number_of
-from .secret_formats import Found, assignments, formats, settings, suspicious, without_scheme
+from .secret_formats import (
+    Found,
+    assignments,
+    formats,
+    respelled,
+    settings,
+    suspicious,
+    without_scheme,
+)
 from .secret_names import SESSION_ID, kind_of_name
 
 __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor"]
@@ -57,7 +66,7 @@ MAX_DEPTH = 3
 _MAX_CACHED_FIELDS = 4096
 _SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema"}
 _JSON_STARTS = (b"{", b"[")
-_JSON_ENDS = b" \t\r\n,]}"
+_JSON_WITHIN = re.compile(rb"[{\[]\s*+[\"{\[]")
 _MIN_TEXT_BYTES = 5
 """No shorter text holds a secret that its format gives away."""
 _KEY_LINES = re.compile(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
@@ -104,6 +113,10 @@ class Redactor:
         """Whether JSON lines may hold a secret: a quick look that never misses one."""
         return suspicious(data) or self._known.occur(data)
 
+    def read_again(self) -> None:
+        """The next frame is the first one again, of the same take or of another."""
+        self._in_key = False
+
     def learn(self, values: Mapping[str, str]) -> None:
         """Takes the values of secret names, such as environment variables, for secrets wherever
         they appear. They get placeholders when they do.
@@ -127,9 +140,9 @@ class Redactor:
 
     def known_in_line(self, line: bytes) -> bytes:
         """A line of a cassette without the values that are known by now."""
-        if not self._known.occur(line):
+        if not self._may_know(line):
             return line
-        return splice(line, self._scan_json(line, -1, lambda _path: None, rules=False))
+        return splice(line, self._scan_json(line, -1, _no_kind, rules=False))
 
     def known_in_frame(self, frame: Frame) -> Frame:
         """A frame that no text holds, without the values that are known by now."""
@@ -289,16 +302,12 @@ class Redactor:
     def _scan_json(
         self, raw: bytes, depth: int, kind_of: KindOf, *, rules: bool = True
     ) -> list[Replacement]:
-        """Each string under a secret's name, and what the others hold. What follows a text that is
-        JSON up to there is a text.
-        """
+        """Each string under a secret's name, and what the others hold."""
         replacements: list[Replacement] = []
-        end = 0
         for path, span in walk(raw):
-            end = span.end
             if raw[span.start : span.start + 1] != b'"':
                 continue
-            inside = Span(span.start + 1, end - 1)
+            inside = Span(span.start + 1, span.end - 1)
             if depth <= 0:
                 self._path = path
             kind = kind_of(path)
@@ -306,12 +315,7 @@ class Redactor:
                 replacements += self._whole_string(raw, inside, kind)
             else:
                 replacements += self._scan_string(raw, inside, depth, rules=rules)
-        rest = raw[end:]
-        if depth > 0 and rest.strip(_JSON_ENDS):
-            found = settings(rest) if rules else ()
-            moved = self._scan_text(rest, depth, found, rules=rules)
-            replacements += [(Span(s.start + end, s.end + end), new) for s, new in moved]
-        if self._known.occur(raw):
+        if self._may_know(raw):
             replacements += self._scan_names(raw, depth)
         return replacements
 
@@ -325,7 +329,7 @@ class Redactor:
 
     def _whole_string(self, raw: bytes, inside: Span, kind: str) -> list[Replacement]:
         span = without_scheme(raw, inside)
-        if span.start == span.end or raw.startswith(PLACEHOLDER, span.start):
+        if not raw[span.start : span.end].strip() or raw.startswith(PLACEHOLDER, span.start):
             self._reserve(raw[span.start : span.end])
             return []
         return [(span, self._placeholder(kind, _unescaped(raw[span.start : span.end])))]
@@ -340,19 +344,22 @@ class Redactor:
         text = raw[inside.start : inside.end]
         if size > MAX_DECODED_BYTES or b"\\" not in text:
             found = self._scan_inner(text, depth + 1, rules=rules)
-            return [(Span(s.start + inside.start, s.end + inside.start), new) for s, new in found]
+            at = inside.start
+            return [(Span(s.start + at, s.end + at), _escaped(new)) for s, new in found]
         decoded = decode_string(raw, inside)
         found = self._scan_inner(decoded.text, depth + 1, rules=rules)
-        return [(decoded.origin(span), new) for span, new in found]
+        return [(decoded.origin(span), _escaped(new)) for span, new in found]
 
     def _scan_inner(self, text: bytes, depth: int, *, rules: bool) -> list[Replacement]:
         """What a decoded text holds, JSON or not."""
-        known = self._known.occur(text)
-        if not known and PLACEHOLDER not in text and not (rules and suspicious(b'"' + text)):
+        if (
+            not self._may_know(text)
+            and PLACEHOLDER not in text
+            and not (rules and suspicious(b'"' + text))
+        ):
             return []
-        if depth <= MAX_DEPTH and text.lstrip()[:1] in _JSON_STARTS:
-            kind_of: KindOf = _kind_of_path if rules else lambda _path: None
-            return self._scan_json(text, depth, kind_of, rules=rules)
+        if depth <= MAX_DEPTH and is_json(text):
+            return self._scan_json(text, depth, _kind_of_path if rules else _no_kind, rules=rules)
         return self._scan_text(text, depth, settings(text) if rules else (), rules=rules)
 
     def _scan_text(
@@ -385,16 +392,31 @@ class Redactor:
         return replacements
 
     def _scan_encoded(self, text: bytes, depth: int, *, rules: bool) -> Iterator[Replacement]:
-        """What percent encoding and base64 hide in a text."""
+        """What a text holds in JSON, base64, percent encoding and the escapes of JSON."""
+        begin = _JSON_WITHIN.search(text)
+        if begin is not None:
+            at, kind_of = begin.start(), _kind_of_path if rules else _no_kind
+            for span, new in self._scan_json(text[at:], depth, kind_of, rules=rules):
+                moved = Span(span.start + at, span.end + at)
+                yield moved, new
+                text = text[: moved.start] + b" " * (span.end - span.start) + text[moved.end :]
         for run in [*base64_runs(text, self._known.occur_encoded)]:
             new = splice(run.text, self._scan_inner(run.text, depth, rules=rules))
             if new != run.text:
                 yield run.span, run.encode(new)
-            text = text[: run.span.start] + b" " * len(run.raw) + text[run.span.end :]
+                text = text[: run.span.start] + b" " * len(run.raw) + text[run.span.end :]
         percent = decode_percent(text)
         if percent is not None:
             for span, new in self._scan_inner(percent.text, depth, rules=rules):
                 yield percent.origin(span), encode_percent(new)
+        elif b"\\" in text:
+            escaped = decode_string(text, Span(0, len(text)))
+            for span, new in self._scan_inner(escaped.text, depth, rules=rules):
+                yield escaped.origin(span), _escaped(new)
+
+    def _may_know(self, text: bytes) -> bool:
+        """Whether a known value may stand in a text, in any spelling."""
+        return bool(self._known) and (self._known.occur(text) or respelled(text))
 
     def _replace_known(self, raw: bytes) -> bytes:
         return splice(raw, self._scan_text(raw, 0, (), rules=False))
@@ -437,6 +459,17 @@ class Redactor:
         """
         for hole in HOLE.findall(text):
             self.reserve(number_of(hole))
+
+
+def _no_kind(_path: Sequence[str | int]) -> None:
+    """Names give nothing away: what is looked for is known."""
+
+
+def _escaped(new: bytes) -> bytes:
+    """What takes a place in a JSON string: of what is put there, only lines of base64 have
+    characters to be escaped.
+    """
+    return new.replace(b"\r", b"\\r").replace(b"\n", b"\\n")
 
 
 def _unescaped(secret: bytes) -> bytes:

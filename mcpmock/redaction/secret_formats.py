@@ -26,7 +26,8 @@ _FORMATS = (
     (
         "private-key",
         rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        rb"(?P<secret>(?:[^-\"]++|-(?!----))++(?=-----END)|[\w+/=\\:,.\s-]{16,}+\Z)",
+        rb"(?P<secret>(?:[^-\"]++|-(?!----))++(?=-----END)|"
+        rb"[\w+/=\\:,.\s-]{0,300}?[A-Za-z0-9+/]{16}[A-Za-z0-9+/=\\\s]*+)",
     ),
     ("jwt", rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)"),
     ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}))"),
@@ -90,6 +91,7 @@ _BASE64_LETTERS = bytes(
     0x61 if bytes((byte,)).isalnum() or byte in b"+/" else 0x20 for byte in range(256)
 )
 _MANY_LETTERS = b"a" * 20
+_RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = re.compile(BASE64_TEXT * 4)
 _RARE_HINTS = tuple(
     (byte, re.compile(hint))
@@ -157,6 +159,16 @@ def suspicious(data: bytes) -> bool:
     for byte, hint in _RARE_HINTS:
         if byte in data and hint.search(data):
             return True
+    return holds_base64_text(data)
+
+
+def respelled(data: bytes) -> bool:
+    """Whether a text may stand in this data with its letters escaped, or in base64."""
+    return _RESPELLED.search(data) is not None or holds_base64_text(data)
+
+
+def holds_base64_text(data: bytes) -> bool:
+    """Whether this data may hold text in base64."""
     long_words = _MANY_LETTERS in data.translate(_BASE64_LETTERS)
     return long_words and _BASE64_TEXT.search(data) is not None
 
