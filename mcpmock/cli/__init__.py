@@ -23,7 +23,7 @@ from .output import say
 
 _COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
-    "record", "recover", "replay", "show", "stats", "verify",
+    "record", "recover", "redact", "replay", "scan", "show", "stats", "verify",
 )  # fmt: skip
 
 

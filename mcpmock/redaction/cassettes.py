@@ -58,16 +58,17 @@ class LineReviser:
 
     def revise(self, line: bytes) -> bytes:
         """The line without the known values; the same object if it has none."""
-        new = self.redactor.known_in_line(line)
-        if any(mark in line for mark in _PACKED) and (event := event_of(line.rstrip(b"\n"))):
-            new = _with_frame(new, event, self.redactor.known_in_frame) + b"\n"
+        raw = line.removesuffix(b"\n")
+        new = self.redactor.known_in_line(raw)
+        if any(mark in raw for mark in _PACKED) and (event := event_of(raw)) is not None:
+            new = _with_frame(new, event, self.redactor.known_in_frame)
         if self.redactor.knows_any_in(new):
-            self.suspects.add(line[:64])
-        if new == line:
+            self.suspects.add(raw[:64])
+        if new == raw:
             return line
-        if not line.startswith(b'{"n":') or new.endswith(b',"redacted":true}\n'):
-            return new
-        return new.rstrip(b"\n")[:-1] + b',"redacted":true}\n'
+        if new.startswith(b'{"n":') and not new.endswith(b',"redacted":true}'):
+            new = new[:-1] + b',"redacted":true}'
+        return new + line[len(raw) :]
 
 
 def scan_cassette(data: bytes) -> list[SecretFound]:
@@ -99,7 +100,7 @@ def redact_cassette(data: bytes) -> RedactedCassette:
     old = data.split(b"\n")
     _each_line(sheets, lambda raw: _redact_line(redactor, raw))
     reviser = LineReviser(redactor)
-    _each_line(sheets, lambda raw: reviser.revise(raw + b"\n")[:-1])
+    _each_line(sheets, reviser.revise)
     changed = 0
     for sheet in sheets:
         if sheet.header is not None:

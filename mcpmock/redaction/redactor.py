@@ -210,7 +210,9 @@ class Redactor:
         for argument in arguments:
             raw = argument.encode("utf-8", "surrogateescape")
             kind, prefix, value = _split_assignment(argument)
-            if kind_of_next is not None and not argument.startswith("--"):
+            if PLACEHOLDER in raw:
+                self._reserve(raw)
+            elif kind_of_next is not None and not argument.startswith("--"):
                 raw = self._placeholder(kind_of_next, raw)
             elif kind is not None and value:
                 placeholder = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))

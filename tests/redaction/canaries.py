@@ -61,30 +61,52 @@ def _message(value: object, **more: object) -> bytes:
 
 
 PLACES: dict[str, Callable[[str], Frame]] = {
-    "arguments": lambda t: Frame(C2S, _message(0, id=1, method="tools/call", params={"arguments": {"a": t}})),
-    "list of arguments": lambda t: Frame(C2S, _message(0, id=1, method="m", params={"a": [1, [t]]})),
-    "result": lambda t: Frame(S2C, _message(0, id=1, result={"content": [{"type": "text", "text": t}]})),
-    "structured content": lambda t: Frame(S2C, _message(0, id=1, result={"structuredContent": {"r": {"s": t}}})),
-    "resource": lambda t: Frame(S2C, _message(0, id=1, result={"contents": [{"uri": "file:///a", "text": t}]})),
+    "arguments": lambda t: Frame(
+        C2S, _message(0, id=1, method="tools/call", params={"arguments": {"a": t}})
+    ),
+    "list of arguments": lambda t: Frame(
+        C2S, _message(0, id=1, method="m", params={"a": [1, [t]]})
+    ),
+    "result": lambda t: Frame(
+        S2C, _message(0, id=1, result={"content": [{"type": "text", "text": t}]})
+    ),
+    "structured content": lambda t: Frame(
+        S2C, _message(0, id=1, result={"structuredContent": {"r": {"s": t}}})
+    ),
+    "resource": lambda t: Frame(
+        S2C, _message(0, id=1, result={"contents": [{"uri": "file:///a", "text": t}]})
+    ),
     "error message": lambda t: Frame(S2C, _message(0, id=1, error={"code": 1, "message": t})),
-    "error data": lambda t: Frame(S2C, _message(0, id=1, error={"code": 1, "message": "", "data": {"d": t}})),
+    "error data": lambda t: Frame(
+        S2C, _message(0, id=1, error={"code": 1, "message": "", "data": {"d": t}})
+    ),
     "log": lambda t: Frame(S2C, _message(0, method="notifications/message", params={"data": t})),
     "meta": lambda t: Frame(S2C, _message(0, id=1, result={"_meta": {"a/b": t}})),
     "member name": lambda t: Frame(S2C, _message(0, id=1, result={"map": {t: 1}})),
     "batch": lambda t: Frame(C2S, b"[" + _message(t, id=1, method="m") + b"]"),
     "banner": lambda t: Frame(S2C, b"ready: " + t.encode()),
     "torn line": lambda t: Frame(S2C, _message(t)[:-1], b""),
-    "pretty-printed": lambda t: Frame(S2C, json.dumps({"id": 1, "result": {"v": t}}, indent=1).encode(), exchange=1),
+    "pretty-printed": lambda t: Frame(
+        S2C, json.dumps({"id": 1, "result": {"v": t}}, indent=1).encode(), exchange=1
+    ),
     "not UTF-8": lambda t: Frame(S2C, b"\xff " + t.encode() + b" \xfe"),
     "standard error": lambda t: Frame(S2C, f"12:00 INFO {t}\n".encode(), b"", Stderr()),
     "HTTP message": lambda t: Frame(S2C, _message(0, id=1, result={"text": t}), exchange=3),
     "HTTP page": lambda t: Frame(S2C, f"<p>{t}</p>".encode(), fact=HttpBody(), exchange=3),
     "SSE comment": lambda t: Frame(S2C, fact=SseMeta(comment=t.replace("\n", " ")), exchange=3),
-    "SSE id": lambda t: Frame(S2C, fact=SseMeta(id=t.replace("\n", " "), event="message"), exchange=3),
-    "request target": lambda t: Frame(C2S, fact=HttpRequest("POST", f"/mcp?q={quote(t, safe='')}", []), exchange=3),
-    "request field": lambda t: Frame(C2S, fact=HttpRequest("POST", "/", [("X-Echo", t.replace("\n", " "))]), exchange=3),
-    "response field": lambda t: Frame(S2C, fact=HttpResponse(200, "OK", [("X-Echo", t.replace("\n", " "))]), exchange=3),
-}  # fmt: skip
+    "SSE id": lambda t: Frame(
+        S2C, fact=SseMeta(id=t.replace("\n", " "), event="message"), exchange=3
+    ),
+    "request target": lambda t: Frame(
+        C2S, fact=HttpRequest("POST", f"/mcp?q={quote(t, safe='')}", []), exchange=3
+    ),
+    "request field": lambda t: Frame(
+        C2S, fact=HttpRequest("POST", "/", [("X-Echo", t.replace("\n", " "))]), exchange=3
+    ),
+    "response field": lambda t: Frame(
+        S2C, fact=HttpResponse(200, "OK", [("X-Echo", t.replace("\n", " "))]), exchange=3
+    ),
+}
 
 
 def leaks(data: bytes, secret: str, depth: int = 4) -> bool:
