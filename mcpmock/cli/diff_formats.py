@@ -1,21 +1,22 @@
 """The report of a comparison in four formats: text for a terminal, one JSON object, Markdown for a
 comment, JUnit XML for a test report.
 
-Recorded text is hostile: it passes through `inert`, never starts a line, and is escaped for
+Recorded text is hostile: it passes through `printable`, never starts a line, and is escaped for
 Markdown and XML.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 
+from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
 from mcpmock.semantic_diff.severity import EventLocation
-from mcpmock.view.printable import inert
 
 from .output import columns, encodable
 
@@ -23,6 +24,9 @@ _COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE:
 _FROM_WORST = sorted(Verdict, reverse=True)
 _MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
+_MIN_GROUP = 4
+"""So many differences of a rule about whole messages are one paragraph."""
+_MAX_PLACES = 3
 _NO_CALL = "(no call)"
 _MARKUP = re.compile("[`|]")
 _NO_XML = re.compile("[\ufffe\uffff]")
@@ -63,6 +67,7 @@ def _entry(found: Difference) -> dict[str, Any]:
         "a_event": _event(found.old_event),
         "b_event": _event(found.new_event),
         "times": found.times,
+        "ignore": found.ignore,
     }
 
 
@@ -70,10 +75,17 @@ def _event(where: EventLocation | None) -> dict[str, int] | None:
     return None if where is None else {"take": where.take, "n": where.n}
 
 
-def text(comparison: Comparison) -> Iterator[str]:
-    """Lines for a terminal, the worst difference first."""
-    for found in comparison.differences:
+def text(comparison: Comparison, *, verbose: bool = False) -> Iterator[str]:
+    """Lines for a terminal, the worst difference first. Unless `verbose`, many missing or added
+    messages of one rule are one paragraph.
+    """
+    for found, *others in _grouped(comparison.differences, verbose=verbose):
         verdict = click.style(found.verdict.word, fg=_COLORS[found.verdict], bold=True)
+        if others:
+            yield f"{verdict} {found.rule.name}: {_total([found, *others])}"
+            yield from _folded("  in ", f"{_first_places([found, *others])}; -v lists all")
+            yield ""
+            continue
         yield f"{verdict} {found.rule.name}: {found.rule.words}{_times(found)}"
         yield from _folded("  in ", f"{_place(found)}{_events(found)}")
         yield from _folded("  at ", found.path)
@@ -81,6 +93,7 @@ def text(comparison: Comparison) -> Iterator[str]:
             yield from _folded("   - ", found.old, "red")
         if found.new is not None:
             yield from _folded("   + ", found.new, "green")
+        yield from _folded("  allow with ", _ignore_option(found))
         yield ""
     unsaid = sum(comparison.counts.values()) - len(comparison.differences)
     if unsaid:
@@ -88,18 +101,48 @@ def text(comparison: Comparison) -> Iterator[str]:
     yield from _folded("", f"{comparison.old} -> {comparison.new}: {_summary(comparison)}")
 
 
+def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[Difference]]:
+    """The differences in order, each alone, but many about whole messages of one rule together."""
+    by_rule: dict[str, list[Difference]] = {}
+    for found in differences:
+        by_rule.setdefault(found.rule.name, []).append(found)
+    groups: list[list[Difference]] = []
+    for found in differences:
+        row = by_rule[found.rule.name]
+        if verbose or not found.rule.plural or len(row) < _MIN_GROUP:
+            groups.append([found])
+        elif found is row[0]:
+            groups.append(row)
+    return groups
+
+
+def _total(row: list[Difference]) -> str:
+    return f"{sum(found.times for found in row)} {row[0].rule.plural}"
+
+
+def _first_places(row: list[Difference]) -> str:
+    places = list(dict.fromkeys(map(_place, row)))
+    rest = len(places) - _MAX_PLACES
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(places[:_MAX_PLACES]) + more
+
+
+def _ignore_option(found: Difference) -> str:
+    return f"--ignore {shlex.quote(found.ignore)}"
+
+
 def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
     """Recorded text on as many lines as needed, each behind a lead."""
     from rich.cells import chop_cells
 
     if not lead:
-        yield inert(text)
+        yield printable(text)
         return
-    for number, part in enumerate(chop_cells(inert(text), columns() - len(lead) - 1)):
+    for number, part in enumerate(chop_cells(printable(text), columns() - len(lead) - 1)):
         yield (lead if number == 0 else "   | ") + (click.style(part, fg=color) if color else part)
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: Comparison, *, verbose: bool = False) -> str:
     """A comment: a heading, and a table of the differences."""
     lines = [
         f"### mcpmock diff: {_summary(comparison)}",
@@ -108,28 +151,35 @@ def markdown(comparison: Comparison) -> str:
     ]
     if comparison.differences:
         lines += ["", "| | what | where | before | after |", "|---|---|---|---|---|"]
-    lines += [_row(found) for found in comparison.differences[:_MAX_MARKDOWN_ROWS]]
-    unsaid = sum(comparison.counts.values()) - len(comparison.differences[:_MAX_MARKDOWN_ROWS])
+    groups = _grouped(comparison.differences, verbose=verbose)[:_MAX_MARKDOWN_ROWS]
+    lines += map(_row, groups)
+    unsaid = sum(comparison.counts.values()) - sum(map(len, groups))
     if unsaid:
         lines += ["", f"and {unsaid} more"]
     return "\n".join(lines)
 
 
-def _row(found: Difference) -> str:
-    verdict = f"**{found.verdict.word}**" if found.verdict is Verdict.BREAKING else ""
+def _row(group: list[Difference]) -> str:
+    found = group[0]
+    verdict = found.verdict.word
+    what, where = found.rule.words + _times(found), f"{_code(_place(found))}{_events(found)}"
+    if len(group) > 1:
+        what, where, values = _total(group), _code(_first_places(group)), ["", ""]
+    else:
+        where += f"<br>{_code(found.path)}<br>{_code(_ignore_option(found))}"
+        values = ["" if value is None else _code(value) for value in (found.old, found.new)]
     cells = [
-        verdict or found.verdict.word,
-        f"{found.rule.name}: {found.rule.words}{_times(found)}",
-        f"{_code(_place(found))}{_events(found)}<br>{_code(found.path)}",
-        "" if found.old is None else _code(found.old),
-        "" if found.new is None else _code(found.new),
+        f"**{verdict}**" if found.verdict is Verdict.BREAKING else verdict,
+        f"{found.rule.name}: {what}",
+        where,
+        *values,
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def _code(text: str) -> str:
     """A code span in a table, without characters that could end either."""
-    spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+    spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
     return f"`{spelled or ' '}`"
 
 
@@ -169,18 +219,19 @@ def _paragraphs(row: Iterable[Difference]) -> str:
         lines.append(f"  at {_xml(found.path)}")
         lines += [f"   - {_xml(found.old)}"] if found.old is not None else []
         lines += [f"   + {_xml(found.new)}"] if found.new is not None else []
+        lines.append(f"  allow with {_xml(_ignore_option(found))}")
     return "\n".join(lines)
 
 
 def _xml(text: str) -> str:
     """Without the characters that XML 1.0 forbids."""
-    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
 
 
 def _place(found: Difference) -> str:
     """The message, and the call that it belongs to."""
     if found.call is None:
-        return found.method or "no message"
+        return found.method
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 

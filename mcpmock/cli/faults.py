@@ -8,6 +8,7 @@ import shlex
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from .output import columns, common, emit, say
@@ -101,13 +102,8 @@ def _formatter() -> click.HelpFormatter:
 def _as_json(one: KindHelp) -> dict[str, object]:
     return {
         "type": "kind",
-        "kind": one.kind,
-        "theme": one.theme,
+        **attrs.asdict(one),
         "summary": one.summary,
-        "text": one.text,
-        "acts_on": one.acts_on,
-        "toward": one.toward,
         "transports": one.transports.split(", "),
-        "knobs": [{"name": k.name, "takes": k.takes, "default": k.default} for k in one.knobs],
         "example": {"fault": one.shorthand, "toml": one.toml},
     }

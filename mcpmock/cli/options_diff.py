@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 from .output import emit, option_set
 
@@ -14,43 +15,48 @@ if TYPE_CHECKING:
     from mcpmock.semantic_diff.compare import Comparison, Rules
 
 FORMATS = ("text", "json", "markdown", "junit")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 THRESHOLDS = ("any", "risky", "breaking", "never")
-diff_options = option_set(
-    click.option(
-        "--format",
-        type=click.Choice(FORMATS),
-        default="text",
-        show_default=True,
-        help="Format of the report; `markdown` suits a pull request comment.",
-    ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(THRESHOLDS),
-        default="any",
-        show_default=True,
-        help="Lowest severity that exits with status 1.",
-    ),
-    click.option(
-        "--ignore",
-        multiple=True,
-        metavar="RULE",
-        help="Ignore differences at [METHOD [NAME]] JSONPATH, for example '$.result._meta' or"
-        " 'tools/call get_time $.result.content' (repeatable).",
-    ),
-    click.option(
-        "--tolerance",
-        default="0",
-        show_default=True,
-        metavar="N|N%",
-        help="Ignore differences between numbers up to N or N percent.",
-    ),
-    click.option(
-        "--unordered",
-        multiple=True,
-        metavar="RULE",
-        help="Ignore the order of the lists at RULE, written as for --ignore (repeatable).",
-    ),
-)
+
+
+def diff_options(*, fail_on: str) -> Callable[[_Command], _Command]:
+    """The options, with the default of --fail-on."""
+    return option_set(
+        click.option(
+            "--format",
+            type=click.Choice(FORMATS),
+            default="text",
+            show_default=True,
+            help="Format of the report; `markdown` suits a pull request comment.",
+        ),
+        click.option(
+            "--fail-on",
+            type=click.Choice(THRESHOLDS),
+            default=fail_on,
+            show_default=True,
+            help="Lowest verdict that exits with status 1.",
+        ),
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="RULE",
+            help="Ignore differences at [METHOD [NAME]] JSONPATH, for example '$.result._meta' or"
+            " 'tools/call get_time $.result.content' (repeatable).",
+        ),
+        click.option(
+            "--tolerance",
+            default="0",
+            show_default=True,
+            metavar="N|N%",
+            help="Ignore differences between numbers up to N or N percent.",
+        ),
+        click.option(
+            "--unordered",
+            multiple=True,
+            metavar="RULE",
+            help="Ignore the order of the lists at RULE, written as for --ignore (repeatable).",
+        ),
+    )
 
 
 def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], tolerance: str) -> Rules:
@@ -63,7 +69,9 @@ def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], toleran
         raise click.UsageError(printable(str(error))) from error
 
 
-def write_report(comparison: Comparison, form: str, fail_on: str, *, quiet: bool = False) -> int:
+def write_report(
+    comparison: Comparison, form: str, fail_on: str, *, quiet: bool = False, verbose: bool = False
+) -> int:
     """Print the report to stdout and return the exit status. With `quiet`, a text report is printed
     only if it makes the status 1.
     """
@@ -75,8 +83,8 @@ def write_report(comparison: Comparison, form: str, fail_on: str, *, quiet: bool
     elif form == "junit":
         click.echo(junit(comparison, fail_on))
     elif form == "markdown":
-        click.echo(markdown(comparison))
+        click.echo(markdown(comparison, verbose=verbose))
     elif failed or not quiet:
-        for line in text(comparison):
+        for line in text(comparison, verbose=verbose):
             click.echo(line)
     return int(failed)

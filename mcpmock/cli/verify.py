@@ -13,13 +13,13 @@ import click
 from .options_diff import diff_options, ignore_rules_of, write_report
 from .options_faults import fault_options, faults_of, report_faults
 from .options_server import server_of, server_options
-from .output import CASSETTE, common, say
+from .output import CASSETTE, common, say, say_notices
 
 
 @click.command(short_help="Compare a real server with its recording.")
 @click.argument("file", type=CASSETTE)
 @click.option("--update", is_flag=True, help="Replace FILE with the new recording if they differ.")
-@diff_options
+@diff_options(fail_on="risky")
 @fault_options
 @server_options
 @common
@@ -27,19 +27,24 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     """Check that a real server still behaves as recorded in the cassette FILE.
 
     Plays the recorded client against the server (COMMAND or --url) and compares the new recording
-    with FILE as `mcpmock diff` does. Exit status: 0, or 1 if they differ (see --fail-on). --update
-    replaces FILE only if the server sent everything that the client waited for.
+    with FILE as `mcpmock diff` does. Exit status: 0, or 1 if a difference is risky or breaking (see
+    --fail-on). --update replaces FILE only if the server sent everything that the client waited
+    for.
     """
     import trio
 
-    from mcpmock.cassette.file import load, read_bytes, rewrite
+    from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
     rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)
+    if update:
+        join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
+    if not options["quiet"]:
+        say_notices(recorded, of_lines=False)
     faults = faults_of(options)
     driven = trio.run(lambda: drive_and_record(recorded, server, say, faults=faults))
     owing = report_faults(faults, options)
@@ -47,7 +52,9 @@ def verify(file: Path, update: bool, **options: Any) -> int:
         return driven.status
     comparison = compare(recorded, driven.live, rules)
     form = "json" if options["json"] else options["format"]
-    status = write_report(comparison, form, options["fail_on"], quiet=options["quiet"]) or owing
+    quiet, verbose = options["quiet"], options["verbose"]
+    status = write_report(comparison, form, options["fail_on"], quiet=quiet, verbose=verbose)
+    status = status or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

@@ -1,10 +1,10 @@
 """`ExtraPosts`: what faults add toward a server over HTTP, each message in a POST of its own.
 
-A client's exchange has room for one message, so one that is added needs another exchange. Its
-number is negative, which no listener gives; its head is that of the client's own POST. What the
-server answers there is for nobody: the client has not asked on a connection that it could come on,
-and the recorder, which stands in front, shows what the client said and was told. Over HTTP+SSE the
-answer proper comes on the event stream, as ever. Used by `engine`.
+A client's exchange has room for one message, so an added one needs another exchange. Its number is
+negative, which no listener gives; its head is that of the client's own POST. The HTTP response to
+it is discarded: the client has no connection on which it could come, and the recorder, which stands
+in front, shows what the client sent and received. Over HTTP+SSE the JSON-RPC response comes on the
+event stream all the same. Used by `engine`.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _NAMES = ("name", "uri")
 
 @attrs.define
 class ExtraPosts:
-    """The POSTs of one session that are a fault's."""
+    """The POSTs that faults add in one session."""
 
     head: HttpRequest | None = None
-    """The newest of the client's."""
+    """The head of the client's newest POST."""
     newest: int = 0
-    """The number of the last of ours; 0 as long as there is none."""
+    """The number of the newest exchange of a fault; 0 before the first."""
 
     def learn(self, frame: Frame) -> None:
-        """This came of the client, as the first of a batch."""
+        """Keep the head of a POST of the client, which is the first frame of its batch."""
         if type(frame.fact) is HttpRequest and frame.fact.has_body:
             self.head = frame.fact
 
     def unanswered(self, seen: Sequence[Frame]) -> Sequence[Frame]:
-        """Without what comes back for nobody."""
+        """The frames without the HTTP responses to added POSTs."""
         if seen[0].direction is not S2C:
             return seen
         return [frame for frame in seen if frame.exchange is None or frame.exchange >= 0]
 
     def posted(self, frames: Sequence[Frame], unit: Sequence[Frame]) -> Sequence[Frame]:
-        """Frames of a fault, made of this unit: messages to the server that no head carries get
-        one each.
+        """The frames that a fault made of this unit, with a head in front of each message to the
+        server that has none.
         """
         if frames[0].direction is not C2S or unit[0].exchange is None:
             return frames
@@ -69,7 +69,7 @@ class ExtraPosts:
                 yield from self._post(frame.raw)
                 continue
             if frame.fact is None:
-                headed.discard(number)  # there is room for one
+                headed.discard(number)  # a POST has room for one message
             yield frame
 
     def _post(self, raw: bytes) -> Iterator[Frame]:
@@ -82,8 +82,8 @@ class ExtraPosts:
 
 
 def _fields(head: HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
-    """The fields of a POST of this message. From 2026-07-28 on two of them say again what is in
-    it.
+    """The header fields of a POST of this message. From 2026-07-28 on, two repeat its method and
+    name.
     """
     message = Frame(C2S, raw).content
     asked = message if isinstance(message, Request | Notification) else None

@@ -8,8 +8,7 @@ import ast
 import inspect
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import attrs
 
@@ -18,7 +17,7 @@ from .match import Match
 from .registry import KINDS, THEMES
 from .segments import On
 from .shorthand import spell_shorthand, spell_toml
-from .units import Knob, knob_of, words_of
+from .units import Knob, describe_type, knob_of
 
 _COMMON = {field.name for field in attrs.fields(Fault)}
 _TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
@@ -31,12 +30,6 @@ _ACTS_ON = {
     On.BEGIN: "the start of the session",
     On.END: "the end of the client's input",
     On.CLOSE: "the end of the server's output or of an HTTP exchange",
-}
-_TYPES: dict[object, str] = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    Any: "any value",
 }
 
 
@@ -93,7 +86,9 @@ def help_of(kind: str) -> KindHelp:
             name for transport, name in _TRANSPORTS.items() if transport in cls.transports
         ),
         knobs=[
-            KnobHelp(field.name, _takes(hints[field.name]), _default(field, hints[field.name]))
+            KnobHelp(
+                field.name, describe_type(hints[field.name]), _default(field, hints[field.name])
+            )
             for field in attrs.fields(cls)
             if field.name not in _COMMON
         ],
@@ -121,20 +116,6 @@ def _acts_on(cls: type[Fault]) -> str:
     if cls.acts_on == On.MESSAGE:
         words = "every message"
     return f"{words} of {', '.join(cls.about)}" if cls.about else words
-
-
-def _takes(type_: Any) -> str:
-    """What a plan may write."""
-    if words := words_of(type_):
-        return f"one of {', '.join(words)}"
-    inside = [arg for arg in get_args(type_) if arg is not type(None)]
-    if get_origin(type_) is tuple:
-        return f"a list; each {_takes(inside[0])}"
-    if (knob := knob_of(type_)) is not None:
-        return knob.what
-    if get_origin(type_) in (Union, UnionType):
-        return " or ".join(map(_takes, inside))
-    return _TYPES[type_]
 
 
 def _default(field: attrs.Attribute[Any], type_: Any) -> str:

@@ -28,6 +28,7 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     encode,
+    member,
 )
 from mcpmock.protocol.methods import ROWS, Sender
 
@@ -135,12 +136,9 @@ def fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
 
 def _fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
     asked = subject.call.request if subject.call is not None else subject.message
-    params = asked.params if isinstance(asked, Request | Notification) else None
     return (
         _globbed(match.method, subject.method)
-        and _param(match.tool, params, "name", asked, "tools/call")
-        and _param(match.prompt, params, "name", asked, "prompts/get")
-        and _param(match.uri, params, "uri", asked, "resources/")
+        and _names_fit(match, asked)
         and (match.session is None or match.session == place.session)
         and (match.transport is None or match.transport == place.transport)
         and _globbed(match.era, place.era)
@@ -153,12 +151,7 @@ def _fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
 def concerns(match: Match, request: Request) -> bool:
     """Whether what belongs to this request may fit."""
     own = match.method is None or match.method.startswith("notifications/")
-    return (
-        (own or _globbed(match.method, request.method))
-        and _param(match.tool, request.params, "name", request, "tools/call")
-        and _param(match.prompt, request.params, "name", request, "prompts/get")
-        and _param(match.uri, request.params, "uri", request, "resources/")
-    )
+    return (own or _globbed(match.method, request.method)) and _names_fit(match, request)
 
 
 @attrs.define
@@ -237,16 +230,22 @@ def _globbed(glob: str | None, value: str | None) -> bool:
     return glob is None or (value is not None and fnmatchcase(value, glob))
 
 
-def _param(
-    glob: str | None, params: bytes | None, name: str, asked: Message | None, method: str
-) -> bool:
-    if glob is None:
-        return True
-    if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
-        return False
-    value = decode(params) if params is not None else None
-    found = value.get(name) if isinstance(value, dict) else None
-    return isinstance(found, str) and fnmatchcase(found, glob)
+def _names_fit(match: Match, asked: Message | None) -> bool:
+    """Whether what a request is about (its tool, prompt or resource) fits the globs."""
+    globs = (
+        (match.tool, "tools/call", "name"),
+        (match.prompt, "prompts/get", "name"),
+        (match.uri, "resources/", "uri"),
+    )
+    for glob, method, name in globs:
+        if glob is None:
+            continue
+        if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
+            return False
+        value = decode(member(asked.params, name) or b"null")
+        if not isinstance(value, str) or not fnmatchcase(value, glob):
+            return False
+    return True
 
 
 def _id_is(id_: int | str, asked: Message | None) -> bool:

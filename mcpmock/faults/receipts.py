@@ -162,8 +162,8 @@ class FaultRun:
 
     seed: int = 0
     interest: Interest = attrs.field(factory=lambda: Interest.of([]))
-    """What is worth a look. It is replaced as a whole, because faults may be added in another
-    thread than the one that runs the sessions.
+    """The test of what may concern a fault. It is replaced as a whole, because faults may be added
+    in another thread than the one that runs the sessions.
     """
     armed: list[Armed] = attrs.field(factory=list)
     spent: list[Armed] = attrs.field(factory=list)
@@ -183,7 +183,7 @@ class FaultRun:
         return run
 
     def add(self, fault: Fault) -> Armed:
-        """From now on."""
+        """Add a fault from now on."""
         armed = self._armed(fault)
         self._arm([*self.armed, armed])
         return armed
@@ -202,7 +202,7 @@ class FaultRun:
             self.remove(armed)
 
     def note(self, receipt: Receipt, session: int) -> None:
-        """A fault has fired."""
+        """Keep the receipt of a fault that fired."""
         self.receipts.append({**receipt.value, "session": session})
         del self.receipts[:-_MAX_RECEIPTS]
 
@@ -255,7 +255,7 @@ def _reason(armed: Armed, spoken: Collection[str]) -> str:
     if armed.turn.seen:
         return f"{armed.turn.seen} messages matched"
     if spoken and not set(spoken) & set(transports):
-        return f"there is no such thing over {' or '.join(sorted(spoken))}"
+        return f"the kind does not exist over {' or '.join(sorted(spoken))}"
     if armed.headless:
         return f"{armed.headless} messages matched, on event streams, and it is for bodies in JSON"
     return "nothing matched"

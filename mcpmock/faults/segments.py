@@ -3,7 +3,7 @@
 A unit is one message with what it must not be parted from: the `SseMeta` of its event, the head of
 a response in JSON (whose length counts the message), the head of the POST that brings it. What is
 no message is a unit of its own, with no subject. A response's head is held until its message comes,
-but only in exchanges that were asked for (`watch`): nothing else may be touched.
+but only in the exchanges that are `watched`: nothing else may be touched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mcpmock.protocol.messages import (
 
 
 class On(Flag):
-    """What a fault can be for."""
+    """What a fault can act on."""
 
     REQUEST = auto()
     RESPONSE = auto()
@@ -52,12 +52,12 @@ class On(Flag):
 
 @attrs.frozen
 class Unit:
-    """`on` is what it is, of what a fault can be for; None for what no fault is for."""
+    """`on` says what it is; None if no fault can act on it."""
 
     frames: Sequence[Frame]
     on: On | None = None
     late: bool = False
-    """Whether its head came before, and has waited for the rest."""
+    """Whether its head came in an earlier batch and was held."""
 
 
 @attrs.define
@@ -65,8 +65,8 @@ class UnitSplitter:
     """Frames in, units out, in order."""
 
     watched: dict[int, bool] = attrs.field(factory=dict)
-    """The exchanges whose response has to come in one unit: the head of an event stream with its
-    first event, too, or not."""
+    """The exchanges whose response in JSON comes in one unit; True if the head of an event stream
+    comes with its first event as well."""
     _heads: dict[int, list[Frame]] = attrs.field(factory=dict)
 
     def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
@@ -95,12 +95,12 @@ class UnitSplitter:
             yield from self._alone(before)
 
     def forget(self, number: int) -> None:
-        """This exchange is over."""
+        """Forget an exchange that is over."""
         self.watched.pop(number, None)
         self._heads.pop(number, None)
 
     def _alone(self, frames: list[Frame]) -> Iterator[Unit]:
-        """A head or a meta without its message; behind a head that waits it waits too."""
+        """A head or a meta without its message; behind a held head it is held as well."""
         held = self._heads.get(frames[0].exchange or 0)
         if held is not None:
             held += frames
@@ -132,7 +132,7 @@ def message_kind(message: object) -> On:
 
 
 def _end_of(frame: Frame) -> On | None:
-    """Which end it is, if it is one."""
+    """The end that a frame is, if it is one."""
     if isinstance(frame.fact, StreamEnd):
         return On.END if frame.direction is C2S else On.CLOSE
     if isinstance(frame.fact, ExchangeEnd):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -81,30 +81,38 @@ ExitCode = Annotated[int, Knob(what="an exit status from 0 to 255", most=255, wh
 def read_value(value: Any, type_: Any) -> Any:
     """The value of a field of this type. Raises ValueError with what it has to be."""
     args, origin = get_args(type_), get_origin(type_)
+    accepted = type_ not in _PLAIN_TYPES or type(value) is type_
     if origin is Annotated:
         return args[1].read(value)
     if origin is Literal:
-        if value not in args:
-            raise ValueError(f"expected one of {', '.join(args)}, not {shown(value)}")
+        accepted = value in args
     elif origin in (Union, UnionType):
         inside = [arg for arg in args if arg is not NoneType]
-        if value is None and len(inside) < len(args):
-            return None
-        if len(inside) == 1:
+        if len(inside) == 1 and value is not None:
             return read_value(value, inside[0])
-        if type(value) not in inside:
-            wanted = " or ".join(_PLAIN_TYPES[arg] for arg in inside)
-            raise ValueError(f"expected {wanted}, not {shown(value)}")
+        accepted = type(value) in args
     elif origin is tuple:
-        every = args[-1] is ...
-        if not isinstance(value, list | tuple) or not (every or len(value) == len(args)):
-            wanted = "a list" if every else f"a list of {len(args)}"
-            raise ValueError(f"expected {wanted}, not {shown(value)}")
-        types = [args[0]] * len(value) if every else args
-        return tuple(map(read_value, value, types))
-    elif type_ in _PLAIN_TYPES and type(value) is not type_:
-        raise ValueError(f"expected {_PLAIN_TYPES[type_]}, not {shown(value)}")
+        types = args[:1] * len(value) if ... in args and isinstance(value, Sized) else args
+        if isinstance(value, list | tuple) and len(value) == len(types):
+            return tuple(map(read_value, value, types))
+        accepted = False
+    if not accepted:
+        raise ValueError(f"expected {describe_type(type_)}, not {shown(value)}")
     return value
+
+
+def describe_type(type_: Any) -> str:
+    """What a plan may write for a field of this type."""
+    args, origin = [arg for arg in get_args(type_) if arg is not NoneType], get_origin(type_)
+    if origin is Annotated:
+        return str(args[1].what)
+    if origin is Literal:
+        return f"one of {', '.join(args)}"
+    if origin is tuple:
+        return f"a list{'' if ... in args else f' of {len(args)}'}; each {describe_type(args[0])}"
+    if origin in (Union, UnionType):
+        return " or ".join(map(describe_type, args))
+    return _PLAIN_TYPES.get(type_, "any value")
 
 
 def list_mistakes(values: Any, hints: Mapping[str, Any]) -> Iterable[str]:
@@ -150,12 +158,6 @@ def shown(value: object) -> str:
     """A value as a plan spells it, nearly, and not long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def words_of(type_: object) -> tuple[str, ...]:
-    """The words of a `Literal`, also where it may be left out."""
-    inside = get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
-    return next((get_args(one) for one in inside if get_origin(one) is Literal), ())
 
 
 def knob_of(type_: object) -> Knob | None:

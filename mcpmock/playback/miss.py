@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
@@ -16,6 +17,7 @@ from mcpmock.protocol.messages import S2C, Frame
 from .variables import Mismatch
 
 ELSEWHERE = "in another recorded session"
+USED_UP = "already used"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
 _MAX_DIFFERENCES = 10
@@ -38,11 +40,20 @@ class Miss:
 
     method: str
     near: tuple[NearMiss, ...]
+    revisions: str | None = None
+    """The revisions of the recording and of the client in words, where their eras differ."""
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the recording answers the request, but not so often."""
+        return any(near.why == USED_UP for near in self.near)
 
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The JSON-RPC error for each request of a live message that matches nothing recorded."""
-    message = f"mcpmock: nothing recorded answers this {miss.method}"
+    why = f" ({miss.revisions})" if miss.revisions else ""
+    again = " again (the option repeats says what may be)" if miss.is_used_up else ""
+    message = f"mcpmock: nothing recorded answers this {miss.method}{again}{why}"
     data = {"near": near_misses(miss)}
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
@@ -50,14 +61,18 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
     """The nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
-    `differences`.
+    `differences` (null for a value that is absent).
     """
     return [_near_miss(near) for near in miss.near]
 
 
 def _near_miss(near: NearMiss) -> dict[str, Any]:
     differences = [
-        {"path": d.path, "recorded": d.recorded, "live": d.live}
+        {
+            "path": d.path,
+            "recorded": None if d.recorded is UNSET else d.recorded,
+            "live": None if d.live is UNSET else d.live,
+        }
         for d in near.differences[:_MAX_DIFFERENCES]
     ]
     event = None if near.n == STUBBED else near.n

@@ -1,14 +1,16 @@
 """What makes two requests the same request: a key made of the method and the canonical parameters.
 
-Volatile values are left out: ids, progress tokens, trace context, the client's name and version.
-Everything else counts, except for what JSON does not distinguish: the order of members and the
-spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are not). Over HTTP the
-head counts too (`header_profile`). Each relaxed match level leaves out more. Used by `matcher`.
+Volatile values are left out: ids, progress tokens, trace context, the client's name and version; so
+are empty arguments. Everything else counts, except for what JSON does not distinguish: the order of
+members and the spelling of a number (`1` and `1.0` are equal; `1` and `"1"`, `1` and `true` are
+not). Over HTTP the head counts too (`header_profile`). Each relaxed match level leaves out more.
+Used by `matcher`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import Any
 
 import attrs
@@ -39,6 +41,11 @@ MATCH_LEVELS = (
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
+_OPTIONAL = {"_meta", "arguments", "context", "cursor"}
+"""Parameters for which null and an empty object mean the same as their absence: of
+`completion/complete` the arguments in the `context` too.
+"""
+# The official SDKs leave out the arguments of a call without any, other clients send `{}` or null.
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _IDENTITY = {
     _CLIENT_INFO,
@@ -145,13 +152,25 @@ def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
 
 
 def _without_volatile(params: Any) -> Any:
-    if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
+    if not isinstance(params, dict):
         return {} if params is None else params
+    params = _without_empty(params, _OPTIONAL)
+    if isinstance(params.get("context"), dict):
+        context = _without_empty(params["context"], _OPTIONAL)
+        params = _without_empty({**params, "context": context}, _OPTIONAL)
+    if "_meta" not in params or not isinstance(params["_meta"], dict):
+        return params
     meta = {name: value for name, value in params["_meta"].items() if name not in _VOLATILE}
     client = meta.get(_CLIENT_INFO)
     if isinstance(client, dict):
         meta[_CLIENT_INFO] = {k: v for k, v in client.items() if k not in ("name", "version")}
     return _with_meta(params, meta)
+
+
+def _without_empty(params: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+    """The members without those of these names that are null or an empty object."""
+    empty: tuple[Any, ...] = ({}, None)
+    return {k: value for k, value in params.items() if k not in names or value not in empty}
 
 
 def _without_identity(params: Any) -> Any:

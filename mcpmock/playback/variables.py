@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.protocol.messages import decode
 from mcpmock.redaction.placeholders import HOLE, encoded_parts
@@ -24,7 +25,7 @@ Bindings = dict[str, str]
 
 @attrs.frozen
 class Mismatch:
-    """Where a recorded and a live value differ, as JSONPath; None stands for "not there"."""
+    """Where a recorded and a live value differ, as JSONPath; UNSET stands for an absent one."""
 
     path: str
     recorded: Any
@@ -36,11 +37,8 @@ def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
     if isinstance(recorded, dict) and isinstance(live, dict):
         found = []
         for name in [*recorded, *(name for name in live if name not in recorded)]:
-            at, one, other = f"{path}.{name}", recorded.get(name), live.get(name)
-            if name in recorded and name in live:
-                found += compare(one, other, at)
-            else:
-                found.append(Mismatch(at, one, other))
+            one, other = recorded.get(name, UNSET), live.get(name, UNSET)
+            found += compare(one, other, f"{path}.{name}")
         return found
     if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
         pairs = enumerate(zip(recorded, live, strict=True))

@@ -38,5 +38,7 @@ REQUEST_CANCELLED = -32800
 """Servers built on PyPI `mcp` 2.3 answer a cancelled request with it over HTTP, up to 2025-11-25.
 The code is `RequestCancelled` of the Language Server Protocol.
 """
-NOTHING_RECORDED = -32099
-"""mcpmock sends it for a request that no recorded answer fits."""
+NOTHING_RECORDED = -31999
+"""mcpmock sends it for a request that no recorded answer fits. JSON-RPC 2.0 (5.1) reserves -32768
+to -32000. Older cassettes with recorded misses have -32099.
+"""

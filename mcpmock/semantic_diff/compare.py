@@ -193,15 +193,14 @@ class _Comparer:
         old, new = conversations.old, conversations.new
         if old is None or new is None or not conversations.alike:
             return
-        measure = self.findings.measure(None, None, ("", ""), conversations.namings)
         if old.failure != new.failure:
             rule = "server-survived" if new.failure is None else "server-failed"
             failures = [ABSENT if one.failure is None else one.failure for one in (old, new)]
             where = {"old": old.failed_at, "new": new.failed_at}
-            self.findings.add(Change(rule, (), *failures), measure, method="exit", **where)
+            self.findings.add_event(Change(rule, (), *failures), "exit", **where)
         for verb, *statuses in _other_statuses(old, new):
             change = Change(_status_rule(*statuses), (), *statuses)
-            self.findings.add(change, measure, method=f"HTTP {verb}")
+            self.findings.add_event(change, f"HTTP {verb}")
 
 
 def _other_statuses(

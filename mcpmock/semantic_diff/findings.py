@@ -47,12 +47,23 @@ class Findings:
         method = (old or new).method if old or new else ""  # type: ignore[union-attr]
         return Measure(Leeway(self.rules, method, call, one, other), namings)
 
+    def add_event(
+        self,
+        change: Change,
+        method: str,
+        *,
+        old: EventLocation | None = None,
+        new: EventLocation | None = None,
+    ) -> None:
+        """Add a change of something that is not a message; `method` is its name in rules."""
+        leeway = Leeway(self.rules, method, ("", ""), None, None)
+        self.add(change, Measure(leeway, Namings()), old=old, new=new)
+
     def add(
         self,
         change: Change,
         measure: Measure,
         *,
-        method: str | None = None,
         old: EventLocation | None = None,
         new: EventLocation | None = None,
     ) -> None:
@@ -63,7 +74,7 @@ class Findings:
             return
         before, after = excerpts(change.old, change.new)
         call = " ".join(part for part in leeway.call if part) or None
-        path, method = to_jsonpath(change.path), leeway.method if method is None else method
+        path, method = to_jsonpath(change.path), leeway.method
         # Missing or added messages of one label are one difference, whatever their content.
         values = (before, after) if change.path else ()
         key = (change.rule, method, call, path, *values)
@@ -83,6 +94,7 @@ class Findings:
                 new=after,
                 old_event=old,
                 new_event=new,
+                ignore=leeway.rule_for(change.path),
             )
 
     def compare_documents(

@@ -1,23 +1,26 @@
 """The user's rules for a diff: values to ignore, lists without an order, a tolerance for numbers.
 
-A value is given by a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`,
-`$.params.message` or `$.error.data`, and before it, if it is not for every message, the method and
-the name of the tool, prompt or resource as globs: `tools/call get_time $.result`. `normalize`
-removes the protocol's own volatile parts.
+A rule is a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`, `$.params.message` or
+`$.error.data`; before it, unless it is for all messages, the method and the name of the tool,
+prompt or resource as globs: `tools/call get_time $.result`. `normalize` removes the protocol's own
+volatile parts.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Protocol
 
 import attrs
 
-from .severity import DocumentPath, ValuePath, document_path
+from .severity import DocumentPath, PathStep, ValuePath, document_path, to_jsonpath
 
+_CONTROLS = re.compile(r"[^\b\t\n\f\r -\U0010ffff]|[\ud800-\udfff]")
 Label = tuple[str, str]
 """The method of a call (or of a message that belongs to none), and the name of what it calls."""
 
@@ -144,6 +147,20 @@ class Leeway:
             self._unordered = self._select(self.rules.unordered)
         return any(place in found for found, place in self._in_each_document(self._unordered, path))
 
+    def rule_for(self, path: ValuePath) -> str:
+        """The rule that ignores a difference at this path: its JSONPath is `path` as far as one of
+        the documents has it, because a path can lead through a reference of a schema. Its strings
+        have double quotes, so that it fits between the single quotes of a shell.
+        """
+        depths = (
+            _depth(self.old, document_path(path, new=False)),
+            _depth(self.new, document_path(path, new=True)),
+        )
+        new, found = depths[1] > depths[0], takewhile(_is_selectable, path[: max(depths)])
+        scope = [self.method, self.call[1]] if self.call[1] else [self.method]
+        jsonpath = to_jsonpath(tuple(found), new=new, quote='"')
+        return " ".join([*map(_as_glob, scope), jsonpath])
+
     def _select(self, rules: Iterable[Scoped]) -> tuple[set[DocumentPath], set[DocumentPath]]:
         mine = [rule for rule in rules if rule.is_for(self.method, self.call)]
         old, new = (
@@ -156,6 +173,30 @@ class Leeway:
         self, found: tuple[set[DocumentPath], set[DocumentPath]], path: ValuePath
     ) -> Iterable[tuple[set[DocumentPath], DocumentPath]]:
         return (found[0], document_path(path, new=False)), (found[1], document_path(path, new=True))
+
+
+def _depth(document: Any, place: DocumentPath) -> int:
+    """How many steps of a path exist in a document."""
+    for depth, step in enumerate(place):
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return depth
+    return len(place)
+
+
+def _is_selectable(step: PathStep) -> bool:
+    # python-jsonpath 2 refuses escapes such as "\u001b", which RFC 9535 allows (2.3.1.1).
+    text = step if isinstance(step, str) else step.name[1] if step.name else ""
+    return _CONTROLS.search(text) is None
+
+
+def _as_glob(text: str) -> str:
+    """A glob for this text alone, without the characters that end a word of a rule."""
+    return "".join(
+        f"[{char}]" if char in "*?[" else "?" if char in " $" or not char.isprintable() else char
+        for char in text
+    )
 
 
 @lru_cache(maxsize=64)

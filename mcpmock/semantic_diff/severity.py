@@ -35,6 +35,8 @@ class DiffRule:
     """`added`, `removed`, `changed` or `reordered`."""
     verdict: Verdict
     words: str
+    plural: str = ""
+    """The words for several messages, if the rule is about whole messages."""
 
 
 _COMPATIBLE, _RISKY, _BREAKING = Verdict.COMPATIBLE, Verdict.RISKY, Verdict.BREAKING
@@ -88,8 +90,14 @@ _ROWS = (
     DiffRule("output-constraint-loosened", "changed", _RISKY, "the output may be more"),
     DiffRule("output-constraint-tightened", "changed", _COMPATIBLE, "the output is less"),
     # what it answered
-    DiffRule("answer-missing", "removed", _BREAKING, "there is no answer"),
-    DiffRule("answer-added", "added", _RISKY, "there is an answer, or one more"),
+    DiffRule("answer-missing", "removed", _BREAKING, "there is no answer", "calls have no answer"),
+    DiffRule(
+        "answer-added",
+        "added",
+        _RISKY,
+        "there is an answer, or one more",
+        "calls have an answer, or one more",
+    ),
     DiffRule("error-for-result", "changed", _BREAKING, "an error where there was a result"),
     DiffRule("result-for-error", "changed", _RISKY, "a result where there was an error"),
     DiffRule("error-code-changed", "changed", _BREAKING, "another error code"),
@@ -103,25 +111,81 @@ _ROWS = (
     DiffRule("status-error", "changed", _BREAKING, "an HTTP error where there was none"),
     DiffRule("status-changed", "changed", _RISKY, "an HTTP status of another class"),
     # what else it said
-    DiffRule("notification-missing", "removed", _RISKY, "a notification did not come"),
-    DiffRule("notification-added", "added", _COMPATIBLE, "a notification came in addition"),
+    DiffRule(
+        "notification-missing",
+        "removed",
+        _RISKY,
+        "a notification did not come",
+        "notifications did not come",
+    ),
+    DiffRule(
+        "notification-added",
+        "added",
+        _COMPATIBLE,
+        "a notification came in addition",
+        "notifications came in addition",
+    ),
     DiffRule("notification-changed", "changed", _RISKY, "a notification says something else"),
-    DiffRule("question-missing", "removed", _RISKY, "the client was not asked"),
-    DiffRule("question-added", "added", _RISKY, "the client was asked in addition"),
+    DiffRule(
+        "question-missing",
+        "removed",
+        _RISKY,
+        "the client was not asked",
+        "requests of the server did not come",
+    ),
+    DiffRule(
+        "question-added",
+        "added",
+        _RISKY,
+        "the client was asked in addition",
+        "requests of the server came in addition",
+    ),
     DiffRule("question-changed", "changed", _RISKY, "the client was asked something else"),
     DiffRule("messages-reordered", "reordered", _RISKY, "the messages of a call in another order"),
-    DiffRule("noise-missing", "removed", _COMPATIBLE, "output that is no message did not come"),
-    DiffRule("noise-added", "added", _RISKY, "output that is no message"),
-    DiffRule("noise-changed", "changed", _RISKY, "output that is no message, but other"),
+    DiffRule(
+        "noise-missing",
+        "removed",
+        _COMPATIBLE,
+        "output that is not a message did not come",
+        "lines of output that are not messages did not come",
+    ),
+    DiffRule(
+        "noise-added",
+        "added",
+        _RISKY,
+        "output that is not a message",
+        "lines of output that are not messages",
+    ),
+    DiffRule("noise-changed", "changed", _RISKY, "output that is not a message, but other"),
     DiffRule("server-failed", "changed", _BREAKING, "the server ended by itself, with an error"),
     DiffRule("server-survived", "changed", _RISKY, "the server no longer ends by itself"),
     # what the client did otherwise
-    DiffRule("request-missing", "removed", _RISKY, "a request was not made"),
-    DiffRule("request-added", "added", _COMPATIBLE, "a request was made in addition"),
+    DiffRule(
+        "request-missing", "removed", _RISKY, "a request was not made", "requests were not made"
+    ),
+    DiffRule(
+        "request-added",
+        "added",
+        _COMPATIBLE,
+        "a request was made in addition",
+        "requests were made in addition",
+    ),
     DiffRule("request-changed", "changed", _RISKY, "another request was made"),
-    DiffRule("said-missing", "removed", _RISKY, "the client did not say this"),
-    DiffRule("said-added", "added", _COMPATIBLE, "the client said this in addition"),
-    DiffRule("said-changed", "changed", _RISKY, "the client said something else"),
+    DiffRule(
+        "said-missing",
+        "removed",
+        _RISKY,
+        "the client did not send this",
+        "messages of the client did not come",
+    ),
+    DiffRule(
+        "said-added",
+        "added",
+        _COMPATIBLE,
+        "the client sent this in addition",
+        "messages of the client came in addition",
+    ),
+    DiffRule("said-changed", "changed", _RISKY, "the client sent something else"),
 )
 RULES: Final = {rule.name: rule for rule in _ROWS}
 
@@ -176,7 +240,9 @@ class Difference:
 
     rule: DiffRule
     method: str
-    """Of the message; of an answer the method it answers."""
+    """The method of the message, or of the request that it answers; `output`, `response`, `exit` or
+    `HTTP GET` where there is none.
+    """
     call: str | None
     """The call that it belongs to, in a few words: the method and the name of the tool."""
     path: str
@@ -186,6 +252,8 @@ class Difference:
     new: str | None
     old_event: EventLocation | None
     new_event: EventLocation | None
+    ignore: str
+    """The `--ignore` rule that allows it."""
     times: int = 1
     """How often there is the very same; the events are the first."""
 
@@ -208,20 +276,23 @@ def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
     return tuple(place)
 
 
-def to_jsonpath(path: ValuePath) -> str:
-    """A path as JSONPath (RFC 9535)."""
-    return "$" + "".join(_step_to_jsonpath(step) for step in path)
+def to_jsonpath(path: ValuePath, *, new: bool = False, quote: str = "'") -> str:
+    """A path as JSONPath (RFC 9535), with the places of lists in the old or the new document."""
+    return "$" + "".join(_step_to_jsonpath(step, new, quote) for step in path)
 
 
-def _step_to_jsonpath(step: PathStep) -> str:
+def _step_to_jsonpath(step: PathStep, new: bool, quote: str) -> str:
     if isinstance(step, str):
-        return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step)}]"
+        return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step, quote)}]"
     if step.name is not None:
         member, name = step.name
-        return f"[?@.{member}=={_quoted(name)}]"
-    return f"[{step.new if step.old is None else step.old}]"
+        return f"[?@.{member}=={_quoted(name, quote)}]"
+    return f"[{step.new if new or step.old is None else step.old}]"
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + re.sub(r"[\x00-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + "'"
+def _quoted(text: str, quote: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace(quote, f"\\{quote}")
+    for control, letter in zip("\b\t\n\f\r", "btnfr", strict=True):
+        escaped = escaped.replace(control, f"\\{letter}")
+    escaped = re.sub(r"[\x00-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return f"{quote}{escaped}{quote}"

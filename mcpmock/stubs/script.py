@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.playback.variables import Mismatch, compare
 
@@ -110,7 +111,7 @@ class Condition:
         for name, wanted in self.wanted.items():
             at = f"{path}.{name}"
             if name not in arguments:
-                found.append(Mismatch(at, _show_wanted(wanted), None))
+                found.append(Mismatch(at, _show_wanted(wanted), UNSET))
             elif callable(wanted):
                 found += _apply_test(wanted, arguments[name], at)
             else:

@@ -17,9 +17,10 @@ from itertools import count
 from typing import Any
 
 import attrs
+from msgspec import UNSET
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
-from mcpmock.playback.fallback import too_long
+from mcpmock.playback.fallback import MAX_BATCH_MESSAGES, too_long
 from mcpmock.playback.miss import STUBBED, NearMiss
 from mcpmock.playback.player import PlayerNote, Report
 from mcpmock.playback.request_key import MatchSubject
@@ -144,7 +145,7 @@ class StubStage(Stage):
         entries = list(self.script.entries)
         names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
         return found or [
-            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named)),))
+            NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named, UNSET)),))
             for name in dict.fromkeys(names)
         ]
 
@@ -187,6 +188,8 @@ class StubStage(Stage):
     def _receive_batch(self, frame: Frame, now: float) -> list[Frame]:
         """A batch with a stubbed call is taken apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
+        if len(items) > MAX_BATCH_MESSAGES:
+            return [frame]  # the player refuses it
         calls = [call for item in items if isinstance(call := parse(item), Request)]
         if not self.alone and not any(self._find_step(call)[0] for call in calls):
             return [frame]

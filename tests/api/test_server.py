@@ -48,7 +48,7 @@ def test_over_stdio(weather: Path) -> None:
         )
 
         assert HELLO == done.stdout.splitlines()[0]
-        assert b"-32099" in done.stdout.splitlines()[1]
+        assert b"-31999" in done.stdout.splitlines()[1]
         assert (1, b"") == (done.returncode, done.stderr)
         assert ["prompts/list"] == [miss.method for miss in server.misses]
 

@@ -113,7 +113,7 @@ def test_json(tmp_path: Path) -> None:
     steps = ["recorded", "replayed", "missed", "broken", "compared", "left"]
     assert steps == [step["type"] for step in told]
     assert told[1]["same"]
-    assert (-32099, 1) == (told[2]["answer"]["error"]["code"], told[2]["status"])
+    assert (-31999, 1) == (told[2]["answer"]["error"]["code"], told[2]["status"])
     assert "breaking" == told[4]["verdict"]
 
 

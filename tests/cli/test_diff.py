@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from mcpmock.cli import diff as face
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
+from tests.cli.conftest import CONTROLS, Run
 from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
+from tests.support.hostile import HOSTILE
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 
@@ -43,11 +44,13 @@ def test_text(run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatc
         "  at $.result.content[0].text",
         '   - "3"',
         '   + "4"',
+        "  allow with --ignore 'tools/call add $.result.content[0].text'",
         "",
         "compatible tool-added: a tool is new",
         "  in tools/list, event 5 -> 5",
         "  at $.result.tools[?@.name=='x']",
         '   + {"name":"x"}',
+        "  allow with --ignore 'tools/list $.result.tools[?@.name==\"x\"]'",
         "",
         "old.jsonl -> new.jsonl: 1 risky, 1 compatible",
     ] == out.splitlines()
@@ -91,6 +94,7 @@ def test_json(run: Run, files: tuple[Path, Path]) -> None:
         "a_event": {"take": 1, "n": 5},
         "b_event": {"take": 1, "n": 5},
         "times": 1,
+        "ignore": 'tools/list $.result.tools[?@.name=="x"]',
     } == told[0]["differences"][1]
     assert "same" == json.loads(run("diff", "--json", files[0], files[0])[1])["verdict"]
 
@@ -142,7 +146,7 @@ def test_notices(run: Run, files: tuple[Path, Path]) -> None:
 
 
 def harmful(tmp_path: Path) -> list[Path]:
-    """Recordings that mean harm, and differ in all that can."""
+    """Two recordings that mean harm, and differ in all that can."""
     tools = [{"name": HOSTILE, "inputSchema": {"properties": {HOSTILE: {"type": "string"}}}}]
     other = [{"name": HOSTILE, "inputSchema": {"required": [HOSTILE + "##[error]x\ufffe"]}}]
     paths = []
@@ -160,26 +164,13 @@ def harmful(tmp_path: Path) -> list[Path]:
             )
         )
         paths.append(path)
-    return [*paths, hostile(tmp_path)]
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "junit", "json"])
-def test_nothing_recorded_acts_on_who_reads(run: Run, tmp_path: Path, form: str) -> None:
-    """No control character, no workflow command, whatever was recorded, in whatever form."""
-    paths = harmful(tmp_path)
-    for old in paths:
-        for new in paths:
-            _, out, err = run("diff", old, new, "--format", form, "--color", "never")
-
-            assert [] == CONTROLS.findall(out + err)
-            if form != "json":
-                assert not re.search(r"^\s*::|##\[", out, re.M)
+    return paths
 
 
 def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
     """However long what was recorded is; but for the names of the files."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2])
+    _, out, _ = run("diff", *paths)
 
     assert all(len(line) <= 80 for line in out.splitlines()[:-1])
 
@@ -187,7 +178,7 @@ def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
 def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
     """Each row has its five cells, and what was recorded stands in code spans."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2], "--format", "markdown")
+    _, out, _ = run("diff", *paths, "--format", "markdown")
     rows = out.splitlines()[6:]
 
     assert rows
@@ -203,7 +194,7 @@ def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
 def test_hostile_junit_is_xml(run: Run, tmp_path: Path) -> None:
     """A parser reads it, and finds nothing but text."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2], "--format", "junit")
+    _, out, _ = run("diff", *paths, "--format", "junit")
     tags = {element.tag for element in ElementTree.fromstring(out).iter()}
 
     assert {"testsuites", "testsuite", "testcase", "failure"} == tags

@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import attrs
+import click
 import pytest
 
 from mcpmock.cli import diff_formats
@@ -23,6 +24,7 @@ ERROR = Difference(
     new='"no"',
     old_event=EventLocation(1, 7),
     new_event=EventLocation(2, 9),
+    ignore="tools/call add $.result.isError",
 )
 STEPS = Difference(
     rule=RULES["notification-missing"],
@@ -33,17 +35,19 @@ STEPS = Difference(
     new=None,
     old_event=EventLocation(1, 8),
     new_event=None,
+    ignore="notifications/progress add $",
     times=3,
 )
 NOISE = Difference(
     rule=RULES["noise-added"],
-    method="",
+    method="output",
     call=None,
     path="$",
     old=None,
     new='"x"',
     old_event=None,
     new_event=EventLocation(1, 1),
+    ignore="output $",
 )
 
 
@@ -82,11 +86,40 @@ def test_text_says_where_to_look() -> None:
     lines = list(text(comparison(ERROR, STEPS, NOISE, more=2)))
 
     assert "  in tools/call add, event 7 -> 9 of take 2" == lines[1]
-    assert "notification-missing: a notification did not come (3 times)" in lines[6]
-    assert "  in notifications/progress of tools/call add, event 8 -> none" == lines[7]
-    assert "  in no message, event none -> 1" in lines
+    assert "  allow with --ignore 'tools/call add $.result.isError'" == lines[5]
+    assert "notification-missing: a notification did not come (3 times)" in lines[7]
+    assert "  in notifications/progress of tools/call add, event 8 -> none" == lines[8]
+    assert "  in output, event none -> 1" in lines
     assert ["and 2 more, which are not shown"] == lines[-2:-1]
     assert "a.jsonl -> b.jsonl: 1 breaking, 4 risky" == lines[-1]
+
+
+def test_many_missing_messages_are_one_paragraph() -> None:
+    """A client that makes no more requests is one difference to read; `-v` lists them all."""
+    missing = [
+        attrs.evolve(
+            STEPS,
+            rule=RULES["request-missing"],
+            method="tools/call",
+            call=f"tools/call t{number}",
+            times=1 + number,
+        )
+        for number in range(5)
+    ]
+    found = comparison(ERROR, *missing, NOISE)
+    lines = [click.unstyle(line) for line in text(found)]
+    row = markdown(found).splitlines()[7]
+
+    assert [
+        "risky request-missing: 15 requests were not made",
+        "  in tools/call t0, tools/call t1, tools/call t2 and 2 more; -v lists all",
+        "",
+    ] == lines[7:10]
+    assert "risky noise-added: output that is not a message" == lines[10]
+    assert row.startswith("| risky | request-missing: 15 requests were not made |")
+    assert 5 == sum("request-missing" in line for line in text(found, verbose=True))
+    assert 5 == markdown(found, verbose=True).count("request-missing")
+    assert 3 == sum("request-missing" in line for line in text(comparison(*missing[:3])))
 
 
 def test_what_stands_nowhere() -> None:
@@ -117,9 +150,12 @@ def test_markdown_is_a_comment() -> None:
         "| | what | where | before | after |",
         "|---|---|---|---|---|",
         "| **breaking** | error-for-result: an error where there was a result | `tools/call add`,"
-        ' event 7 -> 9 of take 2<br>`$.result.isError` | `"3"` | `"no"` |',
+        " event 7 -> 9 of take 2<br>`$.result.isError`"
+        "<br>`--ignore 'tools/call add $.result.isError'`"
+        ' | `"3"` | `"no"` |',
         "| risky | notification-missing: a notification did not come (3 times) |"
-        " `notifications/progress of tools/call add`, event 8 -> none<br>`$` |"
+        " `notifications/progress of tools/call add`, event 8 -> none<br>`$`"
+        "<br>`--ignore 'notifications/progress add $'` |"
         " `\\u0060a\\u007cb\\u0060` |  |",
     ] == told.splitlines()
     assert 3 == len(markdown(comparison()).splitlines())
@@ -140,7 +176,7 @@ def test_junit_has_a_case_for_each_kind_of_call() -> None:
     beside = cases["tools/call add"].find("system-out")
 
     assert ("3", "1") == (told.get("tests"), told.get("failures"))
-    assert ["tools/call add", "ping", "(no call)"] == list(cases)
+    assert ["tools/call add", "ping", "(no call) output"] == list(cases)
     assert failure is not None
     assert ("error-for-result", "1 difference, first error-for-result") == (
         failure.get("type"),

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import trio
 
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
-from mcpmock.playback.variables import Mismatch
+from mcpmock.playback.variables import Mismatch, compare
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
-from tests.cli.conftest import CONTROLS, HOSTILE, Run
+from tests.cli.conftest import Run, heard
 from tests.support import (
     HEADER,
     OPENING,
-    WELCOME,
     c2s,
     call,
     cassette_bytes,
@@ -30,7 +28,7 @@ from tests.support import (
 
 OSLO, BERGEN = call(1, "weather", city="Oslo"), call(1, "weather", city="Bergen")
 HELLO = [raw for what, raw in OPENING if what == "c2s"]
-MISSED = -32099
+MISSED = -31999
 
 
 @pytest.fixture
@@ -52,21 +50,6 @@ def file(tmp_path: Path) -> Path:
 def says(client: MemoryChannel, *raws: bytes) -> None:
     """All that the client will have said: the opening, this, and the end."""
     client.send_nowait([*map(c2s, (*HELLO, *raws)), hangs_up(C2S)])
-
-
-def heard(client: MemoryChannel) -> list[bytes]:
-    """What the client got besides the answer to its opening."""
-
-    async def listen() -> list[bytes]:
-        found: list[bytes] = []
-        while True:
-            try:
-                frames = await client.receive()
-            except trio.EndOfChannel:
-                return [raw for raw in found if raw != WELCOME]
-            found += [frame.raw for frame in frames if frame.fact is None]
-
-    return trio.run(listen)
 
 
 def test_nothing_is_said_when_all_is_well(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -93,12 +76,12 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
 
 
 def test_the_words_for_values(run: Run, file: Path, client: MemoryChannel) -> None:
-    """What is not there is nothing, and what is long is cut."""
+    """What one side lacks is absent, and what is long is cut."""
     says(client, call(1, "weather", when="x" * 100))
     _, _, err = run("replay", file)
 
-    assert '$.arguments.city: recorded "Oslo", asked nothing' in err
-    assert f'$.arguments.when: recorded nothing, asked "{"x" * 56}...' in err
+    assert '$.arguments.city: recorded "Oslo", asked absent' in err
+    assert f'$.arguments.when: recorded absent, asked "{"x" * 56}...' in err
 
 
 def test_asked_more_often_than_recorded(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -107,7 +90,9 @@ def test_asked_more_often_than_recorded(run: Run, file: Path, client: MemoryChan
     status, _, err = run("replay", file)
 
     assert 1 == status
-    assert "  event 4: already used\n" in err
+    assert (
+        '  event 4: already used\nmcpmock:   --repeats last (repeats="last") answers it again\n'
+    ) in err
 
 
 def test_quiet(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -132,21 +117,12 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
     ] == err.splitlines()
 
 
-def test_nothing_asked_acts_on_a_terminal(run: Run, file: Path, client: MemoryChannel) -> None:
-    """Methods and values come out on one line, spelled."""
-    says(client, call(1, "weather", city=HOSTILE), request(3, HOSTILE))
-    _, _, err = run("replay", file)
-
-    assert [] == CONTROLS.findall(err)
-    assert all(line.startswith("mcpmock: ") for line in err.splitlines())
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
-        ["a", "b"],
         ["a", "--what"],
+        ["a", "--", "server"],
         ["a", "--order", "odd"],
         ["a", "--repeats", "0"],
         ["a", "--overlap-grace", "-1"],
@@ -259,3 +235,13 @@ def test_near_misses_of_a_stub() -> None:
         '  the stub: stubbed; $.name: stubbed "now", asked "then"',
         '  event 4: already used; $.name: recorded "now", asked "then"',
     ] == lines[1:3]
+
+
+def test_null_is_not_absent() -> None:
+    """A recorded or live null is shown as null."""
+    near = NearMiss(4, "different", tuple(compare({"a": None}, {"a": 1, "c": None})))
+
+    assert (
+        "  event 4: different; $.a: recorded null, asked 1; $.c: recorded absent, asked null"
+        == (miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1])
+    )

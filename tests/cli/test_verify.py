@@ -74,6 +74,23 @@ def test_a_server_that_changed(run: Run, lives: Lives) -> None:
     assert '"verdict":"risky"' in run("verify", "--json", "a.jsonl", "--", "server")[1]
 
 
+def test_a_compatible_difference_does_not_fail(run: Run, lives: Lives, tmp_path: Path) -> None:
+    """Output that is not a message and did not come again is reported with status 0, unless
+    `--fail-on any` asks for 1, which `diff` does by default.
+    """
+    lives("old")
+    banner = cassette_bytes(("s2c", b"a banner"), header=b"")
+    recorded = tmp_path / "a.jsonl"
+    header, *lines = session("old").splitlines(keepends=True)
+    recorded.write_bytes(header + banner.replace(b'"n":1', b'"n":0') + b"".join(lines))
+    status, out, _ = run("verify", "a.jsonl", "--", "server")
+
+    assert (0, True) == (status, out.startswith("compatible noise-missing: "))
+    assert 1 == run("verify", "a.jsonl", "--fail-on", "any", "--", "server")[0]
+    (tmp_path / "b.jsonl").write_bytes(session("old"))
+    assert 1 == run("diff", "a.jsonl", "b.jsonl")[0]
+
+
 @pytest.mark.parametrize(("result", "replaced"), [("new", True), ("old", False)])
 def test_updating(run: Run, lives: Lives, tmp_path: Path, result: str, replaced: bool) -> None:
     """The recording is replaced only if something differs; that is told, and is no failure."""

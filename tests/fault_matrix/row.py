@@ -8,6 +8,7 @@ transports and modes may be said otherwise for some (`on`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import ndiff
 from typing import Any
 
 import attrs
@@ -20,7 +21,7 @@ from .hearing import Run, Timed, Way
 
 END = b"\0end"
 """Behind this nothing comes on its way."""
-MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32099'
+MISSED = b'{"jsonrpc":"2.0","id":1,"error":{"code":-31999'
 """What a replay says to a call that it does not know; the rest of it is an explanation."""
 Becomes = Mapping[bytes, Sequence[bytes]]
 Changes = Mapping[str, Mapping[str, Any]]
@@ -98,24 +99,28 @@ def judge(row: Row, run: Run, base: Run) -> None:
         came = run.server[0]
         if "stdout" not in run.client[0]:
             wanted, came = sorted(wanted), sorted(came)
-        assert _before(row, wanted) == _before(row, came)
+        _compare(row, "what the server gets", wanted, came)
     if row.check is not None:
         row.check(run, base)
 
 
 def _judge_way(row: Row, name: str, way: Way, base: Way) -> None:
-    if name == "stdout":
-        assert _before(row, _due(row, base.lines(), row.client)) == _before(row, way.lines())
-        return
-    one, other = way.answer(), base.answer()
     touched = {*row.client, *row.late, *row.last}
-    if not any(raw in unit for raw in touched for _, unit in _units(base)):
-        assert _before(row, base.pieces) == _before(row, way.pieces), name
-    elif one.streams and other.streams:
-        assert _before(row, _due(row, other.blocks, row.client)) == _before(row, one.blocks), name
+    if name == "stdout":
+        wanted, came = _due(row, base.lines(), row.client), way.lines()
+    elif not any(raw in unit for raw in touched for _, unit in _units(base)):
+        wanted, came = base.pieces, way.pieces
+    elif way.answer().streams and base.answer().streams:
+        wanted, came = _due(row, base.answer().blocks, row.client), way.answer().blocks
     else:
-        wanted = _due(row, other.messages, row.client)
-        assert _before(row, wanted) == _before(row, one.messages), name
+        wanted, came = _due(row, base.messages(), row.client), way.messages()
+    _compare(row, f"what the client gets on {name!r}", wanted, came)
+
+
+def _compare(row: Row, what: str, wanted: Sequence[Timed], came: Sequence[Timed]) -> None:
+    """Fails with the lines that differ, each with its time."""
+    old, new = ([f"{at:g} s {unit!r}" for at, unit in _before(row, way)] for way in (wanted, came))
+    assert old == new, "\n".join([f"{row.id}: {what} (- wanted, + came)", *ndiff(old, new)])
 
 
 def _units(way: Way) -> Sequence[Timed]:

@@ -45,7 +45,7 @@ def test_a_handshake_that_fails_over_streamable_http(mode: str) -> None:
 
 
 def nowhere() -> Iterator[object]:
-    """Each kind, where there is no such thing."""
+    """Each kind, with the transports on which it does not exist."""
     for fault in {row.fault.kind: row.fault for row in ROWS}.values():
         for transport in TRANSPORTS:
             if transport not in fault.transports:
@@ -54,10 +54,10 @@ def nowhere() -> Iterator[object]:
 
 @pytest.mark.parametrize(("fault", "transport"), list(nowhere()))
 def test_what_there_is_not(fault: Fault, transport: str) -> None:
-    """Nothing is touched, and the user is told why."""
+    """Nothing is changed, and the summary says why."""
     run = with_faults(transport, "live", attrs.evolve(fault, match=Match()))
 
-    assert [f"fault {fault.kind}: never fired: there is no such thing over {transport}"] == (
+    assert [f"fault {fault.kind}: never fired: the kind does not exist over {transport}"] == (
         run.summary
     )
     assert base(transport, "live") == attrs.evolve(run, summary=[])

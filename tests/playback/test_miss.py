@@ -31,12 +31,12 @@ def test_a_miss_keeps_the_spelling_of_the_id(id_: bytes) -> None:
 
 
 def test_a_miss_explains_itself() -> None:
-    """A miss is -32099, names the method and the nearest recorded requests with what differs and
+    """A miss is -31999, names the method and the nearest recorded requests with what differs and
     why.
     """
     error = value(miss_error([b"1"], MISS, batch=False).raw)["error"]
 
-    assert -32099 == error["code"]
+    assert -31999 == error["code"]
     assert "tools/call" in error["message"]
     assert [
         {
@@ -53,7 +53,7 @@ def test_a_miss_of_a_batch_answers_each_request() -> None:
     """Each request of a batch gets its own error, in one batch."""
     answers = value(miss_error([b"1", b'"a"'], MISS, batch=True).raw)
 
-    assert [(1, -32099), ("a", -32099)] == [(one["id"], one["error"]["code"]) for one in answers]
+    assert [(1, -31999), ("a", -31999)] == [(one["id"], one["error"]["code"]) for one in answers]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
     """Whatever stands in the recording or in the live request, the miss can be told."""
     miss = Miss("x", (NearMiss(1, "different", (Mismatch("$.a", odd, odd),)),))
 
-    assert -32099 == value(miss_error([b"1"], miss, batch=False).raw)["error"]["code"]
+    assert -31999 == value(miss_error([b"1"], miss, batch=False).raw)["error"]["code"]
 
 
 def test_a_miss_of_an_odd_method() -> None:

@@ -19,6 +19,7 @@ from tests.support import (
     c,
     call,
     cassette,
+    error,
     errors,
     play,
     player_of,
@@ -54,6 +55,65 @@ def test_repeats(repeats: str, expected: list[int | None]) -> None:
     assert expected == [json.loads(raw).get("result", {}).get("n") for [raw] in answers]
     assert [*range(10, 15)] == [json.loads(raw)["id"] for [raw] in answers]
     assert expected.count(None) == player_of(played).missed
+
+
+def tools(*listed: tuple[str, object]) -> bytes:
+    """A list of tools with their annotations."""
+    return response(1, {"tools": [{"name": name, "annotations": hints} for name, hints in listed]})
+
+
+READ, WRITE = call(2, "read"), call(3, "write")
+ASKED_AGAIN = (
+    *OPENING,
+    c(request(1, "tools/list")),
+    s(tools(("read", {"readOnlyHint": True}), ("write", {"readOnlyHint": False}), ("odd", 1))),
+    *(line for id_, name in ((2, "read"), (3, "write"), (4, "odd"))
+      for line in (c(call(id_, name)), s(response(id_, {"of": name})))),
+    c(request(5, "prompts/list", {"cursor": "2"})), s(response(5, {"prompts": []})),
+    c(request(6, "server/discover")), s(response(6, {"d": 1})),
+    c(request(7, "ping")), s(response(7, {"p": 1})),
+    c(request(8, "resources/read", {"uri": "a:b"})), s(response(8)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("live", "again"),
+    [
+        (request(1, "tools/list"), True),
+        (request(1, "prompts/list", {"cursor": "2"}), True),
+        (request(1, "server/discover"), True),
+        (request(1, "ping"), True),
+        (call(1, "read"), True),
+        (call(1, "write"), False),
+        (call(1, "odd"), False),
+        (request(1, "resources/read", {"uri": "a:b"}), False),
+        (batch(request(1, "ping"), request(2, "tools/list")), True),
+        (batch(request(1, "ping"), call(2, "write")), False),
+        (INITIALIZE, False),
+    ],
+)
+def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
+    """By default lists, probes, pings and read-only tools get their last answer again, which is
+    noted; what may change something is a miss.
+    """
+    told: list[Miss | PlayerNote] = []
+    recorded = (*ASKED_AGAIN, c(live), s(response(1))) if live[:1] == b"[" else ASKED_AGAIN
+    played = script(Player(SessionSelection(cassette(*recorded), ReplayOptions()), told.append))
+    [first], second, third = (played.heard(live) for _ in range(3))
+
+    assert again is (second == third == [first])
+    assert [PlayerNote if again else Miss] * 2 == [type(one) for one in told]
+
+
+@pytest.mark.parametrize("playing", [{"order": "strict"}, {"repeats": "error"}])
+def test_what_may_not_be_asked_again(playing: dict[str, str]) -> None:
+    """In strict order, and where the options say so, a list that is asked again is a miss."""
+    played = play(*ASKED_AGAIN[3:5], **playing)
+    played.heard(request(1, "tools/list"))
+
+    [raw] = played.heard(request(9, "tools/list"))
+    assert [(9, -31999)] == errors([raw])
+    assert b"this tools/list again (the option repeats says what may be)" in raw
 
 
 def test_an_encore_has_all_that_belonged_to_the_call() -> None:
@@ -158,7 +218,7 @@ def test_sessions_once() -> None:
     )
 
     assert [response(5)] == replay(selection).heard(call(5, "a"))
-    assert [(5, -32099)] == errors(replay(selection).heard(call(5, "a")))
+    assert [(5, -31999)] == errors(replay(selection).heard(call(5, "a")))
 
 
 def test_sessions_never_see_each_others_answers() -> None:
@@ -192,12 +252,12 @@ def test_tiers_are_reported() -> None:
         played = script(Player(selection, told.append))
         answers = played.heard(capable({"roots": {}}))
 
-        assert answers == expected if expected else [(1, -32099)] == errors(answers)
+        assert answers == expected if expected else [(1, -31999)] == errors(answers)
         assert [Miss if exact else PlayerNote] == [type(one) for one in told]
 
 
 def test_a_miss() -> None:
-    """What nothing matches is answered at once with -32099 and the near misses, and told."""
+    """What nothing matches is answered at once with -31999 and the near misses, and told."""
     told: list[Miss | PlayerNote] = []
     played = script(
         Player(
@@ -210,10 +270,18 @@ def test_a_miss() -> None:
     [raw] = played.heard(call("q", "w", city="Rome"))
     error = json.loads(raw)["error"]
 
-    assert (-32099, "q", 1) == (error["code"], json.loads(raw)["id"], player_of(played).missed)
+    assert (-31999, "q", 1) == (error["code"], json.loads(raw)["id"], player_of(played).missed)
     [near] = error["data"]["near"]
     assert [{"path": "$.arguments.city", "recorded": "Oslo", "live": "Rome"}] == near["differences"]
     assert ["tools/call"] == [one.method for one in told]
+
+
+def test_a_recorded_miss_of_an_older_version() -> None:
+    """A cassette recorded behind a replay may hold the old code of a miss: an answer like any."""
+    old = error(1, -32099, "mcpmock: nothing recorded answers this tools/call")
+    selection = SessionSelection(cassette(*OPENING, c(call(1, "a")), s(old)), ReplayOptions())
+
+    assert [old] == replay(selection).heard(call(1, "a"))
 
 
 @pytest.mark.parametrize(("on_miss", "hung_up"), [("hang", False), ("close", True)])
@@ -229,7 +297,7 @@ def test_a_missed_batch() -> None:
     """Each request of a batch that nothing matches gets its own error, in one batch."""
     [raw] = play(*OPENING).heard(batch(call(1, "a"), INITIALIZED, call("b", "b")))
 
-    assert [(1, -32099), ("b", -32099)] == [
+    assert [(1, -31999), ("b", -31999)] == [
         (one["id"], one["error"]["code"]) for one in json.loads(raw)
     ]
 
@@ -289,7 +357,7 @@ def test_a_miss_beside_lone_surrogates() -> None:
     """A recorded request with a lone surrogate is a near miss like another."""
     played = play(c(b'{"id":2,"method":"x","params":{"a":"\\udfff"}}'), s(response(2)))
 
-    assert [(1, -32099)] == errors(played.heard(request(1, "x", {"a": 1})))
+    assert [(1, -31999)] == errors(played.heard(request(1, "x", {"a": 1})))
 
 
 def test_redacted_values() -> None:
@@ -303,5 +371,5 @@ def test_redacted_values() -> None:
     played = play(*events, s(LOG))
 
     assert [response(1, {"got": "hunter2"})] == played.heard(call(1, "x", key="hunter2"))
-    assert [(2, -32099)] == errors(played.heard(call(2, "x", key="other")))
+    assert [(2, -31999)] == errors(played.heard(call(2, "x", key="other")))
     assert [response(3, {"got": "hunter2"}), LOG] == played.heard(call(3, "x", key="hunter2"))

@@ -116,7 +116,7 @@ def test_sessions_are_not_part_of_it() -> None:
     played = replay_http(over_http(in_session(2, *dealt(1))), stateless=True)
     head, message, _ = got(played, 7, call(1, "x"))
 
-    assert (f"7 {JSON}", True) == (head, '"code":-32099' in message)
+    assert (f"7 {JSON}", True) == (head, '"code":-31999' in message)
     assert 1 == player_of(played).missed
 
 
@@ -225,7 +225,7 @@ def test_a_wrong_header_is_refused_as_recorded() -> None:
         assert f"{x} {JSON}" == other[0]
         assert "-32020" not in other[1]
     both = got(played, 30, call(1, "x"), accept="*/*", **wrong)
-    assert '"code":-32099' in both[1]
+    assert '"code":-31999' in both[1]
 
 
 def test_overlaps_are_those_of_the_exchange() -> None:
@@ -252,7 +252,7 @@ def test_strict_order() -> None:
     """In strict order an exchange out of its place is a miss."""
     played = alone(*dealt(1), post(2, call(1, "y")), answers(2, response(1)), order="strict")
 
-    assert '"code":-32099' in got(played, 7, call(1, "y"))[1]
+    assert '"code":-31999' in got(played, 7, call(1, "y"))[1]
     assert f"8 {JSON}" == got(played, 8, call(1, "x"))[0]
     assert 1 == player_of(played).missed
 

@@ -55,6 +55,21 @@ SAME = [
     (call(b'{"a":%b}' % DEEP), call(b'{"a":%b}' % DEEP)),
     (call(b'{"a":"\\ud800"}'), call(b'{"a":"\\ud800"}')),
     (call(b'{"a":1,"a":2}'), call(b'{"a":2}')),
+    *(
+        (call(b'{"name":"x"}'), call(b'{"name":"x",%b}' % empty))
+        for empty in (
+            b'"arguments":{}',
+            b'"arguments":null',
+            b'"_meta":null',
+            b'"_meta":{}',
+            b'"cursor":null',
+            b'"context":{}',
+            b'"context":{"arguments":{}}',
+            b'"context":{"arguments":null}',
+            b'"arguments":{},"_meta":{"progressToken":1}',
+        )
+    ),
+    (batch(call(b'{"arguments":{}}')), batch(call(b"null"))),
     (notification("n", {"a": 1}), notification("n", {"a": 1})),
     (batch(request(1, "ping")), batch(request(2, "ping"))),
 ]
@@ -66,6 +81,11 @@ OTHER = [
     (call(b'{"a":0}'), call(b'{"a":false}')),
     (call(b'{"a":0}'), call(b'{"a":null}')),
     (call(b'{"a":null}'), call(b"{}")),
+    *(
+        (call(b'{"arguments":%b}' % one), call(b"{}"))
+        for one in (b"[]", b'""', b"0", b"false", b'{"a":{}}', b'{"a":null}')
+    ),
+    (call(b'{"arguments":{"arguments":{}}}'), call(b"{}")),
     (call(b'{"a":[1,2]}'), call(b'{"a":[2,1]}')),
     (call(b'{"a":9007199254740993}'), call(b'{"a":9007199254740992}')),
     (call(b'{"a":9007199254740993}'), call(b'{"a":9007199254740992.0}')),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
+from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
 from mcpmock.semantic_diff.compare import Comparison, Verdict, compare
@@ -40,6 +43,7 @@ from tests.support import (
     says,
 )
 
+CASSETTES = Path(__file__).parents[2] / "cassettes"
 TOOLS = [
     {"name": "add", "description": "adds", "inputSchema": {
         "type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
@@ -81,11 +85,21 @@ def _with_id(raw: bytes, id_: int) -> bytes:
     return raw.replace(b'"id":0', b'"id":%d' % id_)
 
 
+def compared(old: Cassette, new: Cassette) -> Comparison:
+    """The comparison, of which each difference names the rule that ignores it."""
+    comparison = compare(old, new)
+    for one in comparison.differences:
+        left = compare(old, new, Rules.parse(ignore=[one.ignore])).differences
+        assert attrs.evolve(one, times=1) not in [attrs.evolve(two, times=1) for two in left]
+        assert len(left) < len(comparison.differences)
+    return comparison
+
+
 def changed(change: Callable[[Server], object]) -> Comparison:
     """A visit to the server, and one to a changed one, with other ids."""
     server = Server()
     change(server)
-    return compare(cassette(*Server().visit()), cassette(*server.visit(50)))
+    return compared(cassette(*Server().visit()), cassette(*server.visit(50)))
 
 
 def told(comparison: Comparison) -> list[str]:
@@ -227,8 +241,8 @@ def test_a_server_that_fails() -> None:
     fine, dead = cassette(*visit), cassette(*visit, dies)
     left = cassette(*visit, ("end", {"d": "c2s"}), dies)
 
-    assert ["breaking server-failed $"] == told(compare(fine, dead))
-    assert ["risky server-survived $"] == told(compare(dead, fine))
+    assert ["breaking server-failed $"] == told(compared(fine, dead))
+    assert ["risky server-survived $"] == told(compared(dead, fine))
     assert [] == told(compare(fine, left))
 
 
@@ -312,8 +326,8 @@ def test_statuses_count_by_their_class() -> None:
     refused = over_http(in_session(1, post(1, call(1, "a")), accepts(1, 500)))
 
     assert [] == told(compare(fine, also))
-    assert ["breaking status-error tools/call a $"] == told(compare(fine, bad))
-    assert ["risky status-changed tools/call a $"] == told(compare(bad, fine))
+    assert ["breaking status-error tools/call a $"] == told(compared(fine, bad))
+    assert ["risky status-changed tools/call a $"] == told(compared(bad, fine))
     assert ["breaking error-for-result tools/call a $.error"] == told(compare(fine, refused))
 
 
@@ -325,10 +339,42 @@ def test_statuses_of_what_asks_nothing() -> None:
         opened = get(80, session="id"), accepts(80, of_get)
         return streamable(Server(), *opened, *more)
 
-    found = compare(visit(200, 200), visit(405, 202)).differences
-    assert [("status-error", "HTTP GET", "200", "405")] == [
-        (one.rule.name, one.method, one.old, one.new) for one in found
+    found = compared(visit(200, 200), visit(405, 202)).differences
+    assert [("status-error", "HTTP GET", "200", "405", "HTTP?GET $")] == [
+        (one.rule.name, one.method, one.old, one.new, one.ignore) for one in found
     ]
+
+
+@pytest.mark.parametrize("pair", [("everything-http", "everything"), ("time", "git")])
+def test_each_difference_of_real_servers_names_its_rule(pair: tuple[str, str]) -> None:
+    """The rule ignores the difference in recordings that have little in common, too."""
+    old, new = (load(CASSETTES / f"{name}.jsonl") for name in pair)
+
+    assert 15 < len(compared(old, new).differences)
+
+
+def test_the_rule_of_a_hostile_name_ignores_only_that() -> None:
+    """Names with globs, quotes, white space, dollars and controls; a schema behind a reference."""
+    names = ["*", "[a]?", 'it\'s "$5"', "a\tb\x1b", "\u2603", "plain"]
+
+    def recording(kind: str, text: str) -> Cassette:
+        definitions = {"it's": {"type": kind}}
+        schema = {"properties": {'"x y': {"$ref": "#/$defs/it's"}}, "$defs": definitions}
+        tools = [{"name": name, "inputSchema": schema} for name in names]
+        calls = [
+            line
+            for number, name in enumerate(names, 2)
+            for line in (c(call(number, name)), s(response(number, {"a b": [text, {"'": text}]})))
+        ]
+        return cassette(c(request(1, "tools/list")), s(response(1, {"tools": tools})), *calls)
+
+    found = compared(recording("string", "x"), recording("number", "y")).differences
+
+    assert 3 * len(names) == len(found)
+    assert 'tools/list $.result.tools[?@.name=="*"].inputSchema.properties["\\"x y"]' in {
+        one.ignore for one in found
+    }
+    assert 'tools/call [[]a][?] $.result["a b"][1]["\'"]' in {one.ignore for one in found}
 
 
 def test_sessions_are_found_by_what_they_ask() -> None:

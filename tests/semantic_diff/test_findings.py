@@ -19,9 +19,7 @@ def found(*changes: Change, ignore: tuple[str, ...] = ()) -> Findings:
     noted = Findings(Rules.parse(ignore))
     for n, change in enumerate(changes, 1):
         measure = noted.measure(None, None, CALL, Namings())
-        noted.add(
-            change, measure, method="tools/call", old=EventLocation(1, n), new=EventLocation(1, n)
-        )
+        noted.add(change, measure, old=EventLocation(1, n), new=EventLocation(1, n))
     return noted
 
 
@@ -35,7 +33,7 @@ def test_the_worst_comes_first() -> None:
     worst, other = noted.differences()
 
     assert ("tool-removed", Verdict.BREAKING) == (worst.rule.name, worst.verdict)
-    assert ("tools/call", "tools/call add", "$.result") == (other.method, other.call, other.path)
+    assert ("tools/call add", "$.result") == (other.call, other.path)
     assert ('"a"', '"b"', EventLocation(1, 1)) == (other.old, other.new, other.old_event)
     assert {Verdict.BREAKING: 1, Verdict.RISKY: 1} == noted.counts
 

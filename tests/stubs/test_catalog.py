@@ -79,7 +79,7 @@ def test_one_revision_only() -> None:
     assert LEGACY[1] == result(session(old).heard(hello))["protocolVersion"]
     assert [(1, -32601)] == errors(session(old).heard(discover))
     assert [LATEST] == result(session(new).heard(discover))["supportedVersions"]
-    assert [(2, -32099)] == errors(session(new).heard(hello))
+    assert [(2, -31999)] == errors(session(new).heard(hello))
 
 
 LISTS = {
@@ -179,7 +179,7 @@ def test_log_levels() -> None:
     level = request(1, "logging/setLevel", {"level": "info"})
 
     assert {} == result(opened(everything()).heard(level))
-    assert [(1, -32099)] == errors(opened(Stub()).heard(level))
+    assert [(1, -31999)] == errors(opened(Stub()).heard(level))
 
 
 def test_listening() -> None:

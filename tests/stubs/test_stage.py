@@ -66,7 +66,7 @@ def test_one_reply_after_the_other(repeats: str, heard: list[str]) -> None:
     answers = [live.heard(asks(n, "a")) for n in range(4)]
 
     assert heard == texts([raw for [raw] in answers if b"result" in raw])
-    assert [(3, -32099)] * (repeats == "error") == errors(answers[3] if repeats == "error" else [])
+    assert [(3, -31999)] * (repeats == "error") == errors(answers[3] if repeats == "error" else [])
 
 
 def test_each_session_begins_anew() -> None:
@@ -185,7 +185,7 @@ def test_all_else_is_the_recording_s() -> None:
 
     assert ["sun"] == texts(live.heard(asks(5, "a", city="Rome")))
     assert [response(6, RAIN)] == live.heard(asks(6, "a", city="Oslo"))
-    assert [(7, -32099)] == errors(live.heard(asks(7, "a", city="Bonn")))
+    assert [(7, -31999)] == errors(live.heard(asks(7, "a", city="Bonn")))
     [miss] = misses
     assert {6, 0} == {near.n for near in miss.near}
     [stubbed] = [near for near in miss.near if not near.n]
@@ -215,7 +215,7 @@ def test_lists_with_a_recording() -> None:
 
     assert [["a", "b"], ["a", "b"]] == names
     assert [8, 9] == [decode(raw)["id"] for [raw] in lists]
-    assert [(10, -32099)] == errors(live.heard(request(10, "prompts/list")))
+    assert [(10, -31999)] == errors(live.heard(request(10, "prompts/list")))
 
 
 def test_the_handshake_of_a_recording() -> None:
@@ -232,7 +232,7 @@ def test_what_changes_while_it_runs() -> None:
     stub = Stub()
     live = opened(stub)
 
-    assert [(1, -32099)] == errors(live.heard(asks(1, "a")))
+    assert [(1, -31999)] == errors(live.heard(asks(1, "a")))
     stub.tool("a").reply("now")
     assert ["now"] == texts(live.heard(asks(2, "a")))
 

@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def name(self) -> Name:
-        """Each cell has one of five."""
+        """One of five names."""
         i, j, k = self.i, self.j, self.k
         if i == j:
             if i == k and k > 0:
@@ -53,12 +53,12 @@ class Cell:
 
     @property
     def reacts(self) -> bool:
-        """Whether the responder had anything left to say when it heard of the cancel."""
+        """Whether the responder had messages left when the cancellation arrived."""
         return self.j < self.k
 
 
 def cells(k: int) -> Iterator[Cell]:
-    """All of them for k messages, in order."""
+    """All cells for k messages, in order."""
     for i in range(k + 1):
         for j in range(i, k + 1):
             yield Cell(i, j, k)
@@ -66,15 +66,15 @@ def cells(k: int) -> Iterator[Cell]:
 
 @attrs.frozen
 class Goal:
-    """Where a race is to go: to the cell of i and j, or to any of this name."""
+    """The cell that a race is steered to: that of i and j, or any of this name."""
 
     name: Name | None = None
     i: int | None = None
     j: int | None = None
 
     def waits(self, given: int, *, answer: bool) -> bool:
-        """Whether the next message has to wait for the cancel, with so many given; `answer` is
-        whether it is the last one.
+        """Whether the next message has to wait for the cancellation, when the requester has
+        received `given`; `answer`: it is the response.
         """
         if self.i is not None:
             return given >= self.i
@@ -89,7 +89,7 @@ class Goal:
                 return False
 
     def crosses(self, emitted: int, *, answer: bool) -> bool:
-        """Whether the next message was on its way before the cancel was heard, as so many were."""
+        """Whether the next message was under way when the cancel arrived, behind `emitted`."""
         if self.j is not None:
             return emitted < self.j
         match self.name:

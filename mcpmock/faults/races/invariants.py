@@ -32,24 +32,24 @@ _Key = tuple[Direction, int]
 
 @attrs.define
 class _Ledger:
-    """What has become of each call so far."""
+    """The state of each call so far."""
 
     session: Correlation = attrs.field(factory=Correlation)
-    heard: int = 0
-    """How many messages."""
+    messages: int = 0
+    """The number of messages so far."""
     asked: dict[_Key, PendingCall] = attrs.field(factory=dict)
     answers: Counter[_Key] = attrs.field(factory=Counter)
     late: Counter[_Key] = attrs.field(factory=Counter)
-    """What came of a call behind its cancel."""
+    """The messages of a call that came behind its cancellation."""
     cancelled: set[_Key] = attrs.field(factory=set)
     since: int = 0
-    """When the last cancel came, in messages."""
+    """The number of messages before the last cancellation."""
     exchanges: dict[int, list[_Key]] = attrs.field(factory=dict)
     ended: set[_Key] = attrs.field(factory=set)
-    """Those whose exchange is over."""
+    """The calls whose HTTP exchange is over."""
     over: bool = False
     served: bool = False
-    """Whether a request that was made behind the last cancel has its answer."""
+    """Whether a request sent after the last cancellation was answered."""
 
 
 def broken(
@@ -68,8 +68,8 @@ def broken(
     ['ping 1 of the client: answered 2 times']
     """
     ledger = _Ledger()
-    wrong = [line for frame in frames for line in _take(ledger, frame)]
-    wrong += _at_the_end(ledger)
+    wrong = [line for frame in frames for line in _note_frame(ledger, frame)]
+    wrong += _list_open_calls(ledger)
     if silent:
         late = {key: count for key, count in ledger.late.items() if count > crossed}
         wrong += [
@@ -80,11 +80,11 @@ def broken(
     return wrong
 
 
-def _take(ledger: _Ledger, frame: Frame) -> Iterator[str]:
+def _note_frame(ledger: _Ledger, frame: Frame) -> Iterator[str]:
     match frame.fact:
         case None:
             for message in parse_items(frame.raw):
-                yield from _hear(ledger, frame, message)
+                yield from _note_message(ledger, frame, message)
         case StreamEnd() | ProcessExit():
             ledger.over |= frame.direction is S2C
         case ExchangeEnd() if frame.exchange is not None:
@@ -93,31 +93,31 @@ def _take(ledger: _Ledger, frame: Frame) -> Iterator[str]:
             pass
 
 
-def _hear(ledger: _Ledger, frame: Frame, message: object) -> Iterator[str]:
+def _note_message(ledger: _Ledger, frame: Frame, message: object) -> Iterator[str]:
     if not isinstance(message, Request | Response | Notification):
         return
-    ledger.heard += 1
-    note = ledger.session.note(frame.direction, message, ledger.heard)
+    ledger.messages += 1
+    note = ledger.session.note(frame.direction, message, ledger.messages)
     key = None if note.call is None else (note.call.direction, note.call.index)
     if isinstance(message, Request) and note.call is not None and key is not None:
         ledger.asked[key] = note.call
         if frame.exchange is not None:
             ledger.exchanges.setdefault(frame.exchange, []).append(key)
     elif isinstance(message, Response):
-        yield from _answer(ledger, message, key)
+        yield from _note_response(ledger, message, key)
     elif isinstance(message, Notification) and key is not None:
         if message.method == CANCELLED and note.call is not None:
             if frame.direction is note.call.direction and not ledger.answers[key]:
                 ledger.cancelled.add(key)
-                ledger.since, ledger.served = ledger.heard, False
+                ledger.since, ledger.served = ledger.messages, False
         elif message.method == PROGRESS and key in ledger.cancelled:
             ledger.late[key] += 1
 
 
-def _answer(ledger: _Ledger, message: Response, key: _Key | None) -> Iterator[str]:
+def _note_response(ledger: _Ledger, message: Response, key: _Key | None) -> Iterator[str]:
     if key is None:
         id_ = (message.id or b"null").decode(errors="replace")
-        yield f"an answer with the id {id_}, which nobody has asked with"
+        yield f"an answer with the id {id_}, which no request has"
         return
     ledger.answers[key] += 1
     if ledger.answers[key] > 1:
@@ -128,8 +128,8 @@ def _answer(ledger: _Ledger, message: Response, key: _Key | None) -> Iterator[st
         ledger.served |= message.error is None
 
 
-def _at_the_end(ledger: _Ledger) -> Iterator[str]:
-    """Each request is answered, cancelled or closed."""
+def _list_open_calls(ledger: _Ledger) -> Iterator[str]:
+    """The calls that were neither answered nor cancelled nor closed."""
     for key in ledger.asked:
         done = ledger.answers[key] or key in ledger.cancelled or key in ledger.ended
         if not (done or ledger.over):

@@ -1,7 +1,7 @@
-"""`RaceProgress`: one call on its way to its cell: what its client has been given, what waits for
-the cancellation, and what became of each event, for a client that resumes the stream.
+"""`RaceProgress`: one call on its way to its cell: what its client has received, what waits for the
+cancellation, and what was sent for each event, for a client that resumes the stream.
 
-It knows nothing of reactions: those are in `fault`, which stands above. `grid` has the cells.
+The reactions are in `fault`, which stands above. `grid` has the cells.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mcpmock.protocol.messages import Direction, ExchangeEnd, Frame, SseMeta
 from .grid import Cell
 
 _NEVER = 1 << 30
-"""More messages than ever pass: what is kept is taken out, or comes when its time is over."""
+"""More messages than ever pass: a parked message is taken out, or sent when its time is over."""
 
 
 @attrs.define(eq=False)
@@ -30,29 +30,29 @@ class RaceProgress:
     call: PendingCall
     own: int | None = None
     given: int = 0
-    """How many of its messages the client got before it cancelled: i, in the end."""
+    """Its messages that the client received before it cancelled: i, in the end."""
     emitted: int = 0
-    """How many the client got in all, or is to get: j, in the end."""
+    """Its messages that the client receives in all: j, in the end."""
     total: int = 0
-    """How many there were so far: k, once the answer is among them."""
+    """Its messages so far: k, once the response is among them."""
     cancelled: bool = False
     overtaken: bool = False
-    """Whether the cancel was there before the call."""
+    """Whether the cancellation arrived before the call."""
     complete: bool = False
-    """Whether the answer is among them."""
+    """Whether the response is among the messages so far."""
     answered: bool = False
-    """Whether the client has it."""
+    """Whether the client has the response."""
     over: bool = False
-    _hurried: bool = False
-    """Whether anything came because it had waited long enough: then nothing waits any more."""
+    hurried: bool = False
+    """Whether a message was sent because it had waited long enough: then nothing waits any more."""
     _parked: list[tuple[On, Keep]] = attrs.field(factory=list)
     _fates: dict[str, list[Frame] | Keep | None] = attrs.field(factory=dict)
-    """By event: what the client got in its place after the cancel, where it is parked, or None for
-    one that went as it came.
+    """By the id of an event: the frames that replaced it after the cancellation, its place if it is
+    parked, or None if it was sent unchanged.
     """
     _exchanges: set[int] = attrs.field(factory=set)
     _gone: set[int] = attrs.field(factory=set)
-    """The exchanges on which nobody listens any more."""
+    """The exchanges that the client has left, or that have ended."""
 
     def __attrs_post_init__(self) -> None:
         self._exchanges |= set() if self.own is None else {self.own}
@@ -63,64 +63,60 @@ class RaceProgress:
 
     @property
     def resumable(self) -> bool:
-        """Whether its client may ask for its events again."""
+        """Whether the client may ask for its events again (`Last-Event-ID`)."""
         return bool(self._fates)
 
     def carries(self, exchange: int | None) -> bool:
-        """Whether this exchange is its own, or one that resumed that."""
+        """Whether this is the exchange of the call, or one that resumed it."""
         return exchange in self._exchanges
 
     def comes_on(self, exchange: int | None) -> None:
-        """A message of it came there."""
+        """Note that a message of the call came on this exchange."""
         if exchange is not None and self.own is not None:
             self._exchanges.add(exchange)
 
     def leave(self, exchange: int) -> None:
-        """The client listens there no more."""
+        """Note that the client left this exchange."""
         self._gone.add(exchange)
 
     def count(self, on: On) -> None:
-        """The server said this."""
+        """Count a message of the server."""
         if on is not On.CLOSE and not self.complete:
             self.total += 1
             self.complete = on is On.RESPONSE
 
     def keep(self, on: On, unit: Sequence[Frame], seconds: float) -> Keep:
-        """The message waits for the cancel, for so long at most."""
+        """Park a message until the cancellation, no longer than `seconds`."""
         keep = Keep(unit, _NEVER, seconds)
         self._parked.append((on, keep))
         self._note(unit, keep)
         return keep
 
     def give(self, on: On, unit: Sequence[Frame]) -> None:
-        """The client gets this before it cancels."""
-        self.given += on is not On.CLOSE
-        self.answered |= on is On.RESPONSE
+        """Count a message that the client receives before it cancels."""
+        self._count_given(on)
         self._note(unit, None)
 
     def waits(self) -> bool:
-        """Whether anything is parked. What came out by itself was given."""
-        left = [(on, keep) for on, keep in self._parked if keep.frames]
-        for on, _ in self._parked[: len(self._parked) - len(left)]:
-            self.given += on is not On.CLOSE
-            self.answered |= on is On.RESPONSE
-            self._hurried = True
-        self._parked = left
-        return bool(left)
+        """Whether anything is parked. What was parked for too long was sent, and counts."""
+        while self._parked and not self._parked[0][1].frames:
+            on, _ = self._parked.pop(0)
+            self._count_given(on)
+            self.hurried = True
+        return bool(self._parked)
 
-    @property
-    def hurried(self) -> bool:
-        """Whether it has waited too long already."""
-        return self._hurried
+    def _count_given(self, on: On) -> None:
+        self.given += on is not On.CLOSE
+        self.answered |= on is On.RESPONSE
 
     def take(self) -> list[tuple[On, list[Frame]]]:
-        """All that is parked, in order; nothing is then."""
+        """Take out everything that is parked, in order."""
         parked, self._parked = self._parked, []
         return [(on, keep.take()) for on, keep in parked]
 
     def reached(self) -> dict[str, object]:
-        """The cell that was reached, for the receipt; without k as long as the answer is to come,
-        on which j may depend, too.
+        """The cell that was reached, for the receipt; without k until the response has come, on
+        which j may depend as well.
         """
         k = self.total + (not self.complete)
         cell = Cell(self.given, self.emitted, k)
@@ -129,13 +125,13 @@ class RaceProgress:
         return {"i": cell.i, "j": cell.j, **size, "cell": cell.name, **early}
 
     def settle(self, unit: Sequence[Frame], sent: Iterable[Frame]) -> list[Frame]:
-        """Behind the cancel this is sent in place of a unit: what of it goes to somebody."""
+        """Note the frames that replace a unit behind the cancellation; those that can be sent."""
         fate = [*sent]
         self._note(unit, fate)
-        return self.heard(fate)
+        return self._deliverable(fate)
 
-    def heard(self, frames: Iterable[Frame]) -> list[Frame]:
-        """Those that go to somebody; behind the end of an exchange nobody is there."""
+    def _deliverable(self, frames: Iterable[Frame]) -> list[Frame]:
+        """The frames on exchanges that are open; an `ExchangeEnd` among them closes its own."""
         sent = []
         for frame in frames:
             if frame.exchange in self._gone:
@@ -146,22 +142,19 @@ class RaceProgress:
         return sent
 
     def again(self, unit: Sequence[Frame]) -> list[Frame] | None:
-        """What is sent for an event that was seen before, on the exchange that it comes on now;
-        None for one that is new.
+        """The frames to send for an event that came before, on the exchange that it comes on now;
+        None for a new one.
         """
         id_, exchange = _event_of(unit), unit[-1].exchange
         if id_ is None or id_ not in self._fates:
             return None
-        match self._fates[id_]:
-            case None:
-                return [*unit]
-            case Keep() as keep if keep.frames:
-                keep.frames[:] = unit  # where the client is now
-                return []
-            case Keep():
-                return [*unit]
-            case list() as fate:
-                return self.heard(_moved(frame, exchange) for frame in fate)
+        fate = self._fates[id_]
+        if isinstance(fate, list):
+            return self._deliverable(_moved(frame, exchange) for frame in fate)
+        if fate is None or not fate.frames:
+            return [*unit]
+        fate.frames[:] = unit  # it stays parked, on the exchange that the client reads now
+        return []
 
     def _note(self, unit: Sequence[Frame], fate: list[Frame] | Keep | None) -> None:
         id_ = _event_of(unit)
@@ -170,7 +163,7 @@ class RaceProgress:
 
 
 def _event_of(unit: Sequence[Frame]) -> str | None:
-    """The id of the event that a message is in."""
+    """The id of the event that carries a message."""
     ids = [frame.fact.id for frame in unit if isinstance(frame.fact, SseMeta)]
     return next((id_ for id_ in ids if id_), None)
 

@@ -29,22 +29,6 @@ def test_limit_data_after_so_many_bytes() -> None:
     wire.at(1, server=b"0123456789", to_client=[cut, hangs_up(S2C, "closed")]).hung_up()
 
 
-def test_limit_data_inside_a_character() -> None:
-    """Behind the first of its bytes."""
-    wire = faulty(LimitData(inside="character"))
-    cut = Frame(S2C, b"abc\xc3", b"", Fragment(last=True))
-
-    wire.at(0, server="abcéf".encode(), to_client=[cut, hangs_up(S2C, "closed")]).hung_up()
-
-
-def test_limit_data_inside_a_line_end() -> None:
-    """Behind the CR."""
-    wire = faulty(LimitData(inside="line_end"))
-    cut = Frame(S2C, b"abc\r", b"", Fragment(last=True))
-
-    wire.at(0, server=b"abc", to_client=[cut, hangs_up(S2C, "closed")]).hung_up()
-
-
 def test_limit_data_inside_a_frame() -> None:
     """Where the dice say."""
     wire = faulty(LimitData(inside="frame"))

@@ -16,13 +16,7 @@ from tests.support import (
     response,
     says,
 )
-from tests.support.faulty import ANSWER, CALL, answered, body, engine_of, faulty, on_stdio
-
-
-def test_drop_never_arrives() -> None:
-    """The answer, usually; the request where that is said."""
-    assert ([CALL], []) == on_stdio(Drop())
-    assert ([], [ANSWER]) == on_stdio(Drop(toward="server"))
+from tests.support.faulty import ANSWER, CALL, body, engine_of, faulty
 
 
 def test_drop_over_http() -> None:
@@ -50,11 +44,6 @@ def test_sse_gap_an_event_is_missing() -> None:
 def test_sse_gap_a_body_in_json() -> None:
     """It is an empty stream then."""
     assert ["1 200 text/event-stream", "1 eof"] == body(SseGap())
-
-
-def test_never_respond_the_answer_is_lost() -> None:
-    """What comes before it is not."""
-    assert [progress("t")] == answered(NeverRespond(), CALL, progress("t"), ANSWER)
 
 
 def test_never_respond_over_http() -> None:

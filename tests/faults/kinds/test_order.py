@@ -9,8 +9,7 @@ from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_http
 
 
 def test_duplicate_comes_again() -> None:
-    """At once, and as often as it is said."""
-    assert [ANSWER] * 2 == answered(Duplicate())
+    """As often as `copies` says."""
     assert [ANSWER] * 4 == answered(Duplicate(copies=3))
 
 

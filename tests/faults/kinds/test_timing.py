@@ -28,8 +28,6 @@ from tests.support import (
     exits,
     hangs_up,
     opens,
-    progress,
-    request,
     response,
     s2c,
     says,
@@ -37,25 +35,6 @@ from tests.support import (
 from tests.support.faulty import ANSWER, CALL, answered, body, faulty, receipts
 
 SLOW = Latency(latency=0.25, match=Match(tool="get_*"))
-
-
-def test_latency_only_what_matches_is_delayed() -> None:
-    """A ping answers at once while a slow call waits; times are exact."""
-    wire = faulty(SLOW)
-
-    wire.at(1, client=call(1, "get_x"), to_server=call(1, "get_x"))
-    wire.at(2.1, server=response(1))
-    wire.at(2.2, client=request(2, "ping"), to_server=request(2, "ping"))
-    wire.at(2.2, server=response(2), to_client=response(2))
-    wire.at(2.1 + 0.25, to_client=response(1)).nothing_more()
-
-
-def test_latency_another_tool_is_not_delayed() -> None:
-    """A call that the match is not for passes at once."""
-    wire = faulty(SLOW)
-
-    wire.at(0, client=call(1, "set_x"), to_server=call(1, "set_x"))
-    wire.at(1, server=response(1), to_client=response(1)).nothing_more()
 
 
 def test_latency_order_within_a_direction_is_kept() -> None:
@@ -67,15 +46,6 @@ def test_latency_order_within_a_direction_is_kept() -> None:
 
     assert [response(n) for n in range(20)] == [frame.raw for frame in wire._out]
     wire.abandon()
-
-
-def test_latency_the_answer_does_not_overtake_its_progress() -> None:
-    """What belongs to a call waits for what is held of it."""
-    wire = faulty(Latency(latency=1.0, match=Match(method="notifications/progress", tool="x")))
-    asked = request(1, "tools/call", {"name": "x"}, token="t")
-
-    wire.at(0, client=asked, to_server=asked).at(1, server=progress("t"))
-    wire.at(1.5, server=response(1)).at(2, to_client=[progress("t"), response(1)]).nothing_more()
 
 
 def test_latency_the_end_waits() -> None:

@@ -51,7 +51,7 @@ def test_what_holds(frames: list[Frame]) -> None:
     [
         ([CALL], "tools/call 1 of the client: neither answered nor cancelled nor closed"),
         ([CALL, ANSWER, ANSWER], "tools/call 1 of the client: answered 2 times"),
-        ([CALL, ANSWER, s2c(response(7))], "an answer with the id 7, which nobody has asked with"),
+        ([CALL, ANSWER, s2c(response(7))], "an answer with the id 7, which no request has"),
         ([CALL, CANCEL], "no request behind the last cancel was answered"),
         ([CALL, CANCEL, NEXT[0], s2c(error(2))], "no request behind the last cancel was answered"),
         ([CALL, CANCEL, ANSWER, *NEXT], "tools/call 1 of the client: 1 messages behind its cancel"),

@@ -89,7 +89,7 @@ def test_nobody_listens() -> None:
     call.leave(3)
     last = ends(6)
 
-    assert [seen(last)] == [seen(f) for f in call.heard([*says(3, ANSWER), last, ends(6)])]
+    assert [seen(last)] == [seen(f) for f in call.settle([last], [*says(3, ANSWER), last, ends(6)])]
     one_stream = race()
     one_stream.comes_on(1)
     assert not one_stream.carries(1)

@@ -1,0 +1,80 @@
+"""`mcpmock report`: a cassette, or two compared, as one HTML file (`view.report`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mcpmock.errors import CassetteError
+
+from .output import CASSETTE, common, emit, encodable, many, say
+
+
+@click.command(short_help="Write a cassette, or two compared, as an HTML page.")
+@click.argument("file", type=CASSETTE)
+@click.argument("other", required=False, type=CASSETTE)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=CASSETTE,
+    help="Write to OUT instead of FILE's name with .html.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT even if it is no page of mcpmock.")
+@common
+def report(
+    file: Path,
+    other: Path | None,
+    output: Path | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,  # noqa: ARG001
+    json: bool,
+) -> int:
+    """Write a cassette as one HTML file that any browser opens, without a network.
+
+    The page shows the session over time, each event with its payload, violations of the protocol,
+    cancellation races and a search. With OTHER it shows how that recording differs from FILE. An
+    earlier page is replaced. Exit status: 0, also if the two differ; 3 if a cassette cannot be
+    read.
+    """
+    from mcpmock.cassette.file import load, rewrite
+    from mcpmock.view.report import report_page
+
+    path = file.with_name(_stem(file.name) + ".html") if output is None else output
+    _refuse_foreign(path, force=force)
+    cassettes = [load(one) for one in (file, other) if one is not None]
+    for cassette in cassettes:
+        for notice in () if quiet else cassette.notices:
+            say(f"{cassette.name}:{notice.line}: {notice.text}")
+        if any(take.header.redaction == "off" for take in cassette.takes):
+            say(f"{cassette.name}: is not redacted: the page may hold secrets")
+    page = report_page(*cassettes)
+    rewrite(path, page)
+    events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
+    if json:
+        size = {"events": events, "bytes": len(page)}
+        emit({"type": "report", "file": encodable(path), **size})
+    elif not quiet:
+        say(f"{path}: {many(events, 'event')}, {len(page) / 1024:,.0f} KiB")
+    return 0
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def _refuse_foreign(path: Path, *, force: bool) -> None:
+    """Raises CassetteError if there is something that is not a page of ours."""
+    from mcpmock.view.report import MARK
+
+    if force or not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            ours = file.read(len(MARK)) == MARK
+    except OSError as error:
+        raise CassetteError(path, error.strerror or str(error)) from error
+    if not ours:
+        raise CassetteError(path, "is no page of mcpmock report", hint="--force replaces it")

@@ -1,0 +1,136 @@
+"""Where the rows of a timeline are drawn: a time axis without its idle stretches, and a lane for
+each session and direction.
+
+    axis:   handshake ........ idle, folded ........ call
+    lanes:  client ->   [initialize]        [tools/call     ]
+                                               [tools/call]      a second line: the calls overlap
+            server <-                           [sampling]
+
+Pure and incremental: a recording that grows only adds rows. `report` stands above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median_low
+
+import attrs
+
+from mcpmock.protocol.messages import C2S
+
+from .timeline import Row
+
+_IDLE_FACTOR = 20
+"""A pause is idle that is so many times as long as the median one."""
+_MIN_IDLE_US = 1000
+_MAX_LINES = 8
+"""More calls that overlap in one lane share its lines."""
+
+
+@attrs.define
+class TimeAxis:
+    """Gives each row its place: microseconds, of which a pause counts no more than `idle`."""
+
+    idle: int
+    """Microseconds; 0 for a recording without times, where each row is one step."""
+    at: int = 0
+    folds: list[tuple[int, int]] = attrs.field(factory=list)
+    """The middle of each pause that was cut short, and how long it was."""
+    takes: list[int] = attrs.field(factory=list)
+    """Where each take begins."""
+    _last: Row | None = None
+
+    @classmethod
+    def over(cls, rows: Sequence[Row]) -> TimeAxis:
+        pauses = [
+            pause
+            for one, other in pairwise(rows)
+            if one.take == other.take and (pause := other.event.t - one.event.t) > 0
+        ]
+        return cls(max(_IDLE_FACTOR * median_low(pauses), _MIN_IDLE_US) if pauses else 0)
+
+    def place(self, row: Row) -> int:
+        before, self._last = self._last, row
+        if before is None or before.take != row.take:
+            if before is not None:
+                self.at += self.idle or 1
+            self.takes.append(self.at)
+        elif not self.idle:
+            self.at += 1
+        else:
+            pause = max(row.event.t - before.event.t, 0)
+            if pause > self.idle:
+                self.folds.append((self.at + self.idle // 2, pause))
+            self.at += min(pause, self.idle)
+        return self.at
+
+
+@attrs.define
+class _Lane:
+    take: int
+    session: int
+    direction: str
+    calls: list[int | None] = attrs.field(factory=list)
+    """The call that each line is occupied by, by its row index."""
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return self.take, self.session, 1 if self.direction == C2S.value else 2
+
+    @property
+    def lines(self) -> int:
+        return len(self.calls) or 1
+
+
+@attrs.define
+class Lanes:
+    """Gives each message its lane, and in it a line that no open call occupies."""
+
+    _lanes: dict[tuple[int, int, str], int] = attrs.field(factory=dict)
+    _all: list[_Lane] = attrs.field(factory=list)
+    _open: dict[int, tuple[_Lane, int]] = attrs.field(factory=dict)
+
+    def place(self, index: int, row: Row) -> tuple[int, int] | None:
+        """The number of the lane and the line in it; None for what is not drawn in one."""
+        if row.event.d is None or row.kind in ("http", "sse", "body", "end"):
+            return None
+        key = (row.take, row.event.s, row.event.d)
+        number = self._lanes.setdefault(key, len(self._all))
+        if number == len(self._all):
+            self._all.append(_Lane(*key))
+        lane = self._all[number]
+        if row.kind == "request":
+            return number, self._occupy(lane, index)
+        if row.kind in ("response", "error") and row.call in self._open:
+            asked, line = self._open.pop(row.call)
+            asked.calls[line] = None
+        return number, 0
+
+    def _occupy(self, lane: _Lane, index: int) -> int:
+        free = next((line for line, call in enumerate(lane.calls) if call is None), None)
+        if free is None and len(lane.calls) < _MAX_LINES:
+            lane.calls.append(None)
+            free = len(lane.calls) - 1
+        if free is None:
+            return index % _MAX_LINES
+        lane.calls[free] = index
+        self._open[index] = (lane, free)
+        return free
+
+    def tops(self) -> list[int]:
+        """The line of the page at which each lane begins: by take, session, client first."""
+        tops, at = [0] * len(self._all), 0
+        for number in sorted(range(len(self._all)), key=lambda number: self._all[number].place):
+            tops[number] = at
+            at += self._all[number].lines
+        return tops
+
+    def table(self) -> list[tuple[int, int, int, int]]:
+        """Take, session, direction (1: from the client, 2: from the server), first line."""
+        return [(*lane.place, top) for lane, top in zip(self._all, self.tops(), strict=True)]
+
+    @property
+    def lines(self) -> int:
+        """Of all lanes together."""
+        return sum(lane.lines for lane in self._all) or 1

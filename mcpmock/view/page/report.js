@@ -1,0 +1,1027 @@
+"use strict";
+// The page of `mcpmock report`. All that was recorded is hostile: it reaches the document as text
+// nodes only (`put`), never as markup, and its control and bidi characters are spelled out.
+
+const ROW = 22, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536;
+const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
+const DIRECTIONS = ["", "c2s", "s2c"];
+const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
+const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
+
+const $ = (id) => document.getElementById(id);
+const on = (id, type, listener) => $(id).addEventListener(type, listener);
+
+/** An element, "tag.class.class", with attributes (`on..` are listeners) and children. */
+function el(tag, ...children) {
+	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
+	made.className = classes.join(" ");
+	if (first && Object.getPrototypeOf(first) === Object.prototype) {
+		children.shift();
+		for (const [key, value] of Object.entries(first)) {
+			if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
+		}
+	}
+	children.flat(9).forEach((child) => put(made, child));
+	return made;
+}
+
+const codePoint = (c) => "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+const plain = (text) => String(text).replace(UNSAFE, codePoint);
+
+/** Append nodes, and text in which nothing acts: what does not show is spelled out. */
+function put(parent, ...children) {
+	for (const child of children) {
+		if (child == null || child === false) continue;
+		if (child instanceof Node) { parent.append(child); continue; }
+		const text = String(child);
+		let last = 0;
+		for (const found of text.matchAll(UNSAFE)) {
+			const code = document.createElement("span");
+			code.className = "cc";
+			code.textContent = codePoint(found[0]);
+			parent.append(text.slice(last, found.index), code);
+			last = found.index + found[0].length;
+		}
+		parent.append(text.slice(last));
+	}
+	return parent;
+}
+
+function duration(us) {
+	const ms = us / 1000;
+	if (Math.abs(ms) < 1000) return (Math.abs(ms) >= 10 || !ms ? ms.toFixed(0) : ms.toFixed(1)) + " ms";
+	if (ms < 60000) return (ms / 1000).toFixed(2) + " s";
+	const seconds = Math.round(ms / 1000);
+	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
+}
+
+const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+// ---- a recording
+
+/** The rows of a recording in columns, and what is found by them. */
+class Recording {
+	constructor(data) {
+		Object.assign(this, data);
+		const c = (this.c = data.rows), size = (this.size = c.n.length);
+		Object.assign(this, { u: c.u, children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problems: new Set(data.problems), cancelled: new Map() });
+		this.answers = new Int32Array(size).fill(-1);
+		this.ends = new Float64Array(size); // of each call: where its answer, or what was last said of it, stands
+		for (let i = 0; i < size; i++) {
+			const call = c.call[i], kind = this.kind(i);
+			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
+			if (call != null && call !== i) {
+				add(this.children, call, i);
+				if ((kind === "response" || kind === "error") && this.answers[call] < 0) this.answers[call] = i;
+			}
+			if (call != null) this.ends[call] = c.u[i];
+			if (c.within[i] != null) add(this.inside, c.within[i], i);
+			if (c.x[i] != null) add(this.exchanges, c.take[i] + ":" + c.x[i], i);
+		}
+		for (const race of this.races) this.cancelled.set(race.call, race);
+		this.levels = new Map();
+		for (const violation of this.violations) {
+			violation.row = this.byEvent.get(violation.take + ":" + violation.n);
+			add(this.levels, violation.row, violation.level);
+		}
+	}
+
+	kind(i) { return this.c.kinds[this.c.kind[i]]; }
+	method(i) { return this.c.methods[this.c.method[i]]; }
+	tool(i) { return this.c.tools[this.c.tool[i]]; }
+	label(i) { return this.tool(i) || this.method(i) || this.kind(i); }
+
+	/** The payloads in lower case, each on a line of its own, with where each begins. */
+	haystack() {
+		if (this.hay === undefined) {
+			const lower = this.c.raw.map((raw, i) => (raw + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "));
+			this.begins = new Float64Array(this.size + 1);
+			lower.forEach((line, i) => { this.begins[i + 1] = this.begins[i] + line.length + 1; });
+			this.hay = lower.join("\n");
+		}
+		return this.hay;
+	}
+
+	/** The rows that hold a text, upper or lower case. */
+	search(text) {
+		const found = new Uint8Array(this.size), hay = this.haystack(), needle = text.toLowerCase();
+		let i = 0;
+		for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, this.begins[i])) {
+			let low = i, high = this.size;
+			while (high - low > 1) { const middle = (low + high) >> 1; if (this.begins[middle] <= at) low = middle; else high = middle; }
+			found[low] = 1;
+			i = low + 1;
+			if (i >= this.size) break;
+		}
+		return found;
+	}
+
+	/** Which of the three lenses an event is seen through. */
+	lens(i) {
+		const kind = this.kind(i), carried = kind === "end" || (kind === "opaque" && !this.c.raw[i]);
+		return kind === "stderr" ? kind : ["http", "sse", "body"].includes(kind) || (carried && this.c.x[i] != null) ? "http" : "message";
+	}
+
+	callOf(i) { return this.kind(i) === "request" ? i : this.c.call[i] ?? -1; }
+}
+
+function add(map, key, value) {
+	const list = map.get(key);
+	if (list) list.push(value); else map.set(key, [value]);
+}
+
+// ---- filters: the terms of `mcpmock show --filter`
+
+const KEYS = "method tool kind dir id take s x status text level".split(" ");
+
+function globPattern(glob) {
+	let made = "";
+	for (let i = 0; i < glob.length; i++) {
+		const c = glob[i];
+		if (c === "*") made += "[^]*";
+		else if (c === "?") made += "[^]";
+		else if (c === "[") {
+			const end = glob.indexOf("]", glob[i + 1] === "!" ? i + 3 : i + 2);
+			if (end < 0) made += "\\[";
+			else {
+				const inside = glob.slice(i + 1, end).replace(/[\\\]^]/g, "\\$&");
+				made += inside.startsWith("!") ? `[^${inside.slice(1)}]` : `[${inside}]`;
+				i = end;
+			}
+		} else made += c.replace(/[\\^$.|+(){}\]]/g, "\\$&");
+	}
+	return made;
+}
+
+/** A test of rows made from the words of the box; raises an Error that says what is wrong. */
+function compileQuery(query, rec) {
+	const terms = [], rest = [];
+	for (const word of query.split(/\s+/).filter(Boolean)) {
+		const found = /^(!?)([a-z]+)=(.*)$/s.exec(word);
+		if (found && KEYS.includes(found[2])) terms.push(found); else rest.push(word);
+	}
+	const tests = terms.map(([, not, key, glob]) => {
+		const choices = { kind: KINDS, dir: ["c2s", "s2c"] }[key];
+		const source = globPattern(key === "text" ? `*${glob}*` : glob);
+		const pattern = new RegExp(`^(?:${source})$`, "u");
+		if (choices && !choices.some((choice) => pattern.test(choice))) throw new Error(`no such ${key}: ${glob}`);
+		const test = termTest(key, pattern, rec);
+		return not ? (i) => !test(i) : test;
+	});
+	if (rest.length) {
+		const hits = rec.search(rest.join(" "));
+		tests.push((i) => hits[i] === 1);
+	}
+	return tests.length ? (i) => tests.every((test) => test(i)) : null;
+}
+
+function termTest(key, pattern, rec) {
+	const c = rec.c, words = { method: "methods", tool: "tools", kind: "kinds" }[key];
+	if (words) {
+		const fits = c[words].map((word) => word != null && (pattern.test(word) || (key === "kind" && word === "error" && pattern.test("response"))));
+		return (i) => fits[c[key][i]];
+	}
+	if (key === "dir") return (i) => c.d[i] > 0 && pattern.test(DIRECTIONS[c.d[i]]);
+	if (key === "id") return (i) => c.id[i] != null && (pattern.test(c.id[i]) || pattern.test(unquoted(c.id[i])));
+	if (key === "level") return (i) => (rec.levels.get(i) || []).some((level) => pattern.test(level));
+	if (key === "text") return (i) => pattern.test(c.raw[i] + "\n" + c.summary[i]);
+	return (i) => c[key][i] != null && pattern.test(String(c[key][i]));
+}
+
+function unquoted(id) {
+	if (id[0] !== '"') return id;
+	try { return JSON.parse(id); } catch { return id; }
+}
+
+// ---- JSON as written, laid out in lines
+
+const TOKEN = /\s*(?:("(?:[^"\\]+|\\[^])*")(\s*:)?|([{[])\s*([}\]])?|([}\]])|(,)|([^\s"{}[\],:]+))\s*/y;
+
+/** The lines of a JSON text, each with its depth, parts and, of an opening one, the line that closes
+ * it; null if it is not JSON. Numbers and strings stay as written. Not recursive: any depth may come. */
+function layOut(text) {
+	const lines = [], open = [];
+	let line, done = false;
+	const begin = () => { line = { depth: open.length, parts: [], end: -1 }; };
+	begin();
+	TOKEN.lastIndex = 0;
+	while (TOKEN.lastIndex < Math.min(text.length, MAX_SHOWN) && lines.length < MAX_LINES) {
+		const [found, string, colon, opener, both, closer, comma, literal] = TOKEN.exec(text) || [];
+		if (found === undefined || done) return null;
+		if (closer) {
+			if (line.parts.length) lines.push(line);
+			const from = open.pop();
+			if (from === undefined || (closer === "}") !== (lines[from].parts.at(-1)[1] === "{")) return null;
+			begin();
+			lines[from].end = lines.length;
+		}
+		if (string) line.parts.push([colon ? "key" : "str", string]);
+		line.parts.push(literal ? ["lit", literal] : ["", colon ? ": " : opener ? opener + (both || "") : closer || comma || ""]);
+		if (opener && !both) open.push(lines.length);
+		if (comma || (opener && !both)) { lines.push(line); begin(); }
+		done = !open.length && !comma;
+	}
+	const whole = TOKEN.lastIndex >= text.length;
+	if (whole && !done) return null;
+	if (line.parts.length) lines.push(line);
+	for (const from of open) lines[from].end = lines.length;
+	return { lines, whole };
+}
+
+/** A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class. */
+function payloadView(text, marks, size) {
+	const box = el("div.json.mono");
+	const cut = text.length > MAX_SHOWN, laid = /^\s*[[{"]/.test(text) ? layOut(text) : null;
+	const lines = laid ? laid.lines : text.slice(0, MAX_SHOWN).split("\n").map((part) => ({ depth: 0, parts: [["", part]], end: -1 }));
+	const folded = new Set();
+	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12) folded.add(at); });
+	let limit = LINES_AT_ONCE;
+	const draw = () => {
+		box.replaceChildren();
+		let shown = 0, at = 0;
+		for (; at < lines.length && shown < limit; at++, shown++) {
+			const line = lines[at], here = at, row = el("div");
+			row.style.paddingLeft = 20 + 14 * Math.min(line.depth, 24) + "px";
+			if (marks && marks.has(at)) row.className = marks.get(at);
+			if (line.end > at + 1) {
+				const is = folded.has(at);
+				row.append(el("button.fold", { "aria-expanded": String(!is), "aria-label": is ? "Unfold" : "Fold",
+					onclick: () => { if (is) folded.delete(here); else folded.add(here); draw(); } }, is ? "▸" : "▾"));
+			}
+			line.parts.forEach(([kind, part]) => row.append(partView(kind, part)));
+			if (folded.has(at)) {
+				put(row, el("span.cut", ` ${many(line.end - at - 1, "line")} `));
+				lines[line.end] && lines[line.end].parts.forEach(([kind, part]) => row.append(partView(kind, part)));
+				at = line.end;
+			}
+			box.append(row);
+		}
+		if (at < lines.length) {
+			box.append(el("div", el("button", { onclick: () => { limit += 5 * LINES_AT_ONCE; draw(); } }, `${many(lines.length - at, "more line")}`)));
+		} else if (cut || size || (laid && !laid.whole)) {
+			box.append(el("div.cut", `Cut here: ${many(size || text.length, "character")} are in the cassette.`));
+		}
+	};
+	draw();
+	return box;
+}
+
+function partView(kind, text) {
+	const made = el("span", kind ? { class: kind } : {});
+	if (kind !== "str" && kind !== "lit") return put(made, text);
+	const cut = text.length > 4000 ? text.slice(0, 4000) : text;
+	let last = 0;
+	for (const found of cut.matchAll(SECRET)) {
+		put(made, cut.slice(last, found.index));
+		made.append(el("span.secret", { title: "A secret was replaced by this placeholder" }, found[0].slice(15)));
+		last = found.index + found[0].length;
+	}
+	put(made, cut.slice(last));
+	if (cut !== text) {
+		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
+	}
+	if (text.includes("\\n") && text.length < MAX_SHOWN) {
+		put(made, el("button", { title: "Show the text of this string", "aria-label": "Show as text",
+			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "¶"));
+	}
+	return made;
+}
+
+// ---- state
+
+let recordings = [], diff = null, tab = 0, rec = null;
+let shown = [], chosen = -1, range = null, opened = false;
+const hidden = new Set(["http"]), field = $("query");
+
+const isDiff = () => tab === "diff";
+const total = () => (isDiff() ? diff.differences.length : rec.size);
+
+function ask(query) {
+	field.value = query;
+	applyQuery();
+}
+
+function applyQuery() {
+	const query = field.value.trim();
+	remember();
+	let test = null;
+	field.removeAttribute("aria-invalid");
+	field.title = "";
+	if (isDiff()) {
+		const needle = query.toLowerCase();
+		const of = (one) => [one.verdict, one.rule, one.words, one.call, one.method, one.path, one.old, one.new].join(" ").toLowerCase();
+		test = needle ? (i) => of(diff.differences[i]).includes(needle) : null;
+	} else {
+		try { test = compileQuery(query, rec); } catch (error) {
+			field.setAttribute("aria-invalid", "true");
+			field.title = error.message;
+		}
+	}
+	const next = [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
+	for (let i = 0; i < total(); i++) {
+		if (!isDiff()) {
+			// A term that names kinds decides itself which are shown.
+			if (!named && hidden.has(rec.lens(i))) continue;
+			if (range && (rec.u[i] < range[0] || rec.u[i] > range[1])) continue;
+		}
+		if (test && !test(i)) continue;
+		next.push(i);
+	}
+	shown = next;
+	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
+	$("nothing").hidden = shown.length > 0;
+	$("list").setAttribute("aria-rowcount", shown.length + 1);
+	$("rows").style.height = shown.length * ROW + "px";
+	drawRows();
+}
+
+const nearest = (i) => { // the index in `shown` of a row, or of the first behind it
+	let low = 0, high = shown.length;
+	while (low < high) { const middle = (low + high) >> 1; if (shown[middle] < i) low = middle + 1; else high = middle; }
+	return low;
+};
+
+// ---- the list
+
+const EVENT_COLUMNS = "#.num|time.num.c-time|way.c-way|kind|method, id|took.num.c-latency|when.c-wave|content";
+const DIFF_COLUMNS = "verdict|rule.c-rule|call.c-call|at.c-path|before → after";
+
+function drawColumns() {
+	const columns = (isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).split("|").map((column) => column.split("."));
+	$("columns").replaceChildren(...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
+	$("list").classList.toggle("d", isDiff());
+}
+
+function drawRows() {
+	const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / ROW) - 4);
+	const last = Math.min(shown.length, first + Math.min(ROWS_AT_ONCE, Math.ceil(list.clientHeight / ROW) + 10));
+	const made = [];
+	for (let at = first; at < last; at++) {
+		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
+		row.style.top = at * ROW + "px";
+		row.id = "r" + i;
+		row.setAttribute("role", "row");
+		row.setAttribute("aria-rowindex", at + 2);
+		row.setAttribute("aria-selected", String(i === chosen));
+		row.addEventListener("click", () => { choose(i); openDetail(); });
+		for (const cell of row.children) cell.setAttribute("role", "gridcell");
+		made.push(row);
+	}
+	$("rows").replaceChildren(...made);
+	const visible = made.some((row) => row.id === "r" + chosen);
+	if (visible) list.setAttribute("aria-activedescendant", "r" + chosen); else list.removeAttribute("aria-activedescendant");
+}
+
+const ARROWS = ["", "→", "←"];
+
+function eventRow(i) {
+	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
+	if (method === "notifications/cancelled") row.classList.add("cancel");
+	const session = (c.s[i] !== 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
+	const name = rec.tool(i) && kind === "request" ? `${method} ${rec.tool(i)}` : method;
+	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
+	const flag = rec.levels.has(i) && rec.problems.has(i) ? "⚠ " : null;
+	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
+		el("span", { title: plain(name) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, c.summary[i]));
+}
+
+function wave(i) {
+	const [from, to] = range || [0, rec.width], made = el("span.wave.c-wave"), bar = document.createElement("i");
+	const kind = rec.kind(i), answer = kind === "request" ? rec.answers[i] : -1;
+	const left = clamp((rec.u[i] - from) / (to - from), 0, 1), right = kind === "request" ? clamp((rec.ends[i] - from) / (to - from), 0, 1) : left;
+	bar.style.left = Math.min(left * 100, 99) + "%";
+	bar.style.width = (right - left) * 100 + "%";
+	bar.className = kind === "error" || (answer >= 0 && rec.kind(answer) === "error") ? "e" : rec.c.d[i] === 2 && kind === "request" ? "s" : kind === "notification" ? "p" : "";
+	made.append(bar);
+	return made;
+}
+
+function diffRow(i) {
+	const one = diff.differences[i], row = el("div", { class: "row " + one.verdict });
+	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call || one.method || "session"), el("span.c-path.mono", one.path),
+		el("span", one.old == null && one.new == null ? one.words : [one.old ?? "(absent)", " → ", one.new ?? "(absent)"]));
+}
+
+function choose(i, quiet) {
+	chosen = i;
+	const at = nearest(i), list = $("list"), top = at * ROW, head = $("columns").offsetHeight;
+	if (shown[at] === i) {
+		if (top < list.scrollTop) list.scrollTop = top;
+		else if (top + ROW > list.scrollTop + list.clientHeight - head) list.scrollTop = top + ROW - list.clientHeight + head;
+	}
+	drawRows();
+	drawLanes();
+	if (!quiet) remember();
+	if (opened) drawDetail();
+}
+
+function step(by) {
+	if (!shown.length) return;
+	const at = chosen < 0 ? (by > 0 ? -1 : 0) : nearest(chosen) - (by > 0 && shown[nearest(chosen)] !== chosen ? 1 : 0);
+	choose(shown[clamp(at + by, 0, shown.length - 1)]);
+}
+
+function stepProblem(by) {
+	if (isDiff()) { step(by); return; }
+	const places = shown.filter((i) => rec.problems.has(i));
+	const next = by > 0 ? places.find((i) => i > chosen) : places.findLast((i) => i < chosen);
+	if (next !== undefined) choose(next);
+}
+
+// ---- links
+
+function remember() {
+	const parts = [];
+	if (chosen >= 0 && isDiff()) parts.push("difference=" + chosen);
+	else if (chosen >= 0 && rec) {
+		parts.push("n=" + rec.c.n[chosen]);
+		if (rec.c.take[chosen] !== 1) parts.push("take=" + rec.c.take[chosen]);
+		if (rec.c.item[chosen] != null) parts.push("i=" + rec.c.item[chosen]);
+	}
+	if (diff && !isDiff()) parts.push("file=" + (tab + 1));
+	const query = field.value.trim();
+	if (query) parts.push("q=" + encodeURIComponent(query));
+	const hash = "#" + parts.join("&");
+	if (hash !== (location.hash || "#")) { try { history.replaceState(null, "", hash); } catch { location.replace(hash); } }
+}
+
+function follow() {
+	const asked = new URLSearchParams(location.hash.slice(1));
+	if (diff) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, 1) : asked.has("n") ? 0 : "diff", true);
+	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
+	applyQuery();
+	if (isDiff() && asked.has("difference")) { choose(Number(asked.get("difference")), true); openDetail(); return; }
+	if (isDiff() || !asked.has("n")) return;
+	let found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
+	if (found === undefined) return;
+	found += Number(asked.get("i") || 0);
+	if (shown[nearest(found)] !== found) {
+		hidden.delete(rec.lens(found));
+		syncLenses();
+		applyQuery();
+	}
+	choose(found, true);
+	openDetail();
+}
+
+// ---- overview
+
+const inks = {};
+const color = (name) => (inks[name] ??= getComputedStyle(document.documentElement).getPropertyValue("--" + name));
+
+function canvasOf(id, height) {
+	const canvas = $(id), scale = devicePixelRatio || 1, width = canvas.clientWidth || 300;
+	if (height) canvas.style.height = height + "px";
+	canvas.width = width * scale;
+	canvas.height = (height || 30) * scale;
+	const pen = canvas.getContext("2d");
+	pen.scale(scale, scale);
+	const fill = (ink, x, y, wide, tall, alpha = 1) => { pen.fillStyle = color(ink); pen.globalAlpha = alpha; pen.fillRect(x, y, wide, tall); pen.globalAlpha = 1; };
+	return [pen, fill, width, height || 30];
+}
+
+function drawMap() {
+	if (isDiff()) return;
+	const [, fill, width, height] = canvasOf("map"), counts = new Float64Array(Math.ceil(width) + 1), bad = new Set();
+	for (let i = 0; i < rec.size; i++) {
+		const x = Math.floor((rec.u[i] / rec.width) * (width - 1));
+		counts[x]++;
+		if (rec.problems.has(i)) bad.add(x);
+	}
+	const most = Math.sqrt(Math.max(...counts));
+	counts.forEach((count, x) => {
+		const tall = Math.max(3, (Math.sqrt(count) / most) * (height - 6));
+		if (count) fill("bar", x, height - tall, 1.5, tall);
+		if (bad.has(x)) fill("error", x, 0, 1.5, 4);
+	});
+	if (range) {
+		const [from, to] = range.map((u) => (u / rec.width) * width);
+		fill("accent", from, 0, Math.max(to - from, 2), height, 0.2);
+		for (const edge of [from, to - 2]) fill("accent", edge, 0, 2, height);
+	}
+	const start = range ? Math.round((range[0] / rec.width) * 100) : 0;
+	$("map").setAttribute("aria-valuenow", start);
+	$("map").setAttribute("aria-valuetext", range ? `${start} % to ${Math.round((range[1] / rec.width) * 100)} %` : "all");
+}
+
+const AXIS = 14;
+let laneHeight = 8;
+
+function drawLanes() {
+	if (isDiff()) return;
+	laneHeight = clamp(Math.floor(190 / rec.lines), 3, 15);
+	const tall = Math.min(rec.lines * laneHeight, 220) + AXIS + 4;
+	const [pen, fill, width, height] = canvasOf("lanes", tall), [from, to] = range || [0, rec.width], half = laneHeight / 2;
+	const names = laneHeight >= 7 ? Math.min(64, width / 6) : 0, at = (u) => names + ((u - from) / (to - from)) * (width - names - 4);
+	const top = (line) => AXIS + (line * laneHeight) % (tall - AXIS - 3), call = chosen < 0 ? -1 : rec.callOf(chosen), seen = (x) => x >= names && x <= width;
+	const write = (text, x, y, wide) => { pen.fillStyle = color("text"); pen.fillText(text, x, y, wide); };
+	const draw = (ink, points) => { pen.strokeStyle = color(ink); pen.lineWidth = 1.5; pen.beginPath(); points.forEach(([x, y], n) => (n % 2 ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.stroke(); };
+	pen.font = "10px system-ui, sans-serif";
+	pen.textBaseline = "middle";
+	rec.lanes.forEach(([take, session, way, line]) => {
+		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
+		fill("line", 0, y - 0.5, width, 0.5);
+		if (names) write(where + (way === 1 ? "client →" : "← server"), 3, y + half, names - 5);
+	});
+	let last = -99;
+	for (const [u, pause] of rec.folds) {
+		const x = at(u);
+		if (!seen(x) || x - last < 46) continue;
+		write("⋯ " + duration(pause), x - 14, AXIS / 2);
+		fill("dim", x, AXIS, 0.5, height, 0.4);
+		last = x;
+	}
+	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
+	for (let i = 0; i < rec.size; i++) {
+		const line = rec.c.line[i], x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
+		if (!seen(x) && !(asks && x < names)) continue;
+		if (line == null) {
+			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
+			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
+		} else if (asks) {
+			const answer = rec.answers[i], left = Math.max(x, names), wide = Math.max(at(rec.ends[i]) - left, 2);
+			if (at(rec.ends[i]) < names) continue;
+			fill(answer >= 0 && rec.kind(answer) === "error" ? "bad" : rec.c.d[i] === 2 ? "barserver" : "bar", left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
+			if (answer < 0) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
+			if (i === call) draw("accent", [[left, y], [left + wide, y], [left, y + laneHeight], [left + wide, y + laneHeight]]);
+			if (laneHeight >= 11 && wide > 40) {
+				pen.save(); pen.beginPath(); pen.rect(left, y, wide, laneHeight); pen.clip();
+				write(plain(rec.label(i)).slice(0, 60), left + 3, y + half + 0.5);
+				pen.restore();
+			}
+			for (const part of rec.children.get(i) || []) {
+				const px = at(rec.u[part]), bottom = y + laneHeight - 1;
+				if (!seen(px) || rec.kind(part) !== "notification") continue;
+				if (rec.method(part) === "notifications/cancelled") draw("cancel", [[px - 3, y + 1], [px + 3, bottom], [px + 3, y + 1], [px - 3, bottom]]);
+				else fill("note", px, y + 1, 1, laneHeight - 2);
+			}
+		} else if (rec.c.call[i] == null) fill(rec.problems.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
+	}
+	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
+	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
+}
+
+/** The row under the pointer: a call's bar, or else the nearest mark of its line. */
+function rowAt(event) {
+	const box = $("lanes").getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+	let best = -1, distance = 8;
+	for (let i = 0; i < rec.size; i++) {
+		const line = rec.c.line[i];
+		if (line == null) continue;
+		const top = drawLanes.top(line);
+		if (y < top || y > top + laneHeight) continue;
+		const left = drawLanes.at(rec.u[i]), right = rec.kind(i) === "request" ? drawLanes.at(rec.ends[i]) : left;
+		const off = x < left ? left - x : x > right ? x - right : 0;
+		if (off < distance || (off === distance && rec.kind(i) === "request")) { best = i; distance = off; }
+	}
+	return best;
+}
+
+function setRange(from, to) {
+	if (to - from >= rec.width * 0.999) range = null;
+	else {
+		const wide = Math.max(to - from, rec.width / 1e6), start = clamp(from, 0, rec.width - wide);
+		range = [start, start + wide];
+	}
+	$("range").hidden = !range;
+	if (range) $("range").textContent = `${Math.max(1, Math.round(((range[1] - range[0]) / rec.width) * 100))} % of the time  ✕`;
+	drawMap();
+	drawLanes();
+	clearTimeout(setRange.later);
+	setRange.later = setTimeout(applyQuery, 30);
+}
+
+function zoom(factor, center) {
+	const [from, to] = range || [0, rec.width], wide = (to - from) * factor, share = center ?? 0.5;
+	const middle = from + (to - from) * share;
+	setRange(middle - wide * share, middle + wide * (1 - share));
+}
+
+function pan(share) {
+	const [from, to] = range || [0, rec.width];
+	if (range) setRange(from + (to - from) * share, to + (to - from) * share);
+}
+
+/** Follow a drag on a canvas: `begin` gets its first event and gives what moves and what ends it. */
+function onDrag(canvas, begin) {
+	canvas.addEventListener("pointerdown", (down) => {
+		const [move, end] = begin(down), stop = new AbortController();
+		canvas.setPointerCapture(down.pointerId);
+		canvas.addEventListener("pointermove", move, stop);
+		canvas.addEventListener("pointerup", (up) => { stop.abort(); end(up); }, stop);
+	});
+}
+
+function wireOverview() {
+	const map = $("map"), lanes = $("lanes"), ordered = (one, other) => setRange(Math.min(one, other), Math.max(one, other));
+	onDrag(map, (down) => {
+		const box = map.getBoundingClientRect(), u = (event) => clamp((event.clientX - box.left) / box.width, 0, 1) * rec.width;
+		const start = u(down), held = range && [...range], near = rec.width * (6 / box.width), by = (event) => u(event) - start;
+		const edge = held ? held.findIndex((one) => Math.abs(start - one) < near) : -1, inside = held && start > held[0] && start < held[1];
+		return [(event) => {
+			if (edge >= 0) ordered(held[1 - edge], u(event));
+			else if (inside) setRange(held[0] + by(event), held[1] + by(event));
+			else if (Math.abs(by(event)) > near / 2) ordered(start, u(event));
+		}, (event) => { if (Math.abs(by(event)) <= near / 2 && !inside && edge < 0) setRange(0, rec.width); }];
+	});
+	on("lanes", "wheel", (event) => {
+		event.preventDefault();
+		const share = clamp((event.offsetX - drawLanes.names) / (drawLanes.width - drawLanes.names), 0, 1);
+		if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / 800); else zoom(event.deltaY > 0 ? 1.25 : 0.8, share);
+	}, { passive: false });
+	onDrag(lanes, (down) => {
+		const held = range && [...range], by = (event) => event.clientX - down.clientX;
+		return [(event) => {
+			const u = held && (by(event) / drawLanes.width) * (held[1] - held[0]);
+			if (held && Math.abs(by(event)) > 3) setRange(held[0] - u, held[1] - u);
+		}, (event) => {
+			const found = Math.abs(by(event)) > 3 ? -1 : rowAt(event);
+			if (found >= 0) { choose(found); openDetail(); }
+		}];
+	});
+	on("lanes", "mousemove", (event) => {
+		const found = rowAt(event), tip = $("tip");
+		tip.hidden = found < 0;
+		if (found < 0) return;
+		const latency = rec.answers[found] >= 0 ? rec.c.latency[rec.answers[found]] : null;
+		tip.replaceChildren();
+		put(tip, `${rec.c.n[found]} ${rec.method(found) || rec.kind(found)} ${rec.tool(found) || ""} ${rec.c.id[found] != null ? "#" + rec.c.id[found] : ""} ${latency != null ? duration(latency) : ""}`);
+		tip.style.left = clamp(event.offsetX + 12, 0, Math.max(0, drawLanes.width - tip.offsetWidth - 8)) + "px";
+		tip.style.top = event.offsetY + 44 + "px";
+	});
+	on("lanes", "mouseleave", () => { $("tip").hidden = true; });
+}
+
+// ---- detail
+
+function openDetail() {
+	if (chosen < 0) return;
+	opened = true;
+	$("detail").hidden = false;
+	drawDetail();
+}
+
+function closeDetail() {
+	opened = false;
+	$("detail").hidden = true;
+	$("list").focus({ preventScroll: true });
+	drawRows();
+}
+
+function drawDetail() {
+	const pane = $("detail");
+	pane.replaceChildren();
+	pane.scrollTop = 0;
+	if (isDiff()) drawDifference(pane, diff.differences[chosen]); else drawEvent(pane, chosen);
+	drawRows();
+}
+
+const heading = (kind, ...title) => el("div.top", el("h2", el("span", { class: kind }, title.shift()), " ", title), el("button", { onclick: closeDetail, "aria-label": "Close the detail" }, "✕"));
+
+function section(pane, title, ...children) {
+	if (children.flat().some((child) => child != null && child !== false)) put(pane, el("h3", title), el("div", ...children));
+}
+
+function facts(pairs) {
+	const list = el("dl");
+	for (const [name, value] of pairs) if (value != null && value !== "") { put(list, el("dt", name)); put(list, el("dd", value)); }
+	return list;
+}
+
+function drawEvent(pane, i) {
+	const c = rec.c, call = rec.callOf(i), answer = call >= 0 ? rec.answers[call] : -1;
+	const title = [rec.method(i) || rec.kind(i), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
+	put(pane, heading("k-" + rec.kind(i), rec.kind(i), title), el("div.tools", copies(i)), facts([
+		["event", `${c.n[i]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
+		["time", rec.timed ? duration(c.t[i]) : null],
+		["direction", ["", "client to server", "server to client"][c.d[i]]],
+		["session", c.s[i] !== 1 ? c.s[i] : null],
+		["exchange", c.x[i] != null ? `${c.x[i]}${c.status[i] != null ? `, status ${c.status[i]}` : ""}` : null],
+		["took", c.latency[i] != null ? duration(c.latency[i]) : answer >= 0 && i === call && c.latency[answer] != null ? duration(c.latency[answer]) : null],
+		["notes", c.notes[i] && c.notes[i].replaceAll("\n", ", ")],
+	]));
+	for (const violation of rec.violations.filter((one) => one.row === i)) {
+		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
+			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
+	}
+	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
+	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], null, c.size[call]));
+	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification" }[rec.kind(i)] || "Content";
+	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], null, c.size[i]));
+	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], null, c.size[answer]));
+	if (call >= 0) {
+		section(pane, "Where the time went", timePath(call));
+		const parts = [...(rec.children.get(call) || []), ...(rec.inside.get(call) || [])].filter((part) => part !== answer && part !== i);
+		parts.sort((a, b) => a - b);
+		section(pane, "Belongs to this call", linkList(parts));
+		section(pane, "Server's log near it", linkList(stderrNear(call, answer)));
+	}
+	if (c.within[i] != null) section(pane, "Sent during", linkTo(c.within[i]));
+	if (c.x[i] != null) {
+		const heads = (rec.exchanges.get(c.take[i] + ":" + c.x[i]) || []).filter((row) => rec.kind(row) === "http" && row !== i);
+		section(pane, "HTTP", heads.slice(0, 4).map((row) => payloadView(c.raw[row], null, c.size[row])));
+	}
+	if (call >= 0 && rec.tool(call)) section(pane, "Another call of this tool", compareButton(call));
+}
+
+const linkTo = (i) => linkList([i]);
+
+function linkList(rows) {
+	const text = (i) => `${rec.c.n[i]}  ${rec.kind(i)} ${rec.method(i) || ""} ${rec.c.summary[i]}`.slice(0, 160);
+	return rows.length ? el("ul.links", rows.slice(0, 40).map((i) => el("li", el("button", { onclick: () => reveal(i) }, text(i)))), rows.length > 40 && el("li.cut", `and ${rows.length - 40} more`)) : null;
+}
+
+function reveal(i) {
+	if (hidden.delete(rec.lens(i))) { syncLenses(); applyQuery(); }
+	if (shown[nearest(i)] !== i) { field.value = ""; range = null; setRange(0, rec.width); applyQuery(); }
+	choose(i);
+}
+
+function stderrNear(call, answer) {
+	const found = [], until = answer < 0 ? call : answer, c = rec.c;
+	for (let i = Math.max(0, call - 20); i < Math.min(rec.size, until + 20) && found.length < 20; i++) {
+		const near = c.t[i] >= c.t[call] - 20000 && c.t[i] <= c.t[until] + 20000;
+		if (rec.kind(i) === "stderr" && c.take[i] === c.take[call] && near) found.push(i);
+	}
+	return found;
+}
+
+/** Who waited for whom: the parts of a call's time in which the server worked or a client answered. */
+function timePath(call) {
+	const path = rec.paths[call];
+	if (!path) return null;
+	const bar = el("div.path");
+	for (const [share, waits, title] of path.parts) {
+		const part = el("span", { class: waits ? "c" : "", title: plain(title) });
+		part.style.width = share * 100 + "%";
+		bar.append(part);
+	}
+	return [bar, el("p", path.summary)];
+}
+
+// Copies
+
+function copies(i) {
+	const c = rec.c, made = [];
+	const button = (name, text) => made.push(el("button", { onclick: (event) => copy(event.target, text) }, name));
+	if (["request", "response", "error", "notification"].includes(rec.kind(i))) button("Copy JSON-RPC", c.raw[i]);
+	else if (c.raw[i]) button("Copy", c.raw[i]);
+	button("Copy mcpmock command", showCommand(i));
+	const heads = c.x[i] == null ? [] : rec.exchanges.get(c.take[i] + ":" + c.x[i]) || [];
+	const head = heads.find((row) => rec.kind(row) === "http" && c.d[row] === 1);
+	if (head !== undefined) button("Copy curl", curl(head, heads));
+	return made;
+}
+
+const shell = (text) => {
+	const clean = String(text).replace(UNSAFE, "?").replaceAll("\n", "?");
+	return /^[\w@%+=:,./-]+$/.test(clean) ? clean : "'" + clean.replaceAll("'", "'\\''") + "'";
+};
+
+function showCommand(i) {
+	const c = rec.c, file = rec.file, id = c.id[rec.callOf(i)] ?? c.id[i];
+	if (id != null) return `mcpmock show ${shell(file)} --id ${shell(unquoted(id))}`;
+	const terms = [`kind=${rec.kind(i)}`, rec.method(i) && `method=${rec.method(i)}`, rec.facts.length > 1 && `take=${c.take[i]}`, c.s[i] !== 1 && `s=${c.s[i]}`, c.x[i] != null && `x=${c.x[i]}`];
+	return `mcpmock show ${shell(file)} --filter ${shell(terms.filter(Boolean).join(" "))}`;
+}
+
+function curl(head, heads) {
+	const lines = rec.c.raw[head].split("\n"), [method, target] = lines[0].split(" ");
+	const body = heads.find((row) => rec.c.d[row] === 1 && rec.c.raw[row] && rec.kind(row) !== "http");
+	const origin = rec.urls[rec.c.take[head] - 1] || "http://127.0.0.1:PORT";
+	const made = ["curl", "-N", "-X", shell(method), shell(origin + target)];
+	for (const line of lines.slice(1)) if (!/^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent):/i.test(line)) made.push("-H", shell(line));
+	if (body !== undefined) made.push("--data-binary", shell(rec.c.raw[body]));
+	return made.join(" ");
+}
+
+async function copy(button, text) {
+	await navigator.clipboard.writeText(text);
+	const name = button.textContent;
+	button.textContent = "Copied";
+	setTimeout(() => { button.textContent = name; }, 900);
+}
+
+// A race
+
+function raceView(call, race) {
+	const box = el("div", el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg"), table = el("table.cells");
+	const attributes = (made, all) => Object.entries(all).forEach(([key, value]) => made.setAttribute(key, value));
+	attributes(drawing, { class: "race", viewBox: `0 0 ${race.width} 142`, width: race.width, role: "img", "aria-label": race.summary });
+	for (const [tag, all, text] of race.shapes) {
+		const made = document.createElementNS(name, tag);
+		attributes(made, all);
+		drawing.append(put(made, text));
+	}
+	put(box, drawing);
+	if (!race.grid.length) return box;
+	const k = race.grid[race.grid.length - 1][0];
+	put(table, el("tr", el("th", "i \\ j"), [...Array(k + 1).keys()].map((j) => el("th", j))));
+	for (let i = 0; i <= k; i++) {
+		put(table, el("tr", el("th", i), [...Array(i).keys()].map(() => el("td")), race.grid.filter((cell) => cell[0] === i).map(([, j, cell, fits]) => {
+			const fault = "--fault " + shell(`cancel_race:method=${rec.method(call)},${rec.tool(call) ? `tool=${rec.tool(call)},` : ""}i=${i},j=${j}`);
+			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell.replace("cancel_", "").replaceAll("_", " ")));
+		})));
+	}
+	return put(box, table, el("p.cut", "i: messages that the client had received when it cancelled; j: messages that the server had sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
+}
+
+// Two calls, two recordings
+
+/** A button that shows a call beside the one of the same tool before it, or else the next one. */
+function compareButton(call) {
+	const c = rec.c, alike = (i) => i !== call && rec.kind(i) === "request" && c.tool[i] === c.tool[call] && c.method[i] === c.method[call];
+	let other = call - 1;
+	while (other >= 0 && !alike(other)) other--;
+	if (other < 0) for (other = call + 1; other < rec.size && !alike(other);) other++;
+	if (other >= rec.size) return null;
+	const answer = (i) => (rec.answers[i] < 0 ? "" : c.raw[rec.answers[i]]);
+	return el("button", { onclick: (event) => event.target.replaceWith(sideBySide(c.raw[call], c.raw[other]), sideBySide(answer(call), answer(other))) }, `Show event ${c.n[call]} beside event ${c.n[other]}`);
+}
+
+function sideBySide(one, other) {
+	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
+	const [gone, added] = differentLines(...texts);
+	return el("div.sides", payloadView(one, gone), payloadView(other, added));
+}
+
+/** How many items two texts or lists have in common at their starts, and behind that at their ends. */
+function commonEnds(one, other) {
+	const short = Math.min(one.length, other.length);
+	let start = 0, end = 0;
+	while (start < short && one[start] === other[start]) start++;
+	while (end < short - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end++;
+	return [start, end];
+}
+
+/** The lines of each text that the other has not, by the longest common subsequence, which is
+ * looked for in up to 1,500 lines. */
+function differentLines(one, other) {
+	const [start, end] = commonEnds(one, other), both = [new Set(), new Set()];
+	const [a, b] = [one, other].map((lines) => lines.slice(start, lines.length - end));
+	if (a.length * b.length < 2250000) {
+		const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+		for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
+		for (let i = 0, j = 0; i < a.length && j < b.length;) {
+			if (a[i] === b[j]) { both[0].add(i++); both[1].add(j++); } else if (table[i + 1][j] >= table[i][j + 1]) i++; else j++;
+		}
+	}
+	return [a, b].map((lines, side) => new Map([...lines.keys()].filter((at) => !both[side].has(at)).map((at) => [at + start, side ? "diff-add" : "diff-gone"])));
+}
+
+function inline(one, other) {
+	if (one == null || other == null) return [one, other].map((text) => text ?? el("i", "(absent)"));
+	const [start, end] = commonEnds(one, other);
+	return [one, other].map((text) => [text.slice(0, start), el("mark", text.slice(start, text.length - end)), text.slice(text.length - end)]);
+}
+
+function drawDifference(pane, one) {
+	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts([["meaning", one.words], ["call", one.call || one.method], ["at", one.path], ["times", one.times > 1 ? one.times : null]]));
+	const [before, after] = inline(one.old, one.new);
+	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
+	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
+	const raws = rows.map((row, side) => (row === undefined ? null : recordings[side].c.raw[row]));
+	const links = rows.map((row, side) => (row === undefined ? el("i", "not in this recording")
+		: el("button", { onclick: () => { setTab(side); reveal(row); openDetail(); } }, `event ${recordings[side].c.n[row]} of ${recordings[side].file}`)));
+	put(pane, el("h3", "The messages"));
+	put(pane, el("div.sides", links.map((link) => el("div", link))));
+	if (raws[0] != null && raws[1] != null) put(pane, sideBySide(...raws));
+	else put(pane, el("div.sides", raws.map((raw) => (raw == null ? el("div") : payloadView(raw)))));
+}
+
+// ---- head
+
+function drawHead() {
+	$("name").replaceChildren();
+	put($("name"), recordings.map((one) => one.file).join("  ↔  "));
+	const chips = $("chips");
+	chips.replaceChildren();
+	$("facts").replaceChildren();
+	const chip = (text, kind = "", onclick = null) => put(chips, el(onclick ? "button" : "span", { class: "chip " + kind, onclick }, text));
+	if (isDiff()) {
+		for (const verdict of ["breaking", "risky", "compatible"]) if (diff.counts[verdict]) chip(`${diff.counts[verdict]} ${verdict}`, verdict, () => ask(verdict));
+		if (!diff.differences.length) chip("nothing differs", "compatible");
+		if (diff.ignored) chip(`${diff.ignored} ignored`);
+	} else {
+		for (const [text, kind, query] of rec.chips) chip(text, kind, query && (() => ask(query)));
+		rec.facts.forEach((pairs) => put($("facts"), facts(pairs)));
+		rec.notices.forEach((notice) => put($("facts"), el("p", notice)));
+	}
+}
+
+function drawTabs() {
+	const bar = $("tabs");
+	bar.hidden = !diff;
+	if (!diff) return;
+	const names = [["diff", "Differences"], ...recordings.map((one, side) => [side, one.file])];
+	bar.replaceChildren(...names.map(([name, title]) => el("button", { role: "tab", "aria-selected": String(tab === name), onclick: () => setTab(name) }, title)));
+}
+
+function setTab(next, quiet) {
+	if (next === tab && rec) return;
+	tab = next;
+	rec = isDiff() ? null : recordings[tab];
+	chosen = -1;
+	range = null;
+	$("range").hidden = true;
+	if (!quiet) field.value = "";
+	if (opened) { opened = false; $("detail").hidden = true; }
+	$("overview").hidden = isDiff();
+	$("lenses").hidden = isDiff();
+	$("list").scrollTop = 0;
+	drawTabs();
+	drawHead();
+	drawColumns();
+	if (!isDiff()) { drawMap(); drawLanes(); }
+	if (!quiet) applyQuery();
+}
+
+// ---- keys, print, start
+
+const HELP = [["j k ↓ ↑", "next, previous event"], ["Enter", "open the detail"], ["Esc", "close what was opened last"], ["n p", "next, previous problem: error, violation, fault, cancel"], ["/", "filter or search"],
+	["+ - w s", "zoom the time"], ["a d", "earlier, later"], ["0", "all of the time"], ["?", "this help"]];
+
+function onKey(event) {
+	if (event.ctrlKey || event.metaKey || event.altKey) return;
+	const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+	if (event.key === "Escape") {
+		if ($("help").open) $("help").close();
+		else if (typing && field.value) ask("");
+		else if (typing) $("list").focus();
+		else if (opened) closeDetail();
+		else if (range) setRange(0, rec.width);
+		else if (field.value) ask("");
+		return;
+	}
+	if (typing) { if (event.key === "Enter") { $("list").focus(); if (chosen < 0) step(1); } return; }
+	if (event.key === "Enter" && event.target.tagName === "BUTTON") return;
+	const page = Math.max(1, Math.floor($("list").clientHeight / ROW) - 2), timed = !isDiff();
+	const actions = {
+		j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), PageDown: () => step(page), PageUp: () => step(-page),
+		Home: () => shown.length && choose(shown[0]), End: () => shown.length && choose(shown[shown.length - 1]),
+		Enter: () => { if (chosen < 0) step(1); openDetail(); }, n: () => stepProblem(1), p: () => stepProblem(-1),
+		"/": () => { field.focus(); field.select(); }, "?": () => showHelp(),
+		"+": () => timed && zoom(0.7), "=": () => timed && zoom(0.7), w: () => timed && zoom(0.7), "-": () => timed && zoom(1.43), s: () => timed && zoom(1.43),
+		a: () => timed && pan(-0.25), d: () => timed && pan(0.25), 0: () => timed && setRange(0, rec.width),
+	};
+	const inDetail = $("detail").contains(event.target) && ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].includes(event.key);
+	if (!inDetail && actions[event.key]) { event.preventDefault(); actions[event.key](); }
+}
+
+function showHelp() {
+	const box = $("help");
+	box.replaceChildren(el("dl", HELP.map(([keys, what]) => [el("dt", keys.split(" ").map((key) => [el("kbd", key), " "])), el("dd", what)])),
+		el("p", "Terms: " + KEYS.map((key) => key + "=").join(" ") + "; values are globs, ! before a term negates it. Other words are searched in all payloads."),
+		el("button", { onclick: () => box.close() }, "Close"));
+	box.showModal();
+}
+
+function syncLenses() {
+	for (const box of $("lenses").querySelectorAll("input")) box.checked = !hidden.has(box.value);
+}
+
+function printRows() {
+	const rows = shown.slice(0, 2000), more = shown.length - rows.length;
+	$("print").replaceChildren(...rows.map(isDiff() ? diffRow : eventRow), more > 0 ? `and ${many(more, "more row")}, which are not printed` : "");
+}
+
+/** The bytes of the data block, decoded and unpacked. */
+async function readData() {
+	const text = $("data").textContent.trim();
+	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+	return JSON.parse(await new Response(stream).text());
+}
+
+async function start() {
+	if (!("DecompressionStream" in window)) throw new Error("this browser is too old: it cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
+	const data = await readData();
+	$("data").remove();
+	recordings = data.recordings.map((one) => new Recording(one));
+	diff = data.diff || null;
+	rec = recordings[0];
+	if (rec.c.n.every((_, i) => rec.lens(i) === "http")) hidden.delete("http");
+	syncLenses();
+	tab = null;
+	setTab(diff ? "diff" : 0, true);
+	let later;
+	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
+	on("list", "scroll", () => requestAnimationFrame(drawRows));
+	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
+	on("range", "click", () => setRange(0, rec.width));
+	on("clear", "click", () => { field.value = ""; if (range) setRange(0, rec.width); applyQuery(); });
+	on("keys", "click", showHelp);
+	document.addEventListener("keydown", onKey);
+	addEventListener("hashchange", follow);
+	addEventListener("beforeprint", printRows);
+	const redraw = () => { Object.keys(inks).forEach((name) => delete inks[name]); if (!isDiff()) { drawMap(); drawLanes(); } drawRows(); };
+	addEventListener("resize", redraw);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+	wireOverview();
+	follow();
+	document.documentElement.dataset.ready = "yes";
+	if (rec) setTimeout(() => recordings.forEach((one) => one.haystack()), 50);
+}
+
+start().catch((error) => { $("failure").hidden = false; $("failure").textContent = "This page could not be shown: " + error.message; });

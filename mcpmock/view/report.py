@@ -1,0 +1,414 @@
+"""`report`: one or two cassettes as a self-contained HTML page.
+
+The page (`page/`: HTML, CSS, JavaScript) is fixed; the recording is a block of data in it, JSON
+that is compressed and written in base64, so that nothing recorded can be markup or code. Rows are
+those of `timeline`, in columns; the violations are those of `rules.checker`, the differences those
+of `semantic_diff`. Pure: the same cassettes give the same bytes. `mcpmock report` stands above.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+import shlex
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+
+import attrs
+import msgspec
+from msgspec import UNSET
+
+from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.errors import Level
+from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.messages import Request, Response, parse_items
+from mcpmock.protocol.revisions import initialized_version, version_of
+from mcpmock.rules.checker import Found, check
+from mcpmock.semantic_diff.compare import Comparison, Difference, compare
+
+from .lanes import Lanes, TimeAxis
+from .races import SeenRace, drawing, seen_races
+from .summary import head_text
+from .timeline import Row, raws, timeline
+
+MARK = b"<!-- made by mcpmock report -->"
+"""The first line of each page, by which a page of ours is known."""
+MAX_ROWS = 300_000
+"""More make a browser slow: 300,000 rows are ready in 3 s and take 660 MB of its memory."""
+MAX_BODY_CHARS = 1 << 20
+"""How much of a payload is in the page, to be searched."""
+_COMPRESSION_LEVEL = 6
+_HTTP_ERROR = 400
+_PROBLEMS = {"error", "fault", "gap", "opaque"}
+_UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
+
+
+@attrs.frozen
+class AnnotatedCassette:
+    """A cassette with what is known about it."""
+
+    cassette: Cassette
+    rows: Sequence[Row]
+    found: Sequence[Found]
+
+    @classmethod
+    def of(cls, cassette: Cassette) -> AnnotatedCassette:
+        return cls(cassette, timeline(cassette), list(check(cassette)))
+
+
+def report_page(cassette: Cassette, other: Cassette | None = None) -> bytes:
+    """The page of a cassette, or of how the other one differs from it."""
+    recordings = [AnnotatedCassette.of(one) for one in (cassette, other) if one is not None]
+    data: dict[str, Any] = {"recordings": [recording_data(one) for one in recordings]}
+    title = cassette.name
+    if other is not None:
+        data["diff"] = _diff_data(compare(cassette, other))
+        title = f"{cassette.name} and {other.name}"
+    return page(title, data)
+
+
+def page(title: str, data: dict[str, Any], *, live: bool = False) -> bytes:
+    """The page with its data; a `live` one may ask its own server for more."""
+    block = base64.b64encode(zlib.compress(encode(data), _COMPRESSION_LEVEL))
+    script, style = (_part(name) for name in ("report.js", "report.css"))
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_digest(script)}'",
+            f"style-src '{_digest(style)}'",
+            *(["connect-src 'self'"] if live else []),
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    parts = {
+        b"{{policy}}": policy.encode(),
+        b"{{title}}": html.escape(title).encode("utf-8", "backslashreplace"),
+        b"{{style}}": style,
+        b"{{data}}": block,
+        b"{{script}}": script,
+    }
+    made = _part("report.html")
+    before = []
+    for mark, part in parts.items():  # one after another, for a part may hold another one's mark
+        head, _, made = made.partition(mark)
+        before += [head, part]
+    return MARK + b"\n" + b"".join(before) + made
+
+
+def encode(data: Any) -> bytes:
+    """JSON. A lone surrogate, which a summary may have, is spelled out."""
+    try:
+        return msgspec.json.encode(data)
+    except ValueError:
+        import json
+
+        return json.dumps(data, ensure_ascii=True).encode()
+
+
+def recording_data(recording: AnnotatedCassette) -> dict[str, Any]:
+    """What the page knows of a recording."""
+    cassette, rows = recording.cassette, recording.rows
+    marked = {
+        (found.take, found.event.n)
+        for found in recording.found
+        if found.violation.level is not Level.NOTICE
+    }
+    races = seen_races(rows)
+    kept = _kept_rows(rows, marked)
+    places = {old: new for new, old in enumerate(kept)}
+    axis, lanes = TimeAxis.over(rows), Lanes()
+    columns = _columns([rows[place] for place in kept], places)
+    _add_places(columns, axis, lanes, rows, kept)
+    return {
+        "file": PurePath(cassette.name).name,
+        "facts": [_take_facts(number, take) for number, take in enumerate(cassette.takes, 1)],
+        "notices": [notice.text for notice in cassette.notices],
+        "chips": list(_chips(recording, len(races), len(rows) - len(kept))),
+        "urls": [_origin(take) for take in cassette.takes],
+        "rows": columns,
+        "timed": axis.idle > 0,
+        "width": max(axis.at, 1),
+        "folds": axis.folds,
+        "starts": axis.takes,
+        "lanes": lanes.table(),
+        "lines": lanes.lines,
+        "problems": [new for old, new in places.items() if _is_problem(rows[old], marked)],
+        "violations": [_violation_data(found) for found in recording.found],
+        "paths": _paths([rows[place] for place in kept], places) if axis.idle else {},
+        "races": [_race_data(race, places) for race in races if race.call in places],
+    }
+
+
+def _part(name: str) -> bytes:
+    return (files(__package__) / "page" / name).read_bytes()
+
+
+def _digest(part: bytes) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(part).digest()).decode()
+
+
+def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[int]:
+    """The indexes of the rows in the page: of too many the oldest are left out, those first that
+    neither ask, answer nor are a problem, problems last.
+    """
+    surplus = len(rows) - MAX_ROWS
+    if surplus <= 0:
+        return range(len(rows))
+
+    def worth(place: int) -> int:
+        row = rows[place]
+        if row.notes or _is_problem(row, marked):
+            return 2
+        return int(row.kind not in _UNINTERESTING)
+
+    dropped = set(sorted(range(len(rows)), key=worth)[:surplus])
+    return [place for place in range(len(rows)) if place not in dropped]
+
+
+def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
+    """Whether `n` and `p` stop here: errors, violations, faults, cancels, what is no JSON-RPC."""
+    if row.kind == "http":
+        return row.event.d == "s2c" and (row.status or 0) >= _HTTP_ERROR
+    if row.kind == "opaque" and not row.summary:  # an SSE event without data
+        return False
+    in_question = row.kind in _PROBLEMS or row.method == CANCELLED
+    return in_question or (row.take, row.event.n) in marked
+
+
+def _add_places(
+    columns: dict[str, Any], axis: TimeAxis, lanes: Lanes, rows: Sequence[Row], kept: Sequence[int]
+) -> None:
+    """Columns for drawing: `u` on the time axis, and the line."""
+    places = [(axis.place(row), lanes.place(index, row)) for index, row in enumerate(rows)]
+    columns["u"] = [places[index][0] for index in kept]
+    tops, drawn = lanes.tops(), [places[index][1] for index in kept]
+    columns["line"] = [None if place is None else tops[place[0]] + place[1] for place in drawn]
+
+
+def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
+    """What is told of a take: names and values, those that are known."""
+    header, last = take.header, take.events[-1] if take.events else None
+    end = None if last is None or last.end is UNSET else last.end
+    if isinstance(end, dict):
+        end = " ".join(f"{how} {value}" for how, value in end.items())
+    state = "complete" if take.footer is not None else "incomplete: no clean close"
+    edited = "edited since" if take.sealed is False else None
+    target = header.target
+    found = {
+        "take": str(number),
+        "recorded": header.recorded_at,
+        "transport": take.transport,
+        "target": target if isinstance(target, str | None) else shlex.join(target),
+        "revision": _revision(take),
+        "outcome": ", ".join(filter(None, [end, state, edited])),
+        "recorder": header.tool,
+        "test": header.test,
+        "converted from": None if header.converted is None else encode(header.converted).decode(),
+    }
+    return [(name, value) for name, value in found.items() if value]
+
+
+def _chips(
+    recording: AnnotatedCassette, cancels: int, left_out: int
+) -> Iterator[tuple[str, str, str]]:
+    """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
+    takes, rows = recording.cassette.takes, recording.rows
+    names = [name for take in takes for name in (take.transport, _revision(take)) if name]
+    yield from ((name, "", "") for name in dict.fromkeys(names))
+    if len(takes) != 1:
+        yield _many(len(takes), "take"), "", ""
+    kinds = Counter(row.kind for row in rows)
+    levels = Counter(found.violation.level for found in recording.found)
+    counts = (
+        (kinds["error"], "error", "error", "kind=error"),
+        (levels[Level.ERROR], "violation", "error", "level=error"),
+        (levels[Level.WARNING], "warning", "warning", "level=warning"),
+        (levels[Level.NOTICE], "notice", "", "level=notice"),
+        (cancels, "cancel", "warning", f"method={CANCELLED}"),
+        (kinds["fault"], "fault", "warning", "kind=fault"),
+        (kinds["gap"], "gap", "error", "kind=gap"),
+    )
+    yield from ((_many(n, noun), kind, query) for n, noun, kind, query in counts if n)
+    redacted = sum(event.redacted for take in takes for event in take.events)
+    if redacted:
+        yield f"{redacted} redacted", "", ""
+    if any(take.header.redaction == "off" for take in takes):
+        yield "not redacted: this page may hold secrets", "error", ""
+    if any(take.footer is None for take in takes):
+        yield "incomplete", "warning", ""
+    if left_out:
+        yield f"{_many(left_out, 'event')} left out: see the cassette", "warning", ""
+
+
+def _paths(rows: Sequence[Row], places: dict[int, int]) -> dict[int, dict[str, Any]]:
+    """Who waited for whom: of each answered call during which the server asked the client, the
+    parts of its time, in order, as (share, whether the server waited, title).
+    """
+    answers = {row.call: row for row in reversed(rows) if row.latency is not None}
+    asked: dict[int, list[tuple[int, int, str]]] = {}
+    for place, row in zip(places, rows, strict=True):
+        call = row.within
+        if row.kind == "request" and call is not None and {call, place} <= answers.keys():
+            span = (row.event.t, answers[place].event.t, row.method or "")
+            asked.setdefault(call, []).append(span)
+    return {
+        places[call]: _path(answers[call], spans) for call, spans in asked.items() if call in places
+    }
+
+
+def _path(answer: Row, spans: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
+    total = max(answer.latency or 0, 1)
+    end = answer.event.t
+    at, waited, parts = end - total, 0, []
+    for start, stop, method in sorted(spans):
+        begin, until = max(start, at), min(stop, end)
+        if until <= begin:
+            continue
+        parts += [((begin - at) / total, 0, "server"), ((until - begin) / total, 1, method)]
+        at, waited = until, waited + until - begin
+    parts.append(((end - at) / total, 0, "server"))
+    took, worked, answered = (f"{us / 1000:,.1f} ms" for us in (total, total - waited, waited))
+    words = f"Of {took} the server worked {worked} and waited {answered} for the client"
+    return {"parts": parts, "summary": f"{words} ({_many(len(spans), 'request')})."}
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _origin(take: Take) -> str | None:
+    """Where the recorded server was, for `curl`."""
+    target = take.header.target
+    found = re.match(r"https?://[^/\s]+", target) if isinstance(target, str) else None
+    return None if found is None else found[0]
+
+
+def _race_data(race: SeenRace, places: dict[int, int]) -> dict[str, Any]:
+    more = {"summary": race.summary, "grid": race.grid(), "exact": race.exact is not None}
+    return {"call": places[race.call], **more, **drawing(race)}
+
+
+def _revision(take: Take) -> str | None:
+    """The revision that the first answered `initialize` agreed on, or that a request names."""
+    asked: set[bytes] = set()
+    for event in take.events:
+        payload = event.payload
+        for message in () if payload is None else parse_items(payload):
+            match message:
+                case Request(method="initialize", id=id_):
+                    asked.add(id_)
+                case Response(id=id_, result=result) if id_ in asked and result is not None:
+                    return initialized_version(result)
+                case Request() if (version := version_of(message)) is not None:
+                    return version
+    return None
+
+
+_DIRECTIONS = {None: 0, "c2s": 1, "s2c": 2}
+_VALUES: dict[str, Callable[[Row], Any]] = {
+    "take": lambda row: row.take,
+    "n": lambda row: row.event.n,
+    "t": lambda row: row.event.t,
+    "s": lambda row: row.event.s,
+    "x": lambda row: row.event.x,
+    "d": lambda row: _DIRECTIONS[row.event.d],
+    "id": lambda row: row.id,
+    "latency": lambda row: row.latency,
+    "status": lambda row: row.status,
+    "item": lambda row: row.item,
+    "notes": lambda row: "\n".join(row.notes) or None,
+    "summary": lambda row: row.summary,
+}
+_WORDS: dict[str, Callable[[Row], str | None]] = {
+    "kind": lambda row: row.kind,
+    "method": lambda row: row.method,
+    "tool": lambda row: row.tool,
+}
+"""Columns of words that repeat: the page gets each word once, and its number in each row."""
+
+
+def _columns(rows: Sequence[Row], places: dict[int, int]) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        name: [value(row) for row in rows] for name, value in _VALUES.items()
+    }
+    for name, word in _WORDS.items():
+        numbers: dict[str | None, int] = {}
+        columns[name] = [numbers.setdefault(word(row), len(numbers)) for row in rows]
+        columns[f"{name}s"] = list(numbers)
+    columns["call"] = [None if row.call is None else places.get(row.call) for row in rows]
+    columns["within"] = [None if row.within is None else places.get(row.within) for row in rows]
+    texts = list(_texts(rows))
+    columns["raw"] = [text[:MAX_BODY_CHARS] for text in texts]
+    columns["size"] = [None if size <= MAX_BODY_CHARS else size for size in map(len, texts)]
+    for place, row in enumerate(rows):
+        if row.event.oversize is not None:
+            columns["size"][place] = row.event.oversize.bytes
+    return columns
+
+
+def _texts(rows: Sequence[Row]) -> Iterator[str]:
+    """The payload of each row as text: a message as it crossed, a head in lines."""
+    for row, raw in zip(rows, raws(rows), strict=True):
+        yield raw.decode("utf-8", "backslashreplace") if raw else _fact_text(row.event)
+
+
+def _fact_text(event: Event) -> str:
+    if event.fault is not UNSET or event.gap is not UNSET or event.sse is not UNSET:
+        value = next(one for one in (event.fault, event.gap, event.sse) if one is not UNSET)
+        return encode(value).decode()
+    frame = event.frame
+    if frame is None:
+        return ""
+    return (
+        (frame.raw.decode("utf-8", "backslashreplace") or head_text(frame))
+        .encode("utf-8", "backslashreplace")
+        .decode()
+    )
+
+
+def _violation_data(found: Found) -> dict[str, Any]:
+    violation = found.violation
+    return {
+        "take": found.take,
+        "n": found.event.n,
+        "level": violation.level.value,
+        "rule": violation.rule.name,
+        "text": violation.text,
+        "cited": violation.cited,
+        "sentence": violation.rule.sentence,
+        "known": None if violation.known is None else violation.known.words,
+    }
+
+
+def _diff_data(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "counts": {verdict.name.lower(): n for verdict, n in comparison.counts.items()},
+        "ignored": comparison.ignored,
+        "differences": [_difference_data(one) for one in comparison.differences],
+    }
+
+
+def _difference_data(one: Difference) -> dict[str, Any]:
+    events = {
+        side: None if event is None else [event.take, event.n]
+        for side, event in (("old_event", one.old_event), ("new_event", one.new_event))
+    }
+    return {
+        "verdict": one.verdict.name.lower(),
+        "rule": one.rule.name,
+        "words": one.rule.words,
+        "method": one.method,
+        "call": one.call,
+        "path": one.path,
+        "old": one.old,
+        "new": one.new,
+        "times": one.times,
+        **events,
+    }

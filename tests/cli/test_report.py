@@ -1,0 +1,79 @@
+"""`mcpmock report`: files, what is said, and exit status."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, assert_inert, hostile
+from tests.support.sealed import sealed
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(sealed())
+    return path
+
+
+def test_a_page_beside_the_cassette(run: Run, file: Path) -> None:
+    """The page is named like the cassette, private like it, and replaced the next time."""
+    page = file.with_suffix(".html")
+    for _ in range(2):
+        status, out, err = run("report", file)
+
+        assert (0, "") == (status, out)
+        assert err.startswith(f"mcpmock: {page}: ")
+    assert 0o600 == stat.S_IMODE(page.stat().st_mode)
+
+
+def test_a_file_of_others_is_kept(run: Run, file: Path) -> None:
+    """Only a page of ours is replaced without --force."""
+    page = file.with_suffix(".html")
+    page.write_text("mine")
+    status, _, err = run("report", file)
+
+    assert (3, "mine") == (status, page.read_text())
+    assert "--force" in err
+    assert 0 == run("report", file, "--force")[0]
+
+
+def test_json(run: Run, file: Path, tmp_path: Path) -> None:
+    """One object says where the page is and how large."""
+    page = tmp_path / "x.html"
+    found = json.loads(run("report", file, "-o", page, "--json")[1])
+
+    assert ("report", str(page), page.stat().st_size) == (
+        found["type"],
+        found["file"],
+        found["bytes"],
+    )
+
+
+def test_two_that_differ(run: Run, file: Path, tmp_path: Path) -> None:
+    """The exit status says nothing of differences: that is `diff`'s."""
+    other = tmp_path / "b.jsonl"
+    other.write_bytes(file.read_bytes().replace(b'"a"', b'"b"'))
+
+    assert 0 == run("report", file, other, "-q")[0]
+
+
+def test_what_cannot_be_read(run: Run, file: Path, tmp_path: Path) -> None:
+    """No page is written."""
+    file.write_text("no cassette")
+    status, _, err = run("report", file)
+
+    assert 3 == status
+    assert str(file) in err
+    assert not file.with_suffix(".html").exists()
+
+
+def test_hostile_text(run: Run, tmp_path: Path) -> None:
+    """No recorded text acts on the terminal."""
+    status, *printed = run("report", hostile(tmp_path))
+
+    assert 0 == status
+    assert_inert(*printed)

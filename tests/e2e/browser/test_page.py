@@ -1,0 +1,267 @@
+"""The page of `mcpmock report` in a real browser. Run by tests/e2e/test_report_page.py in a virtual
+environment of its own: this folder's tests know nothing of mcpmock but the pages in $PAGES.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, Request, sync_playwright
+
+PAGES = Path(os.environ["PAGES"])
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Open]:
+    """Opens a page from the disk; it asks for nothing else, and nothing goes wrong in it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wrong: list[str] = []
+    requests: list[str] = []
+
+    def asked(request: Request) -> None:
+        requests.append(request.url)
+
+    def opened_dialog(dialog: Dialog) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def show(name: str, link: str = "", **more: object) -> Page:
+        page = context.new_page()
+        page.on("request", asked)
+        page.on("dialog", opened_dialog)
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("console", lambda said: wrong.append(f"console: {said.text}"))
+        page.goto((PAGES / name).as_uri() + link)
+        page.locator("html[data-ready=yes]").wait_for(timeout=30_000)
+        return page
+
+    yield show
+    context.close()
+    assert wrong == []
+    assert all(url.startswith("file://") for url in requests)
+    assert len({url.partition("#")[0] for url in requests}) == len(requests) == 1
+
+
+def rows(page: Page) -> list[str]:
+    """The numbers of the events in the list."""
+    return page.locator("#rows .row .num:first-child").all_inner_texts()
+
+
+def count(page: Page) -> str:
+    return page.locator("#count").inner_text()
+
+
+def ask(page: Page, query: str) -> None:
+    page.locator("#query").fill(query)
+    page.wait_for_timeout(60)
+
+
+def test_filters_are_those_of_show(open_page: Open) -> None:
+    """Each filter keeps as many events as in `mcpmock show --filter`."""
+    page = open_page("everything-http.html")
+    for lens in page.locator("#lenses input").all():
+        lens.check()
+    for query, expected in json.loads((PAGES / "filters.json").read_text()).items():
+        ask(page, query)
+        assert (query, count(page).split(" ")[0]) == (query, str(expected))
+
+
+def test_search(open_page: Open) -> None:
+    """Other words are searched in the payloads, case ignored; a mistake in a term is shown."""
+    page = open_page("everything.html")
+    whole = count(page)
+    ask(page, "ECHO: HELLO")
+    assert count(page).startswith("2 of ")
+    ask(page, "kind=nothing")
+    assert page.locator("#query").get_attribute("aria-invalid") == "true"
+    page.locator("#query").press("Escape")
+    assert count(page) == whole
+
+
+def test_keys(open_page: Open) -> None:
+    """j and k move, Enter opens, Esc closes what was opened last, n finds problems, / searches."""
+    page = open_page("everything.html")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.url.endswith("#n=1")
+    page.keyboard.press("Enter")
+    assert page.locator("#detail h2").inner_text().startswith("request initialize")
+    page.keyboard.press("Escape")
+    assert page.locator("#detail").is_hidden()
+    page.keyboard.press("n")
+    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "error"
+    page.keyboard.press("/")
+    page.keyboard.type("kind=error")
+    assert page.locator("#query").input_value() == "kind=error"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("#help").is_hidden()
+
+
+def test_links_to_an_event(open_page: Open) -> None:
+    """#n= opens an event, hidden or not; q= filters."""
+    page = open_page("everything-http.html", "#n=1")
+    assert page.locator("#detail h2").inner_text().startswith("http")
+    page = page.context.new_page()
+    page.goto((PAGES / "everything-http.html").as_uri() + "#n=2&q=kind%3Drequest")
+    page.locator("html[data-ready=yes]").wait_for()
+    assert page.locator("#query").input_value() == "kind=request"
+    assert page.locator("#detail h2").inner_text().startswith("request initialize")
+    page.close()
+
+
+def test_zoom(open_page: Open) -> None:
+    """The wheel, a drag on the overview and keys choose a stretch of time; 0 gives all back."""
+    page = open_page("everything.html")
+    whole = count(page)
+    page.locator("#lanes").hover(position={"x": 600, "y": 30})
+    page.mouse.wheel(0, -600)
+    page.locator("#range").wait_for()
+    page.wait_for_timeout(100)
+    assert count(page) != whole
+    page.keyboard.press("0")
+    page.wait_for_timeout(100)
+    assert count(page) == whole
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 100, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 10)
+    page.mouse.up()
+    page.wait_for_timeout(100)
+    assert page.locator("#range").is_visible()
+    page.locator("#range").click()
+    page.wait_for_timeout(100)
+    assert count(page) == whole
+
+
+def test_a_race_is_drawn(open_page: Open) -> None:
+    """A cancel opens the drawing and the cells that fit; a cell copies its fault."""
+    page = open_page("race.html", "#q=method%3Dnotifications%2Fcancelled")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    assert "As seen at the recorder" in page.locator("#detail").inner_text()
+    assert page.locator("svg.race polyline").count() == 1
+    assert page.locator(".cells .fits").count() > 0
+    page.locator(".cells button").first.click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "--fault cancel_race:method=tools/call,tool=slow,i=0,j=0"
+
+
+def test_payloads_fold_and_keep_their_spelling(open_page: Open) -> None:
+    """Numbers are shown as they crossed; an opening line folds what it opens."""
+    page = open_page("odd.html", "#n=1")
+    text = page.locator("#detail .json").inner_text()
+    for number in ("1.0", "12345678901234567890123", "1e-400"):
+        assert number in text
+    page.locator("#detail .json .fold").first.click()
+    assert "1e-400" not in page.locator("#detail .json").inner_text()
+
+
+def test_copies(open_page: Open) -> None:
+    """An event is copied as JSON-RPC, as a command and, over HTTP, as curl."""
+    page = open_page("everything-http.html", "#n=2")
+    for name, start in (("JSON-RPC", "{"), ("mcpmock command", "mcpmock show "), ("curl", "curl ")):
+        page.get_by_role("button", name=f"Copy {name}").click()
+        assert page.evaluate("navigator.clipboard.readText()").startswith(start)
+
+
+def test_two_recordings(open_page: Open) -> None:
+    """Only the differences are shown at first; one opens both messages side by side."""
+    page = open_page("two.html")
+    assert count(page) == "2 differences"
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    assert page.locator("#detail .sides").count() >= 2
+    assert page.locator("#detail mark").count() >= 2
+    page.get_by_role("tab").nth(1).click()
+    assert " of " in count(page)
+    page.get_by_role("tab").first.click()
+    assert count(page) == "2 differences"
+
+
+def test_hostile_text_acts_nowhere(open_page: Open) -> None:
+    """Markup, script, escapes, bidi, line separators, `</script>` in every place of a cassette, and
+    names that say they are markup: each event's detail is opened, and nothing comes to life.
+    """
+    page = open_page("hostile.html")
+    for lens in page.locator("#lenses input").all():
+        lens.check()
+    total = len(rows(page))
+    assert total >= 15
+    page.keyboard.press("Home")
+    for _ in range(total):
+        page.keyboard.press("Enter")
+        assert page.locator("#detail").is_visible()
+        page.keyboard.press("j")
+    made = page.evaluate("""() => [
+        document.querySelectorAll('script, iframe, img, object, embed, link, base, form').length,
+        document.body.innerText.match(/[\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u2028\\x1b\\x07]/g),
+        window.hacked]""")
+    assert made[0] == 1  # our own script
+    assert made[1] is None
+    assert made[2] is None
+
+
+def test_deep_and_long_payloads(open_page: Open) -> None:
+    """JSON that is 100,000 deep and a string of 1 MB open, cut with a word."""
+    page = open_page("deep.html", "#n=1")
+    assert page.locator("#detail .json div").count() <= 310
+    page.keyboard.press("j")
+    assert "more character" in page.locator("#detail").inner_text()
+
+
+def test_many_events(open_page: Open) -> None:
+    """100,000 events: ready within 2 s, few rows in the document, search within 50 ms."""
+    start = perf_counter()
+    page = open_page("many.html")
+    ready = perf_counter() - start
+    page.wait_for_timeout(500)  # the text to search in is made when the page is idle
+    assert page.locator("#rows .row").count() < 100
+    took = page.evaluate("""() => {
+        const start = performance.now();
+        document.getElementById('query').value = 'result 99';
+        applyQuery();
+        return performance.now() - start;
+    }""")
+    print(f"100,000 events: ready in {ready:.2f} s, searched in {took:.0f} ms")
+    assert count(page).startswith("111 of 100,000")
+    if os.environ.get("MCPMOCK_E2E_ALL"):  # the machine of a CI run may do anything
+        assert ready < 2
+        assert took < 50
+
+
+def test_printing_shows_the_rows(open_page: Open) -> None:
+    """On paper the rows stand in the document, up to 2,000 of them."""
+    page = open_page("many.html")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#print .row").count() == 2000
+    assert "98,000 more rows" in str(page.locator("#print").text_content())
+
+
+def test_narrow(open_page: Open) -> None:
+    """On 400 pixels nothing is wider than the screen."""
+    page = open_page("everything-http.html", "#n=2")
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -1,0 +1,140 @@
+"""The page of `mcpmock report` in a real browser: tests/e2e/browser, run in the part `browser`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.parser import read
+from mcpmock.view.filter import Filter
+from mcpmock.view.report import report_page
+from mcpmock.view.timeline import timeline
+from tests.cli.conftest import hostile
+from tests.support import (
+    batch,
+    call,
+    cancelled,
+    cassette_bytes,
+    dump,
+    progress,
+    request,
+    response,
+)
+
+from .parts import PARTS
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts]
+SHIPPED = Path(__file__).parents[2] / "cassettes"
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+MANY_CALLS = 50_000
+FILTERS = (
+    "method=tools/call",
+    "tool=ech* kind=request",
+    "!kind=response",
+    "kind=response",
+    "kind=error",
+    "dir=s2c",
+    "!dir=c2s !dir=s2c",
+    "id=1",
+    "x=3",
+    "s=2 status=200",
+    "take=2",
+    "text=hello",
+    "method=[!t]*",
+    "method=tools/l?st",
+)
+
+
+def test_in_a_browser(tmp_path: Path) -> None:
+    """All that browser/test_page.py says holds of these pages."""
+    python = PARTS / "browser" / "bin" / "python"
+    if BROWSER is None or not python.exists():
+        pytest.skip("there is no Chromium here, or no part `browser`")
+    pages = dict(_pages(tmp_path))
+    for name, page in pages.items():
+        (tmp_path / name).write_bytes(page)
+    rows = timeline(load(SHIPPED / "everything-http.jsonl"))
+    filters = {query: sum(map(Filter.parse(query).keeps, rows)) for query in FILTERS}
+    (tmp_path / "filters.json").write_text(json.dumps(filters))
+    checks = tmp_path / "test_page.py"  # out of the reach of our own conftest.py
+    checks.write_bytes((Path(__file__).parent / "browser" / checks.name).read_bytes())
+    run = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
+        env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": ""},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "skipped" not in run.stdout
+
+
+def _pages(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for name in ("everything", "everything-http"):
+        yield f"{name}.html", report_page(load(SHIPPED / f"{name}.jsonl"))
+    race = cassette_bytes(
+        ("c2s", request(1, "tools/call", {"name": "slow"}, token=1)),
+        ("s2c", progress(1)),
+        ("c2s", cancelled(1)),
+        ("s2c", response(1, {"content": []})),
+    )
+    yield "race.html", report_page(read("race.jsonl", race))
+    old, new = (
+        cassette_bytes(
+            ("c2s", call(1, "a")),
+            ("s2c", response(1, _text(text))),
+            ("c2s", call(2, "b")),
+            ("s2c", response(2, _text(text))),
+        )
+        for text in ("4 degrees, snow", "4 degrees, rain")
+    )
+    yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
+    yield "hostile.html", report_page(_hostile(folder))
+    odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
+    yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
+    deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    long = response(2, _text("x" * 1_000_000))
+    yield "deep.html", report_page(read("deep.jsonl", cassette_bytes(("s2c", deep), ("s2c", long))))
+    many = (
+        line
+        for n in range(MANY_CALLS)
+        for line in (("c2s", call(n, f"tool{n % 20}")), ("s2c", response(n, _text(f"result {n}"))))
+    )
+    yield "many.html", report_page(read("many.jsonl", cassette_bytes(*many)))
+
+
+def _text(text: str) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def _hostile(folder: Path) -> Cassette:
+    """The hostile cassette of the command line's tests, and markup in every member."""
+    bad = "<img src=x onerror=window.hacked=1></script><script>alert(1)</script>\u202e\u2028"
+    data = hostile(folder).read_bytes()
+    lines = [
+        {"n": 40, "d": "c2s", "m": json.loads(request(bad, bad, {bad: bad}))},
+        {"n": 41, "d": "s2c", "m": json.loads(response(bad, {bad: [bad, {bad: bad}]}))},
+        {"n": 42, "d": "s2c", "m": json.loads(batch(response(1, {bad: bad})))},
+        {"n": 43, "stderr": bad},
+        {
+            "n": 44,
+            "x": 3,
+            "d": "c2s",
+            "http": {"method": bad, "target": bad, "headers": [[bad, bad]]},
+        },
+        {"n": 45, "x": 3, "d": "s2c", "body": bad},
+        {"n": 46, "fault": {"kind": bad, "name": bad, "id": bad, "drawn": {bad: bad}}},
+    ]
+    return read(bad, data + b"".join(dump(line) + b"\n" for line in lines))

@@ -1,0 +1,184 @@
+"""The HTML page of a recording. What a browser makes of it is in tests/e2e/test_report_page.py."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mcpmock.cassette.file import load
+from mcpmock.view import report
+from mcpmock.view.report import MARK, report_page
+from tests.support import HEADER, LOG, Line, call, cassette, error, progress, request, response
+
+PAGE = Path(report.__file__).with_name("page")
+SHIPPED = Path(__file__).parents[2] / "cassettes"
+CALL = ("c2s", request(1, "tools/call", {"name": "slow"}, token=1))
+
+
+def data_of(page: bytes) -> dict[str, Any]:
+    """The data block of a page."""
+    found = re.search(rb'<script type="text/plain" id="data">([^<]*)</script>', page)
+    assert found is not None
+    data: dict[str, Any] = msgspec.json.decode(zlib.decompress(base64.b64decode(found[1])))
+    return data
+
+
+def recording_of(*events: Line, header: bytes = HEADER) -> dict[str, Any]:
+    recording: dict[str, Any] = data_of(report_page(cassette(*events, header=header)))[
+        "recordings"
+    ][0]
+    return recording
+
+
+def test_the_page_code_is_small() -> None:
+    """JavaScript, CSS and HTML stay below 60 KiB, comments included."""
+    assert sum(path.stat().st_size for path in PAGE.iterdir()) < 60 * 1024
+
+
+def test_the_policy_allows_the_page_and_nothing_else() -> None:
+    """The hashes in the content security policy are those of the script and the style in the page,
+    and no other source is allowed.
+    """
+    page = report_page(load(SHIPPED / "time.jsonl")).decode()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    parts = [re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL) for tag in ("script", "style")]
+    hashes = [
+        "sha256-" + base64.b64encode(hashlib.sha256(part[1].encode()).digest()).decode()
+        for part in parts
+        if part is not None
+    ]
+
+    assert policy is not None
+    assert policy[1].split("; ") == [
+        "default-src 'none'",
+        f"script-src '{hashes[0]}'",
+        f"style-src '{hashes[1]}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+
+
+def test_a_page_is_made_twice_alike() -> None:
+    """No clock is in it: the same cassettes give the same bytes, which begin with our mark."""
+    file = load(SHIPPED / "everything-http.jsonl")
+
+    assert report_page(file) == report_page(file)
+    assert report_page(file).startswith(MARK)
+
+
+def test_the_page_is_smaller_than_the_cassette() -> None:
+    """The data is compressed: ten copies of a large recording take less than one."""
+    raw = (SHIPPED / "everything.jsonl").read_bytes()
+
+    assert len(report_page(load(SHIPPED / "everything.jsonl"))) < len(raw)
+
+
+def test_a_name_is_no_markup() -> None:
+    """The only text that stands outside of the data block is the title."""
+    hostile = load(SHIPPED / "time.jsonl")
+    hostile.name = "</title><script>alert(1)</script>"
+
+    assert b"alert(1)" not in report_page(hostile).replace(b"&lt;script&gt;alert(1)", b"")
+
+
+def test_rows_are_those_of_the_timeline() -> None:
+    """An answer knows its request, and has its method, tool and latency."""
+    rows = recording_of((0, "c2s", call(1, "add")), (0.5, "s2c", response(1, {"content": []})))[
+        "rows"
+    ]
+
+    assert ["request", "response"] == [rows["kinds"][number] for number in rows["kind"]]
+    assert [0, 0] == rows["call"]
+    assert [None, 500_000] == rows["latency"]
+    assert "add" == rows["tools"][rows["tool"][0]]
+    assert call(1, "add").decode() == rows["raw"][0]
+
+
+def test_bytes_as_they_crossed() -> None:
+    """Numbers keep their spelling; bytes that are no text are escaped."""
+    odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
+
+    assert [odd.decode(), "\\xff"] == recording_of(("s2c", odd), ("s2c", b"\xff"))["rows"]["raw"]
+
+
+def test_a_long_payload_is_cut() -> None:
+    """Beyond a MiB only the head is in the page, with the size."""
+    rows = recording_of(("s2c", b"x" * 1_100_000), ("s2c", LOG))["rows"]
+
+    assert (1 << 20, [1_100_000, None]) == (len(rows["raw"][0]), rows["size"])
+
+
+def test_of_too_many_events_the_uninteresting_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests and answers stay longer than log messages, problems longest; the page says how many
+    are left out.
+    """
+    monkeypatch.setattr(report, "MAX_ROWS", 3)
+    found = recording_of(
+        ("c2s", call(1, "add")),
+        *[("s2c", LOG)] * 4,
+        ("s2c", response(1, {"content": []})),
+        ("s2c", error(7)),
+    )
+
+    assert [1, 6, 7] == found["rows"]["n"]
+    assert [0, 0, None] == found["rows"]["call"]
+    assert ["4 events left out: see the cassette", "warning", ""] == found["chips"][-1]
+
+
+def test_the_head_counts_what_a_reader_looks_for() -> None:
+    """Transport and revision, errors, violations, and that the recording is incomplete."""
+    names = [chip[0] for chip in recording_of(("c2s", call(1, "add")), ("s2c", error(1)))["chips"]]
+
+    assert "stdio" in names
+    assert "1 error" in names
+    assert "incomplete" in names
+
+
+def test_an_unredacted_recording_warns() -> None:
+    """Its page holds its secrets too."""
+    header = HEADER.replace(b'"tool"', b'"redaction":"off","tool"')
+    chips = recording_of(("s2c", LOG), header=header)["chips"]
+
+    assert ["not redacted: this page may hold secrets", "error", ""] in chips
+
+
+def test_violations_quote_the_specification() -> None:
+    """Each stands at its event."""
+    found = recording_of(CALL, ("s2c", progress(1, 2)), ("s2c", progress(1, 1)))["violations"]
+    decreasing = next(one for one in found if one["n"] == 3)
+
+    assert decreasing["sentence"]
+    assert decreasing["cited"]
+
+
+def test_who_waited_for_whom() -> None:
+    """While the server asks the client, the call's time is the client's."""
+    found = recording_of(
+        (0, "c2s", call(1, "ask")),
+        (0.1, "s2c", request(0, "sampling/createMessage", {"messages": []})),
+        (0.4, "c2s", response(0)),
+        (0.5, "s2c", response(1, {"content": []})),
+    )["paths"]["0"]
+
+    assert [(0.2, 0), (0.6, 1), (0.2, 0)] == [
+        (round(share, 3), waits) for share, waits, _ in found["parts"]
+    ]
+    assert "waited 300.0 ms" in found["summary"]
+
+
+def test_two_recordings_are_compared() -> None:
+    """The differences are those of `diff`, each with its events on both sides."""
+    old, new = (load(SHIPPED / name) for name in ("everything-http.jsonl", "everything-sse.jsonl"))
+    data = data_of(report_page(old, new))
+
+    assert ["everything-http.jsonl", "everything-sse.jsonl"] == [
+        one["file"] for one in data["recordings"]
+    ]
+    assert sum(data["diff"]["counts"].values()) == len(data["diff"]["differences"]) > 0
