@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CassetteError
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 from .options_files import FILES, run_each
 from .output import common, emit, encodable, many, say

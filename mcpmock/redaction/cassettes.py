@@ -20,7 +20,7 @@ from mcpmock.protocol.messages import Frame, member
 from mcpmock.protocol.raw_json import members as raw_members
 
 from .placeholders import HOLE, number_of
-from .redactor import RULES, Redactor
+from .redactor import RULES, Redactor, SecretPlace
 
 _PACKED = (b'"b64":"', b'"raw":"')
 _PAYLOADS = frozenset(("m", "text", "b64", "http", "sse", "body", "stderr", "raw", "redacted"))
@@ -80,7 +80,8 @@ def scan_cassette(data: bytes) -> list[SecretFound]:
         _redact_line(redactor, line.raw)
     damaged = [(damage.line, lines[damage.line - 1]) for damage in lost]
     found: list[SecretFound] = []
-    redactor.places = places = []
+    places: list[SecretPlace] = []
+    redactor.places = places
     redactor.read_again()
     for take, event, line in every:
         places.clear()
@@ -149,9 +150,9 @@ def _redact_line(redactor: Redactor, raw: bytes) -> bytes:
 
 
 def _redact_header(redactor: Redactor, raw: bytes, header: Header) -> bytes:
-    if header.target is not None:
-        url = isinstance(header.target, str)
-        target = redactor.url(header.target) if url else redactor.argv(header.target)
+    target: list[str] | str | None = header.target
+    if target is not None:
+        target = redactor.url(target) if isinstance(target, str) else redactor.argv(target)
         if target != header.target:
             new = {"target": msgspec.json.encode(target)}
             raw = with_members(raw, new, Header.__struct_fields__)

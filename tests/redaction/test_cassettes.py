@@ -73,7 +73,9 @@ def test_placeholders_that_are_there_keep_their_numbers() -> None:
     new = b'{"n":2,"d":"c2s","m":{"token":"abcdefgh12345"}}\n'
     done = redact_cassette(sealed(b'{"mcpmock":1}\n' + old + new))
 
-    tokens = [json.loads(bytes(event.m))["token"] for event in read("", done.data).takes[0].events]
+    tokens = [
+        json.loads(event.payload or b"")["token"] for event in read("", done.data).takes[0].events
+    ]
     assert ["mcpmock:secret:token:7", "mcpmock:secret:token:8"] == tokens
 
 
