@@ -47,6 +47,17 @@ def holds_placeholder(text: bytes | str) -> bool:
     return PLACEHOLDER in raw or _holds_encoded(raw)
 
 
+def placeholders_in(raw: bytes) -> list[bytes]:
+    """The placeholders in these bytes, encoded or not, in their order but for the encoded ones."""
+    found = HOLE.findall(raw)
+    if _holds_encoded(raw):
+        found += [hole.replace(b"%3A", b":") for hole in _PERCENT_HOLE.findall(raw)]
+        found += [
+            hole for run in base64_runs(raw, _holds_base64) for hole in HOLE.findall(run.text)
+        ]
+    return found
+
+
 def number_of(hole: bytes) -> int:
     """The number of a placeholder."""
     return int(hole.rpartition(b":")[2][:9])

@@ -61,6 +61,8 @@ class Conversation:
     player: Player | None = None
     unchanged: bool = False
     """Whether exchanges reach the server as they are: no rules on its side either."""
+    client_opens_stream: bool = False
+    """Whether the client says when a standalone stream is opened: otherwise the rules decide."""
     recorder_at_server: bool = False
     """Whether recorders stand next to the server, and see what reaches it, instead of next to the
     client, where they see what it sees.
@@ -167,7 +169,8 @@ def _to_server(
 ) -> list[Stage]:
     if setup.back is None or conversation.unchanged:
         return []
-    return setup.back.rules(exchange_numbers)
+    opens = conversation.client_opens_stream
+    return setup.back.rules(exchange_numbers, client_opens_stream=opens)
 
 
 class Run:
