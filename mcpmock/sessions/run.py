@@ -125,7 +125,7 @@ def compose(
             *conversation.head,
             # A recording holds what the client sees: faults stand behind the recorder.
             *([] if at_server else recorders),
-            *_faults(setup.faults, recorder, conversation),
+            *_faults(setup, recorder, conversation),
             *conversation.rules,
             *_answering(setup, player),
             *_to_server(setup, conversation, exchange_numbers or count(1)),
@@ -135,10 +135,11 @@ def compose(
 
 
 def _faults(
-    faults: FaultRun | None,
+    setup: Setup,
     recorder: Recorder | DeferredRecorder | None,
     conversation: Conversation,
 ) -> list[Stage]:
+    faults = setup.faults
     if faults is None:  # nothing of the engine is imported: a recorder has to start quickly
         return []
 
@@ -149,7 +150,8 @@ def _faults(
         if recorder is not None:
             recorder.receipt(receipt.value, receipt.matched.frame, now)
 
-    return [FaultEngine(faults, conversation.number, conversation.transport, note)]
+    replayed = setup.back is None
+    return [FaultEngine(faults, conversation.number, conversation.transport, note, replayed)]
 
 
 def _answering(setup: Setup, player: Player | None) -> list[Stage]:
