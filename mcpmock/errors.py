@@ -72,7 +72,10 @@ class CannotStart(McpMockError):
 
     def __init__(self, command: str, reason: str, *, found: bool) -> None:
         self.exit_code = 126 if found else 127
-        super().__init__(f"cannot start {command}: {reason}")
+        text = f"cannot start {command}: {reason}"
+        if not found and len(command.split()) > 1:
+            text += "; write the command as several words, without quotes around all of them"
+        super().__init__(text)
 
 
 class CannotReach(McpMockError):

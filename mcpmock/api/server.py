@@ -46,7 +46,7 @@ def load_source(source: Source) -> Cassette:
 
 REPLAY_CHOICES = {
     "order": ("causal", "strict", "any"),
-    "repeats": ("error", "last", "cycle"),
+    "repeats": ("auto", "error", "last", "cycle"),
     "sessions": ("reuse", "once"),
     "match": ("relaxed", "exact"),
     "on_miss": ("error", "hang", "close"),

@@ -63,10 +63,11 @@ class _ReplayCommand(click.Command):
 )
 @click.option(
     "--repeats",
-    type=click.Choice(["error", "last", "cycle"]),
-    default="error",
+    type=click.Choice(["auto", "error", "last", "cycle"]),
+    default="auto",
     show_default=True,
-    help="How to answer calls repeated more often than recorded.",
+    help="How to answer calls repeated more often than recorded; auto: lists, pings and read-only "
+    "tools as the last time, other calls are misses.",
 )
 @click.option(
     "--sessions",

@@ -56,12 +56,24 @@ class Url(Server):
         if not isinstance(front, HttpListener):
             return HttpClientChannel(connect, self.upstream)
         return HttpClientChannel(
-            connect, self.upstream, own=front.authorities, is_mcp=front.router.is_mcp
+            connect,
+            self.upstream,
+            own=front.authorities,
+            is_mcp=front.router.is_mcp,
+            client_of=front.connection_of,
         )
 
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
-        rules = SseClient if self.transport is TransportKind.SSE else StreamableHttpClient
-        return [rules(self.upstream.target, self.headers, exchange_numbers)]
+    def rules(
+        self, exchange_numbers: Iterator[int], *, client_opens_stream: bool = False
+    ) -> list[Stage]:
+        target = self.upstream.target
+        if self.transport is TransportKind.SSE:
+            return [SseClient(target, self.headers, exchange_numbers)]
+        return [
+            StreamableHttpClient(
+                target, self.headers, exchange_numbers, client_opens_stream=client_opens_stream
+            )
+        ]
 
     def _reported(self, connect: Connect, reach: Reach) -> Connect:
         """`connect`, whose outcome `reach` records."""

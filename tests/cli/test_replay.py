@@ -90,7 +90,9 @@ def test_asked_more_often_than_recorded(run: Run, file: Path, client: MemoryChan
     status, _, err = run("replay", file)
 
     assert 1 == status
-    assert "  event 4: already used\n" in err
+    assert (
+        '  event 4: already used\nmcpmock:   --repeats last (repeats="last") answers it again\n'
+    ) in err
 
 
 def test_quiet(run: Run, file: Path, client: MemoryChannel) -> None:
