@@ -30,7 +30,7 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Request, Response, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
 from mcpmock.rules.checker import Found, check
-from mcpmock.semantic_diff.compare import Comparison, Difference, compare
+from mcpmock.semantic_diff.compare import Diff, Difference, compare
 
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
@@ -387,7 +387,7 @@ def _violation_data(found: Found) -> dict[str, Any]:
     }
 
 
-def _diff_data(comparison: Comparison) -> dict[str, Any]:
+def _diff_data(comparison: Diff) -> dict[str, Any]:
     return {
         "counts": {verdict.name.lower(): n for verdict, n in comparison.counts.items()},
         "ignored": comparison.ignored,
