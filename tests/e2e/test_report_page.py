@@ -17,7 +17,6 @@ from mcpmock.cassette.parser import read
 from mcpmock.view.filter import Filter
 from mcpmock.view.report import report_page
 from mcpmock.view.timeline import timeline
-from tests.cli.conftest import hostile
 from tests.support import (
     batch,
     call,
@@ -28,6 +27,7 @@ from tests.support import (
     request,
     response,
 )
+from tests.support.hostile import HOSTILE, plain
 
 from .parts import PARTS
 
@@ -101,7 +101,7 @@ def _pages(folder: Path) -> Iterator[tuple[str, bytes]]:
         for text in ("4 degrees, snow", "4 degrees, rain")
     )
     yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
-    yield "hostile.html", report_page(_hostile(folder))
+    yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
     deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -119,10 +119,10 @@ def _text(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _hostile(folder: Path) -> Cassette:
-    """The hostile cassette of the command line's tests, and markup in every member."""
-    bad = "<img src=x onerror=window.hacked=1></script><script>alert(1)</script>\u202e\u2028"
-    data = hostile(folder).read_bytes()
+def _hostile() -> Cassette:
+    """A cassette of all kinds of lines, and some with markup and controls in every member."""
+    bad = f"<img src=x onerror=window.hacked=1></script><script>alert(1)</script>{HOSTILE}"
+    data = plain()
     lines = [
         {"n": 40, "d": "c2s", "m": json.loads(request(bad, bad, {bad: bad}))},
         {"n": 41, "d": "s2c", "m": json.loads(response(bad, {bad: [bad, {bad: bad}]}))},
