@@ -23,7 +23,7 @@ from .output import say
 
 _COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
-    "record", "recover", "replay", "report", "show", "stats", "verify",
+    "record", "recover", "replay", "report", "show", "stats", "verify", "watch",
 )  # fmt: skip
 
 
