@@ -1,13 +1,15 @@
 """Every error that mcpmock raises on purpose, in one tree.
 
 Each says in one line whose fault it is and what to do next, and carries the `exit_code` that the
-command line ends with (`mcpmock help exit-status`). Nothing here imports anything of ours: every
-room may raise these. `Level` is for what is found and not raised.
+command line ends with (`mcpmock help exit-status`). Every room may raise these. `Level` is for what
+is found and not raised.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+
+from mcpmock.printable import printable
 
 
 class Level(Enum):
@@ -32,6 +34,10 @@ class McpMockError(Exception):
     """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        # A traceback and a test report print it too, and it may quote what was recorded.
+        return printable(super().__str__())
 
 
 class CassetteError(McpMockError):
@@ -66,7 +72,10 @@ class CannotStart(McpMockError):
 
     def __init__(self, command: str, reason: str, *, found: bool) -> None:
         self.exit_code = 126 if found else 127
-        super().__init__(f"cannot start {command}: {reason}")
+        text = f"cannot start {command}: {reason}"
+        if not found and len(command.split()) > 1:
+            text += "; write the command as several words, without quotes around all of them"
+        super().__init__(text)
 
 
 class CannotReach(McpMockError):

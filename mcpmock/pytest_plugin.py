@@ -187,10 +187,11 @@ def _without_traceback() -> Iterator[None]:
         yield
     except Exception as error:
         from mcpmock.errors import McpMockError
+        from mcpmock.printable import printable
 
         if not isinstance(error, pytest.UsageError | McpMockError):
             raise
-        message = str(error).removeprefix("mcpmock: ")
+        message = printable(str(error).removeprefix("mcpmock: "))
     if message is not None:
         raise pytest.fail.Exception(f"mcpmock: {message}", pytrace=False) from None
 

@@ -57,6 +57,15 @@ def test_cannot_start_names_the_command() -> None:
     assert "cannot start npx: no such file" == str(CannotStart("npx", "no such file", found=False))
 
 
+def test_a_command_in_quotes() -> None:
+    """A command line given as one word does not exist; the error says how to write it."""
+    advice = "; write the command as several words, without quotes around all of them"
+
+    error = str(CannotStart("cat -u", "no such file", found=False))
+    assert f"cannot start cat -u: no such file{advice}" == error
+    assert advice not in str(CannotStart("/my files/server", "permission denied", found=True))
+
+
 def test_cannot_listen_names_the_address() -> None:
     """An address that cannot be had is named with the reason and the way out."""
     error = CannotListen("[::1]:80", "Permission denied")

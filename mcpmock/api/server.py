@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpmock.cassette.file import load
+from mcpmock.cassette.file import load_together
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
 
 Source = Cassette | Path | str
-"""A cassette, or the path of its file."""
+"""A cassette, or the path of its file, or of a folder whose cassettes are one recording."""
 
 
 def load_source(source: Source) -> Cassette:
     """Raises CassetteError for a file that is not a cassette."""
-    return source if isinstance(source, Cassette) else load(Path(source))
+    return source if isinstance(source, Cassette) else load_together([Path(source)])
 
 
 REPLAY_CHOICES = {
     "order": ("causal", "strict", "any"),
-    "repeats": ("error", "last", "cycle"),
+    "repeats": ("auto", "error", "last", "cycle"),
     "sessions": ("reuse", "once"),
     "match": ("relaxed", "exact"),
     "on_miss": ("error", "hang", "close"),

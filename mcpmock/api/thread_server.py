@@ -14,6 +14,7 @@ from typing import Any
 from mcpmock.faults.control import FaultControl
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.miss import Miss
+from mcpmock.printable import printable
 from mcpmock.sessions.local_front import ServerPlace
 
 from .log import Call, Log
@@ -139,14 +140,13 @@ class ThreadServer:
         Traceback (most recent call last):
         AssertionError: tools/call get_weather was called 0 times, expected at least once; ...
         """
+        __tracebackhide__ = True
         count = len(self.requests(method, tool=tool))
         if count == times or (times is None and count):
             return
         expected = "at least once" if times is None else f"{times} times"
         name = method if tool is None else f"{method} {tool}"
-        raise AssertionError(
-            f"{name} was called {count} times, expected {expected}; {self._list_calls()}"
-        )
+        raise self._failure(f"{name} was called {count} times, expected {expected}")
 
     def assert_order(self, *names: str) -> None:
         """Raises AssertionError unless clients sent these in this order; other calls may come in
@@ -158,13 +158,15 @@ class ThreadServer:
         Traceback (most recent call last):
         AssertionError: tools/call get_weather was not called in this order; calls: initialize
         """
+        __tracebackhide__ = True
         calls = iter(list(self.log.calls))
         for name in names:
             if not any(name in (call.method, str(call)) for call in calls):
-                raise AssertionError(f"{name} was not called in this order; {self._list_calls()}")
+                raise self._failure(f"{name} was not called in this order")
 
-    def _list_calls(self) -> str:
-        return f"calls: {', '.join(map(str, self.log.calls)) or 'none'}"
+    def _failure(self, text: str) -> AssertionError:
+        calls = ", ".join(map(str, self.log.calls)) or "none"
+        return AssertionError(printable(f"{text}; calls: {calls}"))
 
     def close(self) -> None:
         """Stops the server. Raises what failed inside. `serve` calls it at the end of the block.

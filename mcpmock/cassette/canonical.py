@@ -142,6 +142,7 @@ def _formed(sheet: Sheet, times: Times) -> Sheet:
 
 def _formed_header(raw: bytes, times: Times) -> bytes:
     fields = _fields(raw)
+    fields.pop("sibling_of", None)
     if times == "drop":
         fields.pop("recorded_at", None)
     return _object(fields, Header.__struct_fields__)

@@ -4,7 +4,10 @@ that touches files.
 Append only while recording, one `write` for each batch of events; kill -9 then loses nothing that a
 peer has seen. The lock is the kernel's (`flock`), so no crash leaves one. Rewrites are atomic:
 whatever fails, the old file survives. `parser` decodes the bytes; `sessions` decides how long to
-wait for a lock and where to record instead.
+wait for a lock.
+
+A recorder that finds a cassette locked records to a sibling (`sibling_path`), whose header names
+the cassette. Readers read it too, until a recorder that closes joins it (`join_siblings`).
 """
 
 from __future__ import annotations
@@ -14,27 +17,44 @@ import fcntl
 import gzip
 import hashlib
 import os
+import re
 import stat
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
 
 from mcpmock.errors import CassetteError
 
-from .model import Cassette, Footer, Header
-from .parser import read, refusal
+from .model import Cassette, Footer, Header, Notice
+from .parser import header_of, read, refusal
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold, packed or not: a bound on what loading one can cost."""
+SUFFIXES = (".jsonl", ".jsonl.gz")
+"""Of the cassettes in a folder."""
+_NUMBERED = re.compile(r"\.[0-9]+\.")
+_MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
 _RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
 
 
 def load(path: Path, *, damaged: bool = False) -> Cassette:
-    """Reads a cassette. Raises CassetteError if it cannot be read, is none, or (unless `damaged`)
-    has damage.
+    """Reads a cassette and its siblings, the takes in the order of their start. Raises
+    CassetteError for a file that cannot be read, is none, or (unless `damaged`) has damage.
     """
+    cassette = load_alone(path, damaged=damaged)
+    for sibling in find_siblings(path):
+        cassette.notices.append(Notice(0, f"{sibling} is read too: it is not joined yet"))
+        _add(cassette, load_alone(sibling, damaged=damaged))
+    return sorted_by_start(cassette)
+
+
+def load_alone(path: Path, *, damaged: bool = False) -> Cassette:
+    """Reads one file. Raises as `load`."""
     data = read_bytes(path, damaged=damaged)
     reason = refusal(data.partition(b"\n")[0])
     if reason is not None and not damaged:
@@ -43,6 +63,35 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
     if cassette.damage and not damaged:
         first = cassette.damage[0]
         raise CassetteError(path, first.reason, line=first.line, hint=_RECOVER.format(path))
+    return cassette
+
+
+def load_together(paths: Sequence[Path]) -> Cassette:
+    """Reads several cassettes as one recording. A folder stands for all cassettes below it. Raises
+    as `load`, and for a folder without cassettes.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in _files_at(path)))
+    first, *others = [load(file) for file in files if not _is_read_with_another(file, files)]
+    for other in others:
+        _add(first, other)
+    if others:
+        first.name = ", ".join(map(str, paths))
+    return sorted_by_start(first)
+
+
+def _add(cassette: Cassette, other: Cassette) -> None:
+    """The takes and notices of one cassette to another."""
+    cassette.takes += other.takes
+    cassette.notices += [
+        msgspec.structs.replace(notice, file=notice.file or other.name) for notice in other.notices
+    ]
+
+
+def sorted_by_start(cassette: Cassette) -> Cassette:
+    """The takes in the order of `recorded_at`; as they stand if a header does not have it."""
+    starts = [take.header.recorded_at for take in cassette.takes]
+    if all(starts):
+        cassette.takes.sort(key=lambda take: take.header.recorded_at or "")
     return cassette
 
 
@@ -103,6 +152,126 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
     finally:
         if locked is not None:
             os.close(locked)
+
+
+def sibling_path(path: Path) -> Path:
+    """The file that this process records to while another one has `path` locked: `s.jsonl` ->
+    `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`.
+    """
+    stem, suffix = _split_name(path)
+    return path.with_name(f"{stem}.{os.getpid()}{suffix}")
+
+
+def find_siblings(path: Path) -> list[Path]:
+    """The siblings of a cassette, in the order of their start: their headers name it. Another file
+    may have such a name as well: of a user who numbers recordings.
+    """
+    stem, suffix = map(re.escape, _split_name(path))
+    # One that is packed at its close stands in a `.part` until then.
+    name = re.compile(rf"{stem}\.[0-9]+{suffix}(\.part)?")
+    try:
+        names = [one for one in os.listdir(path.parent) if name.fullmatch(one)]
+    except OSError:
+        return []
+    headers = [(_first_header(path.with_name(one)), one) for one in names]
+    found = [(head.recorded_at or "", one) for head, one in headers if _names(head, path)]
+    return [path.with_name(one) for _, one in sorted(found)]
+
+
+def join_siblings(path: Path) -> None:
+    """Appends the siblings that no recorder has open to the cassette, and removes them. Where a
+    recorder has the cassette open, that recorder joins them when it closes. Raises OSError.
+    """
+    joined = True
+    # Another sibling may be closed while this one is appended, and find the cassette locked.
+    while joined and path.exists() and find_siblings(path):
+        joined = False
+        lock = part_of(path) if path.suffix == ".gz" else path
+        with _locked(lock, os.O_CREAT) as fd:
+            if fd is None:
+                return
+            for sibling in find_siblings(path):
+                with _locked(sibling) as closed:
+                    if closed is not None and _append_file(path, sibling):
+                        sibling.unlink()
+                        joined = True
+            if lock != path and not os.fstat(fd).st_size:
+                lock.unlink()
+
+
+def _append_file(path: Path, sibling: Path) -> bool:
+    """Whether the cassette holds the sibling now: not if it would become too large to load."""
+    data = sibling.read_bytes()
+    if path.suffix == ".gz":
+        packed = data if sibling.suffix == ".gz" else gzip.compress(data, mtime=0)
+        whole = path.read_bytes()
+        if packed not in whole:
+            _replace(path, whole + packed)
+        return True
+    with open(_open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b") as file:
+        whole = file.read()
+        if len(whole) + len(data) > MAX_BYTES:
+            return False
+        # A crash between appending and removing leaves both.
+        if data not in whole:
+            torn = b"" if not whole or whole.endswith(b"\n") else b"\n"
+            file.write(torn + data + (b"" if data.endswith(b"\n") else b"\n"))
+            file.flush()
+            os.fsync(file.fileno())
+    return True
+
+
+@contextmanager
+def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
+    """The open file, under its lock; None if a recorder has it."""
+    fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | flags)
+    try:
+        yield fd if _lock(fd, path) else None
+    finally:
+        os.close(fd)
+
+
+def _first_header(path: Path) -> Header | None:
+    try:
+        with open(_open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            data = file.read(_MAX_HEADER_BYTES)
+        if path.suffix == ".gz":
+            data = zlib.decompressobj(wbits=31).decompress(data, _MAX_HEADER_BYTES)
+    except (OSError, zlib.error):
+        return None
+    return header_of(data.partition(b"\n")[0])
+
+
+def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
+    return header is not None and header.sibling_of == path.name
+
+
+def _is_read_with_another(path: Path, files: Sequence[Path]) -> bool:
+    header = _first_header(path) if _NUMBERED.search(path.name) else None
+    return header is not None and any(
+        path.parent == file.parent and _names(header, file) for file in files
+    )
+
+
+def _files_at(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}")]
+    if not found:
+        raise CassetteError(path, f"no cassettes ({', '.join(SUFFIXES)}) in this folder")
+    return sorted(found)
+
+
+def _split_name(path: Path) -> tuple[str, str]:
+    suffix = SUFFIXES[1] if path.name.endswith(SUFFIXES[1]) else path.suffix
+    return path.name.removesuffix(suffix), suffix
+
+
+def part_of(path: Path) -> Path:
+    """The plain file that a `.gz` is packed from at the clean close; its lock is that of the
+    `.gz`.
+    """
+    return path.with_name(path.name + ".part")
 
 
 class TakeFile:

@@ -39,6 +39,8 @@ class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The test whose run it is a recording of, by its node id."""
     converted: Any = None
     """Of a recording of another tool: which one, and what it did not record."""
+    sibling_of: str | None = None
+    """The name of the cassette that was locked when this take began in a file beside it."""
 
 
 class Footer(msgspec.Struct, omit_defaults=False, kw_only=True):
@@ -178,10 +180,14 @@ class Episode(msgspec.Struct, kw_only=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """Something about a cassette that its reader should know and that stops nothing."""
+    """Something about a cassette that its reader should know and that stops nothing. `line` counts
+    from 1; 0 is the whole file.
+    """
 
     line: int
     text: str
+    file: str = ""
+    """The file, if it is not the one that the cassette is named after."""
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -192,7 +198,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Cassette(msgspec.Struct, kw_only=True):
-    """Takes in the order of the file; `name` is the file as the user wrote it.
+    """Takes in the order of their start; `name` is the file as the user wrote it.
 
     >>> cassette = mcpmock.load("weather.jsonl")
     >>> cassette.name, len(cassette.takes), len(cassette.episodes())
@@ -203,6 +209,15 @@ class Cassette(msgspec.Struct, kw_only=True):
     takes: list[Take]
     notices: list[Notice] = msgspec.field(default_factory=list)
     damage: list[Damage] = msgspec.field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every take was closed by its recorder, and no line of the file is damaged.
+
+        >>> mcpmock.load("weather.jsonl").complete
+        False
+        """
+        return not self.damage and all(take.footer is not None for take in self.takes)
 
     def episodes(self) -> list[Episode]:
         """All sessions of all takes, in recorded order."""

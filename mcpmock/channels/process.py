@@ -50,7 +50,6 @@ class ProcessChannel(MessageChannel):
         self._exited = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, signal.SIGKILL]
-        self._interrupted = False
         self._guard = ProcessWatchdog(process.pid)
 
     async def accept(self) -> Receive:
@@ -120,16 +119,13 @@ class ProcessChannel(MessageChannel):
         await self._stdin.run()
 
     def interrupt(self, signum: int) -> None:
-        """Hands a signal that we got on to the child's process group; a second one is not waited
-        for.
+        """Hands a signal that we got on to the child's process group, as often as it comes. With
+        the first we decide that the child must end, so SIGKILL follows it.
         """
-        if self._interrupted:
-            self._give(0)
-            return
-        self._interrupted = True
-        self._next_signals = [signal.SIGKILL]
         self._kill_group(signum)
-        self._give(SIGNALLED_STEP_TIMEOUT_S)
+        if self._next_signals[0] != signal.SIGKILL:
+            self._next_signals = [signal.SIGKILL]
+            self._give(SIGNALLED_STEP_TIMEOUT_S)
 
     async def aclose(self) -> None:
         """Ends what still lives, at once, and leaves no descriptor, zombie or guard."""

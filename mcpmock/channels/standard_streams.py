@@ -15,12 +15,15 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from mcpmock.errors import OutputLost
+from mcpmock.printable import printable
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_MAX_LOG_LINE_CHARS = select.PIPE_BUF // 4 - 1
-"""UTF-8 makes at most four bytes of each; one is left for the line feed."""
+_PIECE_CHARS = select.PIPE_BUF // 4
+"""UTF-8 makes at most four bytes of each."""
+_READER_TIMEOUT_MS = 100
+"""How long the rest of a line waits for a reader of the pipe that has taken its beginning."""
 
 
 class _StandardError(io.FileIO):
@@ -65,34 +68,36 @@ def guard_standard_streams() -> None:
 
 
 def write_log_line(line: str) -> None:
-    """Write a line to standard error, if that is possible at once.
+    """Write a line to standard error, made `printable`, if that is possible at once.
 
     A client that does not read our standard error must not freeze its session.
     """
-    # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX, pipe(7)).
-    # A full one is not being read, so the line is dropped.
-    text = f"{line[:_MAX_LOG_LINE_CHARS]}\n"
+    text = printable(line) + "\n"
     stream = sys.stderr
     is_the_interpreters = stream is sys.__stderr__
     try:
-        if not _is_writable(stream):
-            return
-        if is_the_interpreters:
-            # Past its buffer, for the reason given at `guard_standard_streams`: this is a program
-            # of the user, whose streams are not replaced.
-            os.write(stream.fileno(), text.encode(stream.encoding, "backslashreplace"))
-        else:
-            stream.write(text)
-            stream.flush()
+        for start in range(0, len(text), _PIECE_CHARS):
+            # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX,
+            # pipe(7)). A full one is not being read, so the line is dropped.
+            if not _is_writable(stream, _READER_TIMEOUT_MS if start else 0):
+                return
+            piece = text[start : start + _PIECE_CHARS]
+            if is_the_interpreters:
+                # Past its buffer, for the reason given at `guard_standard_streams`: this is a
+                # program of the user, whose streams are not replaced.
+                os.write(stream.fileno(), piece.encode(stream.encoding, "backslashreplace"))
+            else:
+                stream.write(piece)
+                stream.flush()
     except (AttributeError, OSError, ValueError):
         pass  # sys.stderr is None, broken, or closed
 
 
-def _is_writable(stream: TextIO) -> bool:
+def _is_writable(stream: TextIO, timeout_ms: int) -> bool:
     try:
         ready = select.poll()
         ready.register(stream.fileno(), select.POLLOUT)
-        return bool(ready.poll(0))
+        return bool(ready.poll(timeout_ms))
     except (AttributeError, OSError, ValueError):
         return True  # it has no descriptor: a stream in memory
 

@@ -8,7 +8,6 @@ mistake of a user shows a traceback.
 
 from __future__ import annotations
 
-import io
 import sys
 from importlib import import_module
 
@@ -16,8 +15,8 @@ import click
 
 from mcpmock.channels.standard_streams import guard_standard_streams
 from mcpmock.errors import McpMockError, OutputLost
+from mcpmock.printable import printable
 from mcpmock.version import VERSION
-from mcpmock.view.printable import printable, printable_lines
 
 from .output import say
 
@@ -39,6 +38,17 @@ class _Lazy(click.Group):
         command = getattr(import_module(f"mcpmock.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, n=3, cutoff=0.5)
+            hint = f"Did you mean {' or '.join(near)}?" if near else "--help lists the commands."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
@@ -77,15 +87,14 @@ def _run() -> int:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print a usage error as click does, with control characters escaped: the message repeats what
-    was typed.
-    """
-    shown = io.StringIO()
-    error.show(shown)
+    """Print a usage error as click does, but safely: the message repeats what was typed."""
     message = error.format_message()
     helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
-    safe = printable_lines(message) if helps else printable(message)
-    click.echo(shown.getvalue().replace(message, safe), err=True, nl=False)
+    safe = message if helps else printable(message)
+    # Before click prints it: from what it prints to anything but a terminal it removes colors, and
+    # with them a part of the message.
+    vars(error)["format_message"] = lambda: safe
+    error.show()
 
 
 def _complain(error: BaseException) -> int:

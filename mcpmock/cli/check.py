@@ -13,9 +13,9 @@ import attrs
 import click
 
 from mcpmock.errors import CassetteError, Level
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
-from .options_files import FILES, run_each
+from .options_files import FILES, run_each, with_siblings
 from .output import common, emit, encodable, many
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def check(files: tuple[Path, ...], only: str | None, quiet: bool, verbose: bool,
     rule is broken or a file was edited, 3 if a file is damaged, cannot be read or is not a
     cassette.
     """
-    return run_each(files, lambda path: _check(path, only, quiet=quiet, verbose=verbose, json=json))
+    named = with_siblings(files, quiet=quiet)
+    return run_each(named, lambda path: _check(path, only, quiet=quiet, verbose=verbose, json=json))
 
 
 @attrs.frozen

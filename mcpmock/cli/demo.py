@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import click
 
 from mcpmock.errors import CassetteError, McpMockError
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 from .output import common, emit
 

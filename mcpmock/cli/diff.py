@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options_diff import diff_options, ignore_rules_of, write_report
-from .output import CASSETTE, common, say
+from .output import CASSETTE, common, say_notices
 
 if TYPE_CHECKING:
     from mcpmock.semantic_diff.compare import Progress
@@ -49,8 +49,7 @@ def diff(
     rules = ignore_rules_of(ignore, unordered, tolerance)
     before, after = load(old), load(new)
     for cassette in () if quiet else (before, after):
-        for notice in cassette.notices:
-            say(f"{cassette.name}:{notice.line}: {notice.text}")
+        say_notices(cassette)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
     with _progress_bar(shown=events >= _PROGRESS_MIN_EVENTS and not quiet) as progress:
         comparison = compare(before, after, rules, progress)

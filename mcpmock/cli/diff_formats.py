@@ -1,7 +1,7 @@
 """The report of a comparison in four formats: text for a terminal, one JSON object, Markdown for a
 comment, JUnit XML for a test report.
 
-Recorded text is hostile: it passes through `inert`, never starts a line, and is escaped for
+Recorded text is hostile: it passes through `printable`, never starts a line, and is escaped for
 Markdown and XML.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
+from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
 from mcpmock.semantic_diff.severity import EventLocation
-from mcpmock.view.printable import inert
 
 from .output import columns, encodable
 
@@ -136,9 +136,9 @@ def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
     from rich.cells import chop_cells
 
     if not lead:
-        yield inert(text)
+        yield printable(text)
         return
-    for number, part in enumerate(chop_cells(inert(text), columns() - len(lead) - 1)):
+    for number, part in enumerate(chop_cells(printable(text), columns() - len(lead) - 1)):
         yield (lead if number == 0 else "   | ") + (click.style(part, fg=color) if color else part)
 
 
@@ -179,7 +179,7 @@ def _row(group: list[Difference]) -> str:
 
 def _code(text: str) -> str:
     """A code span in a table, without characters that could end either."""
-    spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+    spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
     return f"`{spelled or ' '}`"
 
 
@@ -225,13 +225,13 @@ def _paragraphs(row: Iterable[Difference]) -> str:
 
 def _xml(text: str) -> str:
     """Without the characters that XML 1.0 forbids."""
-    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", inert(text))
+    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
 
 
 def _place(found: Difference) -> str:
     """The message, and the call that it belongs to."""
     if found.call is None:
-        return found.method or "output that is not a message"
+        return found.method
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 

@@ -11,7 +11,7 @@ from mcpmock.errors import McpMockError
 
 from .options_faults import fault_options, faults_of
 from .options_server import server_of, server_options
-from .output import CASSETTE, common, say
+from .output import CASSETTE, common, say, say_notices
 from .run import run_to_end
 
 
@@ -48,6 +48,9 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
     recording = None if output is None else Recording.to(output)
-    faults, front = faults_of(options), drive_front(load(file), pauses)
+    cassette = load(file)
+    if not options["quiet"]:
+        say_notices(cassette, of_lines=False)
+    faults, front = faults_of(options), drive_front(cassette, pauses)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
     return run_to_end(setup, options)

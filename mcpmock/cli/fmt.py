@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options_files import FILES, run_each
-from .output import common, counts, many, report
+from .output import common, counts, many, report, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Times
@@ -31,14 +32,27 @@ def fmt(files: tuple[Path, ...], times: Times, quiet: bool, json: bool, **_verbo
     changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
     and takes that had a footer get a new one. A damaged cassette is refused.
     """
-    return run_each(files, lambda path: _fmt(path, times, quiet=quiet, json=json))
+    return run_each(_joined(files), lambda path: _fmt(path, times, quiet=quiet, json=json))
+
+
+def _joined(files: Iterable[Path]) -> list[Path]:
+    """The files that are left once siblings are joined into the cassettes that they belong to."""
+    from mcpmock.cassette.file import join_siblings
+
+    there = {path: path.exists() for path in files}
+    for path in files:
+        try:
+            join_siblings(path)
+        except OSError as error:
+            say(f"{path}: its siblings are not joined: {error}")
+    return [path for path in files if path.exists() or not there[path]]
 
 
 def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
     from mcpmock.cassette.canonical import canonical
-    from mcpmock.cassette.file import load, read_bytes, rewrite
+    from mcpmock.cassette.file import load_alone, read_bytes, rewrite
 
-    load(path)  # refuses a damaged cassette
+    load_alone(path)  # refuses a damaged cassette
     data = read_bytes(path)
     formed = canonical(data, times)
     changed = formed.data != data

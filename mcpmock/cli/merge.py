@@ -11,7 +11,7 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .options_files import OUTPUT, refuse_existing
+from .options_files import OUTPUT, refuse_existing, with_siblings
 from .output import CASSETTE, common, counts, many, report
 
 if TYPE_CHECKING:
@@ -74,14 +74,15 @@ def _read_files(files: Sequence[Path], *, quiet: bool) -> Iterator[tuple[str, by
     """The name and bytes of each file. Raises CassetteError for a damaged one, and if all together
     are larger than a cassette may be.
     """
-    from mcpmock.cassette.file import MAX_BYTES, load, read_bytes
+    from mcpmock.cassette.file import MAX_BYTES, load_alone, read_bytes
 
+    files = with_siblings(files, quiet=quiet)
     size = sum(file.stat().st_size for file in files if file.exists())
     hidden = quiet or size < _PROGRESS_MIN_BYTES or not sys.stderr.isatty()
     total = 0
     with click.progressbar(files, label="reading", file=sys.stderr, hidden=hidden) as shown:
         for file in shown:
-            load(file)  # refuses a damaged cassette
+            load_alone(file)  # refuses a damaged cassette
             data = read_bytes(file)
             total += len(data)
             # Or the result could not be loaded again.

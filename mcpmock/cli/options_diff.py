@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
 
 from .output import emit, option_set
 

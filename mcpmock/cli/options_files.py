@@ -29,6 +29,22 @@ def refuse_existing(output: Path) -> None:
         raise CassetteError(output, "exists", hint="name a file that does not")
 
 
+def with_siblings(files: Iterable[Path], *, quiet: bool) -> list[Path]:
+    """The files, each followed by its siblings unless they are named too."""
+    from mcpmock.cassette.file import find_siblings
+
+    named = list(files)
+    found: list[Path] = []
+    for path in named:
+        found.append(path)
+        for sibling in find_siblings(path):
+            if sibling not in named:
+                found.append(sibling)
+                if not quiet:
+                    say(f"{path}: {sibling} is read too: it is not joined yet")
+    return found
+
+
 def run_each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
     """Run `work` on each file and return the highest status; a file that cannot be read does not
     stop the others.

@@ -10,12 +10,15 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.view.printable import printable
+from mcpmock.printable import printable
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
 
 _MIN_COLUMNS = 80
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -29,7 +32,19 @@ def columns() -> int:
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
-    write_log_line(f"mcpmock: {printable(text)}")
+    write_log_line(f"mcpmock: {text}")
+
+
+def say_notices(
+    cassette: Cassette, *, of_lines: bool = True, say: Callable[[str], None] = say
+) -> None:
+    """Print the notices of a cassette; without `of_lines` only those on whole files."""
+    for notice in cassette.notices:
+        name = notice.file or cassette.name
+        if notice.line and of_lines:
+            say(f"{name}:{notice.line}: {notice.text}")
+        elif not notice.line:
+            say(f"{name}: {notice.text}")
 
 
 class Announcer:
@@ -82,7 +97,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
         text = json.dumps(value)
     if err:
-        write_log_line(printable(text))
+        write_log_line(text)
     else:
         click.echo(printable(text))
 

@@ -72,7 +72,7 @@ def _replay(file: Path, options: dict[str, Any]) -> int:
 
     from .replay import play
 
-    return play(file, ReplayOptions(mute=options["quiet"]), options, faults=faults_of(options))
+    return play([file], ReplayOptions(mute=options["quiet"]), options, faults=faults_of(options))
 
 
 def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
@@ -84,7 +84,7 @@ def _extend(file: Path, options: dict[str, Any], server: Server) -> int:
 
     playing = ReplayOptions(mute=options["quiet"], on_miss="live")
     faults, recording = faults_of(options), Recording(output=file)
-    return play(file, playing, options, recording=recording, faults=faults, server=server)
+    return play([file], playing, options, recording=recording, faults=faults, server=server)
 
 
 def _pass_on(options: dict[str, Any], server: Server, recording: Recording | None) -> int:

@@ -4,6 +4,7 @@ server for what was not recorded; and how misses are reported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from mcpmock.errors import McpMockError
 from .options_faults import fault_options, faults_of
 from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
-from .output import CASSETTE, common, emit, say
+from .output import CASSETTE, common, emit, say, say_notices
 from .run import run_to_end
 
 if TYPE_CHECKING:
@@ -25,7 +26,25 @@ if TYPE_CHECKING:
     from mcpmock.sessions.take import Recording
 
 
-@click.command()
+class _ReplayCommand(click.Command):
+    """Words before `--` are cassettes, words after it the server's command. click takes one
+    argument of any number of words, and drops the `--`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:at])
+        live = ctx.params["on_miss"] == "live" and ctx.params["url"] is None
+        if at < len(args) or not live:
+            ctx.params["more"] = [Path(word) for word in ctx.params["command"]]
+            ctx.params["command"] = tuple(args[at + 1 :])
+        return rest
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return ["[OPTIONS]", "FILE...", "[-- COMMAND...]"]
+
+
+@click.command(cls=_ReplayCommand)
 @click.argument("file", type=CASSETTE)
 @click.option(
     "--order",
@@ -44,10 +63,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--repeats",
-    type=click.Choice(["error", "last", "cycle"]),
-    default="error",
+    type=click.Choice(["auto", "error", "last", "cycle"]),
+    default="auto",
     show_default=True,
-    help="How to answer calls repeated more often than recorded.",
+    help="How to answer calls repeated more often than recorded; auto: lists, pings and read-only "
+    "tools as the last time, other calls are misses.",
 )
 @click.option(
     "--sessions",
@@ -85,11 +105,12 @@ if TYPE_CHECKING:
 @fault_options
 @listening_options
 @common
-def replay(file: Path, record: str | None, **how: Any) -> int:
+def replay(file: Path, record: str | None, more: Sequence[Path] = (), **how: Any) -> int:
     """Act as the server recorded in the cassette FILE.
 
     Give `mcpmock replay FILE` to a client as the server's command or, with --listen, the URL that
-    it prints; the transport may differ from the recorded one. With --on-miss live, requests that
+    it prints; the transport may differ from the recorded one. Several files, or a folder with
+    cassettes, are one recording. With --on-miss live, requests that
     were not recorded go to the server COMMAND or --url, which is started with the first of them.
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
@@ -99,11 +120,12 @@ def replay(file: Path, record: str | None, **how: Any) -> int:
     options = _replay_options(how)
     server = _passthrough_server(how, record)
     recording = None if record is None else Recording.to(record)
-    return play(file, options, how, recording=recording, faults=faults_of(how), server=server)
+    files = [file, *more]
+    return play(files, options, how, recording=recording, faults=faults_of(how), server=server)
 
 
 def play(
-    file: Path,
+    files: Sequence[Path],
     options: ReplayOptions,
     settings: dict[str, Any],
     *,
@@ -111,12 +133,12 @@ def play(
     faults: FaultRun | None = None,
     server: Server | None = None,
 ) -> int:
-    """Play a cassette, with a server behind it if one is given. `settings` are the options of the
-    command line for listening and for output. Gives the exit status.
+    """Play cassettes as one recording, with a server behind it if one is given. `settings` are the
+    options of the command line for listening and for output. Gives the exit status.
     """
     import gc
 
-    from mcpmock.cassette.file import load
+    from mcpmock.cassette.file import load_together
     from mcpmock.sessions.replay import Replay
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.stdio_front import StdioFront
@@ -125,11 +147,14 @@ def play(
     # would traverse them again and again, which doubles the time to start.
     gc.set_threshold(200_000)
     front, tell = front_of(settings)
-    reporter = _Reporter(file, settings)
+    cassette = load_together(files)
+    if not settings["quiet"]:
+        say_notices(cassette, of_lines=False, say=tell)
+    reporter = _Reporter(Path(cassette.name), settings)
     setup = Setup(
         front=front,
         back=server,
-        replay=Replay(load(file), options, reporter.report),
+        replay=Replay(cassette, options, reporter.report),
         faults=faults,
         recording=recording,
         observers=[reporter.keep_player],

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.view.printable import printable, printable_lines
+from mcpmock.printable import printable, printable_lines
 
-from .output import CASSETTE, columns, common, emit, one_line, say
+from .output import CASSETTE, columns, common, emit, one_line, say, say_notices
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Event, Take
@@ -86,8 +86,8 @@ def show(
         raise click.UsageError("--json, --raw and --mermaid are mutually exclusive")
     event_filter = _parse_filter(expression)
     cassette = load(file)
-    for notice in () if quiet else cassette.notices:
-        say(f"{file}:{notice.line}: {notice.text}")
+    if not quiet:
+        say_notices(cassette)
     everything = timeline(cassette)
     rows = everything if id_ is None else exchange(everything, id_)
     if id_ is not None and not rows:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import CASSETTE, columns, common, emit, many, one_line, say
+from .options_files import with_siblings
+from .output import CASSETTE, columns, common, emit, many, one_line, say_notices
 from .show import duration
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
 
 def _load_each(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
     """One cassette after the other, so that only one is in memory."""
-    from mcpmock.cassette.file import load
+    from mcpmock.cassette.file import load_alone
 
-    for file in files:
-        cassette = load(file)
-        for notice in () if quiet else cassette.notices:
-            say(f"{file}:{notice.line}: {notice.text}")
+    for file in with_siblings(files, quiet=quiet):
+        cassette = load_alone(file)
+        if not quiet:
+            say_notices(cassette)
         yield cassette
 
 

@@ -13,7 +13,7 @@ import click
 from .options_diff import diff_options, ignore_rules_of, write_report
 from .options_faults import fault_options, faults_of, report_faults
 from .options_server import server_of, server_options
-from .output import CASSETTE, common, say
+from .output import CASSETTE, common, say, say_notices
 
 
 @click.command(short_help="Compare a real server with its recording.")
@@ -33,14 +33,18 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     """
     import trio
 
-    from mcpmock.cassette.file import load, read_bytes, rewrite
+    from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
     rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
     server = server_of(options)
+    if update:
+        join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
+    if not options["quiet"]:
+        say_notices(recorded, of_lines=False)
     faults = faults_of(options)
     driven = trio.run(lambda: drive_and_record(recorded, server, say, faults=faults))
     owing = report_faults(faults, options)

@@ -20,6 +20,7 @@ from .match import Match
 from .registry import KINDS
 from .units import read_value, shown
 
+_WHERE_KINDS_ARE = "`mcpmock faults` lists all kinds"
 _SHORTHAND_SYNTAX = "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE"
 
 
@@ -168,10 +169,10 @@ def _structure_fault(written: Any) -> Fault:
         raise PlanError([f"kind: expected a table, not {shown(written)}"])
     kind = written.get("kind")
     if kind is None:
-        raise PlanError([f"kind: missing; one of {', '.join(sorted(KINDS))}"])
+        raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
     if not isinstance(kind, str) or kind not in KINDS:
-        suggestion = _suggest_words(str(kind), KINDS)
-        raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}"])
+        suggestion = _nearest_names(str(kind), KINDS)
+        raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}{_WHERE_KINDS_ARE}"])
     cls, match = KINDS[kind], written.get("match", {})
     if not isinstance(match, Mapping):
         raise PlanError([f"match: expected a table, not {shown(match)}"])
@@ -193,14 +194,14 @@ def _structure_fault(written: Any) -> Fault:
 
 def _list_unknown(written: Iterable[str], known: Collection[str], path: str = "") -> Iterable[str]:
     for key in sorted(set(written) - set(known)):
-        yield f"{path}{key}: unknown key; {_suggest_words(key, known)}"
+        suggestion = _nearest_names(key, known)
+        yield f"{path}{key}: unknown key; {suggestion}known: {', '.join(sorted(known))}"
 
 
-def _suggest_words(word: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    near = get_close_matches(word, known, n=3, cutoff=0.6)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{meant}known: {', '.join(known)}"
+def _nearest_names(word: str, known: Iterable[str]) -> str:
+    """A question that suggests at most three names; empty if none is near."""
+    near = get_close_matches(word, sorted(known), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}? " if near else ""
 
 
 def _field_names(cls: type) -> set[str]:

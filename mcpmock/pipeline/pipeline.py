@@ -7,7 +7,7 @@ The direction of a frame decides where it goes, so `Send` and `Hangup` are enoug
 the same frames on, a delay sends them later, a drop sends nothing, a duplicate sends twice, an
 error fault sends a response *back*, a player stands at the end of the row and only sends back.
 Nothing here waits: `now` is an argument, and `next_due` is the time of the next call. `runner`
-drives a pipeline; `recording`, `faults`, `playback`, `stubs` and `rules` provide stages.
+drives a pipeline; `recording`, `faults`, `playback` and `stubs` provide stages.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from mcpmock.protocol.messages import (
     S2C,
     ExchangeEnd,
     Frame,
-    HttpRequest,
     HttpResponse,
     Opaque,
     Request,
@@ -36,6 +35,11 @@ from .request_key import MatchSubject
 
 PROBE = "server/discover"
 """The request by which clients find out whether a server is modern (2026-07-28)."""
+
+MAX_BATCH_MESSAGES = 100
+"""The most messages in a batch that a fake server takes, if no larger one was recorded: the limit
+of the TypeScript SDK 1.30, which answers 400 with the code -32600 as well.
+"""
 
 
 @attrs.frozen
@@ -102,10 +106,10 @@ def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: boo
     """The response to an exchange whose message needs no JSON-RPC answer. `is_path`: messages are
     posted to its path, so a client may open a stream there, or end its session.
     """
-    if isinstance(live.content, Opaque):
+    if live.is_posted and isinstance(live.content, Opaque):
         error = Frame(S2C, edit.error(b"null", PARSE_ERROR, "Parse error"))
         return exchange(live.exchange, HTTPStatus.BAD_REQUEST, error)
-    if not isinstance(live.frame.fact, HttpRequest):
+    if live.is_posted:
         return exchange(live.exchange, HTTPStatus.ACCEPTED)
     if not is_path:
         return exchange(live.exchange, HTTPStatus.NOT_FOUND)
@@ -123,6 +127,17 @@ def answer_lost(live: ClientMessage) -> list[Frame]:
     id_ = live.ids[0] if len(live.ids) == 1 else b"null"
     error = Frame(S2C, edit.error(id_, SESSION_NOT_FOUND, "Session not found"))
     return exchange(live.exchange, HTTPStatus.NOT_FOUND, error)
+
+
+def answer_large_batch(live: ClientMessage) -> list[Frame]:
+    """The refusal of a batch with more than MAX_BATCH_MESSAGES."""
+    text = f"Invalid Request: a batch has at most {MAX_BATCH_MESSAGES} messages"
+    if live.exchange is not None:
+        error = Frame(S2C, edit.error(b"null", INVALID_REQUEST, text))
+        return exchange(live.exchange, HTTPStatus.BAD_REQUEST, error)
+    # Without an exchange the ids alone say what is refused.
+    errors = [edit.error(id_, INVALID_REQUEST, text) for id_ in live.ids]
+    return [Frame(S2C, b"[%b]" % b",".join(errors))] if errors else []
 
 
 def answer_too_long(live: ClientMessage) -> list[Frame]:

@@ -31,7 +31,7 @@ from .header_profile import (
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
-from .miss import NearMiss
+from .miss import USED_UP, NearMiss
 from .request_assembly import ClientMessage
 from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance, match_subject
 from .variables import Bindings, compare, unify
@@ -186,7 +186,7 @@ class Matcher:
             differences = tuple(compare(recorded.params, live.params))
             if recorded.http is not None and live.http is not None:
                 differences += tuple(compare(recorded.http, live.http, "header"))
-            why = "different" if differences else "already used"
+            why = "different" if differences else USED_UP
             if not differences and index not in self.happened:
                 why = "out of order"
             n = self.plan.episode.events[index].n

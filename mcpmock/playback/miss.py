@@ -17,6 +17,7 @@ from mcpmock.protocol.messages import S2C, Frame
 from .variables import Mismatch
 
 ELSEWHERE = "in another recorded session"
+USED_UP = "already used"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
 _MAX_DIFFERENCES = 10
@@ -39,11 +40,20 @@ class Miss:
 
     method: str
     near: tuple[NearMiss, ...]
+    revisions: str | None = None
+    """The revisions of the recording and of the client in words, where their eras differ."""
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the recording answers the request, but not so often."""
+        return any(near.why == USED_UP for near in self.near)
 
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The JSON-RPC error for each request of a live message that matches nothing recorded."""
-    message = f"mcpmock: nothing recorded answers this {miss.method}"
+    why = f" ({miss.revisions})" if miss.revisions else ""
+    again = " again (the option repeats says what may be)" if miss.is_used_up else ""
+    message = f"mcpmock: nothing recorded answers this {miss.method}{again}{why}"
     data = {"near": near_misses(miss)}
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])

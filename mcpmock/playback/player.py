@@ -38,8 +38,10 @@ from mcpmock.protocol.messages import (
 
 from .candidates import Candidate, Candidates
 from .fallback import (
+    MAX_BATCH_MESSAGES,
     PROBE,
     Fallback,
+    answer_large_batch,
     answer_lost,
     answer_too_long,
     answer_unrecorded,
@@ -93,6 +95,11 @@ class Player(Stage):
     _assembly: RequestAssembly = attrs.field(factory=RequestAssembly)
     _own_answers: list[Frame] = attrs.field(factory=list)
     """Answers in mcpmock's own name that go out with what is due next."""
+    _translated_to: str | None = None
+    """The revision of the client, where the recording has only the other era."""
+    _began: float = 0.0
+    _streams: dict[int | None, ClientMessage] = attrs.field(factory=dict)
+    """The requests without a message, by exchange, that came before any that was answered."""
     _led: bool = False
     """The selection knows which episode gave this session its first answer."""
     _narrowed: bool = False
@@ -106,6 +113,7 @@ class Player(Stage):
         self._repeats = Repeats(self.selection, self._session_id)
 
     def begin(self, now: float) -> Iterable[Action]:
+        self._began = now
         if self.stateless:
             self._candidates.all = [self.selection.stateless(self._session_id)]
             self._candidates.all[0].speak()
@@ -156,15 +164,16 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
-            case Request():
-                self._receive_request(live, now)
-            case Batch() if live.ids:
+            case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
+                self._own_answers += answer_large_batch(live)
+            case Request() | Batch() if live.is_posted and live.ids:
                 self._receive_request(live, now)
             case StreamEnd():
                 self._receive_end(live, now)
             case ExchangeEnd() if live.exchange is not None:
                 self._repeats.drop_exchange(live.exchange)
-            case Notification() | Response() | Opaque() | Batch() | HttpRequest():
+                self._streams.pop(live.exchange, None)
+            case Request() | Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._receive_other(live, now)
             case _:
                 pass
@@ -172,19 +181,61 @@ class Player(Stage):
     def _receive_request(self, live: ClientMessage, now: float) -> None:
         """A message that wants a JSON-RPC answer."""
         if self.stateless:
-            if not self._answer_stateless(live, now):
+            answered = self._answer_stateless(live, now)
+            answered = answered or (self._translate(live) and self._answer_stateless(live, now))
+            if not answered:
                 self._answer_unknown(live)
             return
         found = [] if self._stubs else self._candidates.find(live)
+        if not found and self._translate(live) and not self._stubs:
+            found = self._candidates.find(live)
         if not found:
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
+            elif not self._stubs:
+                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
             return
         self._candidates.prefer(found, now, keep=live.name == PROBE)
         self._candidates.accept(found, live, now)
         self._report_level(live, found[0][1].level)
         if not self._narrowed:
             self._note_selected()
+
+    def _translate(self, live: ClientMessage) -> bool:
+        """Whether there are candidates for the first time, since the client speaks a revision of
+        the era that was not recorded.
+        """
+        if self._translated_to is not None:
+            return False
+
+        from .translation import revision_asked  # most replays need it not
+
+        revision = revision_asked(live.content)
+        if revision is None or not self.selection.lacks(revision):
+            return False
+        self._translated_to = revision
+        added = self.selection.translations(revision, self._session_id, stateless=self.stateless)
+        for candidate in added:
+            if self.stateless:
+                candidate.speak()
+                continue
+            candidate.begin(self._began, speaks=False)
+            for opened in self._streams.values():
+                match = candidate.matcher.find(opened)
+                if match is not None:
+                    candidate.accept(match, opened, self._began)
+        self._candidates.all += added
+        if added:
+            self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
+        return bool(added)
+
+    @property
+    def _revisions(self) -> str | None:
+        """The revision of the recording and that of the client, where their eras differ."""
+        if self._translated_to is None:
+            return None
+        recorded = ", ".join(sorted(self.selection.revisions))
+        return f"recorded with revision {recorded}, asked with {self._translated_to}"
 
     def _note_selected(self) -> None:
         """Other sessions take other episodes first."""
@@ -253,6 +304,8 @@ class Player(Stage):
         alone = isinstance(live.frame.fact, HttpRequest)
         if alone and found and found[0][0] is not self._candidates.lead:
             self._candidates.prefer(found, now, keep=True)
+        if alone and not (self.stateless or self._led or self._narrowed):
+            self._streams[live.exchange] = live
         self._candidates.accept(found, live, now)
         if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
             return
@@ -280,12 +333,21 @@ class Player(Stage):
 
     def _repeat(self, live: ClientMessage, now: float) -> bool:
         """Answers once more with an answer that was given before, where the options say so."""
-        if self.selection.options.repeats == "error" and not self._stubs:
+        if not self._stubs and not self._may_repeat(live):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
             candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
+
+    def _may_repeat(self, live: ClientMessage) -> bool:
+        """Whether the options let a request be answered more often than it was recorded."""
+        repeats = self.selection.options.repeats
+        if repeats != "auto":
+            return repeats != "error"
+        if self._strict or self.selection.options.on_miss == "live":
+            return False  # a real server knows better
+        return all(map(self.selection.may_be_asked_again, live.requests))
 
     def _repeats_nearer(
         self, candidate: Candidate, live: ClientMessage, match: MatchResult
@@ -326,7 +388,7 @@ class Player(Stage):
         near = [near for candidate in candidates for near in candidate.matcher.near(live)]
         near += [*self.selection.near_elsewhere(live, candidates), *self.fallback.near(live)]
         near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
-        miss = Miss(live.method, tuple(near[:3]))
+        miss = Miss(live.method, tuple(near[:3]), self._revisions)
         self.report(miss)
         if self.selection.options.on_miss == "close":
             self._closing = f"nothing recorded for {live.method}"
@@ -344,6 +406,10 @@ class Player(Stage):
         paths = self.selection.paths | self._assembly.paths
         is_path = live.head is not None and live.head.path in paths
         return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
+
+    def _is_recorded(self, live: ClientMessage) -> bool:
+        """Whether any candidate has an equal message, used or not."""
+        return any(candidate.matcher.repeats(live) for candidate in self._candidates.all)
 
     def _is_lost(self, live: ClientMessage) -> bool:
         """Whether it belongs to a session that is over, or that never was."""
@@ -369,7 +435,8 @@ class Player(Stage):
 
     @property
     def _speakers(self) -> list[Candidate]:
-        return [*self._candidates.all[:1], *self._repeats.playing]
+        leading = self._candidates.all if self.stateless else self._candidates.all[:1]
+        return [*leading, *self._repeats.playing]
 
     def _send_due(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""

@@ -7,6 +7,7 @@ request is whole when its body is, and its head belongs to it. Used by `playback
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import attrs
@@ -58,11 +59,15 @@ class ClientMessage:
         return match_subject(self.frame, self.head)
 
     @cached_property
+    def items(self) -> Sequence[Content]:
+        """The members of a batch, else the message alone."""
+        is_batch = isinstance(self.content, Batch)
+        return parse_items(self.frame.raw) if is_batch else [self.content]
+
+    @cached_property
     def requests(self) -> list[Request]:
         """The requests in it: of a batch there may be several."""
-        batch = isinstance(self.content, Batch)
-        items = parse_items(self.frame.raw) if batch else [self.content]
-        return [item for item in items if isinstance(item, Request)]
+        return [item for item in self.items if isinstance(item, Request)]
 
     @property
     def ids(self) -> list[bytes]:
@@ -88,8 +93,14 @@ class ClientMessage:
     @property
     def ends_session(self) -> bool:
         """Whether the client says that its session is over."""
-        fact = self.frame.fact
-        return isinstance(fact, HttpRequest) and fact.method == "DELETE"
+        return self.head is not None and self.head.method == "DELETE"
+
+    @property
+    def is_posted(self) -> bool:
+        """Whether it is a message where a server takes one: the body of a POST, or no HTTP."""
+        if isinstance(self.frame.fact, HttpRequest):
+            return False
+        return self.head is None or self.head.method == "POST"
 
 
 @attrs.define

@@ -7,8 +7,9 @@ get the others first. Exchanges without a session are played from one plan of al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from functools import cached_property
 from itertools import count
 
 import attrs
@@ -19,7 +20,15 @@ from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.join_resumed import resumed
 from mcpmock.playback.plan.steps import is_message, merged
-from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.messages import (
+    HttpRequest,
+    Request,
+    Response,
+    decode,
+    member,
+    parse_items,
+)
+from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
@@ -40,14 +49,14 @@ class ReplayOptions:
 
     order: str = "causal"
     pace: Pace = attrs.field(factory=Pace)
-    repeats: str = "error"
+    repeats: str = "auto"
     sessions: str = "reuse"
     exact: bool = False
     on_miss: str = "error"
     mute: bool = False
 
 
-@attrs.define
+@attrs.define(slots=False)
 class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 
@@ -60,6 +69,8 @@ class SessionSelection:
     _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
     """The plans made so far, by the number of their episode, each with its index."""
     _merged: RequestIndex | None = None
+    _translated: dict[str, list[RequestIndex]] = attrs.field(factory=dict)
+    """The plans for clients of a revision that was not recorded, by the revision."""
     _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
@@ -105,6 +116,55 @@ class SessionSelection:
         matcher = Matcher(index, self._strict, levels)
         return Candidate(matcher, self.options.pace, session)
 
+    @cached_property
+    def read_only_tools(self) -> frozenset[str]:
+        """The tools that every recorded list with annotations calls read-only."""
+        tools = [tool for take in self.cassette.takes for tool in _listed_tools(take.events)]
+        return frozenset(
+            {name for name, read_only in tools if read_only}
+            - {name for name, read_only in tools if not read_only}
+        )
+
+    def may_be_asked_again(self, request: Request) -> bool:
+        """Whether `--repeats auto` gives the last answer to this request once more: it changes
+        nothing.
+        """
+        method = request.method
+        if method == "tools/call":
+            name = member(request.params, "name")
+            return name is not None and decode(name) in self.read_only_tools
+        return method.endswith("/list") or method in ("server/discover", "ping")
+
+    @cached_property
+    def revisions(self) -> frozenset[str]:
+        """The revisions in which the recorded server answered."""
+        from .translation import revisions_spoken  # most replays need it not
+
+        takes = self.cassette.takes
+        return frozenset(version for take in takes for version in revisions_spoken(take.events))
+
+    def lacks(self, revision: str) -> bool:
+        """Whether everything was recorded in the other era than that of this revision."""
+        eras = {is_modern(one) for one in self.revisions}
+        return bool(eras) and is_modern(revision) not in eras
+
+    def translations(
+        self, revision: str, session: SessionId, *, stateless: bool
+    ) -> list[Candidate]:
+        """The recorded sessions in the words of this revision, which nothing was recorded in."""
+        if self.options.exact or self.options.on_miss == "live":
+            return []  # a real server answers in the era of the client
+        from .translation import translate
+
+        if revision not in self._translated:
+            episodes = [translate(episode, revision) for episode in self._episodes]
+            episodes = [episode for episode in episodes if episode.events]
+            if stateless and episodes:
+                episodes = [merged(episodes)]
+            plans = [build_plan(episode, strict=self._strict) for episode in episodes]
+            self._translated[revision] = [RequestIndex(plan, stateless) for plan in plans]
+        return [self.candidate(index, session) for index in self._translated[revision]]
+
     def index(self, number: int) -> RequestIndex:
         """The plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
@@ -142,6 +202,21 @@ class SessionSelection:
     def _numbers(self, candidate: Candidate) -> set[int]:
         episode = candidate.plan.episode
         return {n for n, index in self._indexes.items() if index.plan.episode is episode}
+
+
+def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:
+    """The names of the tools in recorded lists, and whether their annotations say read-only."""
+    for event in events:
+        if event.d != "s2c" or event.payload is None or b'"tools"' not in event.payload:
+            continue
+        for message in parse_items(event.payload):
+            found = message.result if isinstance(message, Response) else None
+            tools = decode(member(found, "tools") or b"null")
+            for tool in tools if isinstance(tools, list) else ():
+                if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                    annotations = tool.get("annotations")
+                    hints = annotations if isinstance(annotations, dict) else {}
+                    yield tool["name"], hints.get("readOnlyHint") is True
 
 
 def _paths_of(events: Sequence[Event]) -> set[str]:

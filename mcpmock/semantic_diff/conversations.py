@@ -42,6 +42,10 @@ _FIRST_SIGNAL_STATUS = 128
 Count = Callable[[int], None]
 """Progress callback: how many more events were read."""
 _EVENTS_PER_COUNT = 1000
+_SUBSTITUTE_METHODS: dict[type, str] = {Opaque: "output", Response: "response"}
+"""The methods, in reports and in rules, of output that is not a message, and of a response to an
+unknown request.
+"""
 
 
 @attrs.define(eq=False)
@@ -160,7 +164,7 @@ class _Reader:
             direction=frame.direction,
             message=message,
             raw=raw,
-            method=note.method or "",
+            method=note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)"),
             exchange=event.x,
         )
         if isinstance(message, Opaque):

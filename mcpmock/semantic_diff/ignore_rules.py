@@ -2,8 +2,8 @@
 
 A rule is a JSONPath (RFC 9535) into a message, as `$.result.content[*].text`, `$.params.message` or
 `$.error.data`; before it, unless it is for all messages, the method and the name of the tool,
-prompt or resource as globs: `tools/call get_time $.result`. `output` is the method of output that
-is not a message. `normalize` removes the protocol's own volatile parts.
+prompt or resource as globs: `tools/call get_time $.result`. `normalize` removes the protocol's own
+volatile parts.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import attrs
 from .severity import DocumentPath, PathStep, ValuePath, document_path, to_jsonpath
 
 _CONTROLS = re.compile(r"[^\b\t\n\f\r -\U0010ffff]|[\ud800-\udfff]")
-NOISE = "output"
-"""The method, in rules, of output that is not a message."""
 Label = tuple[str, str]
 """The method of a call (or of a message that belongs to none), and the name of what it calls."""
 
@@ -57,7 +55,6 @@ class Scoped:
 
     def is_for(self, method: str, call: Label) -> bool:
         """Whether this is about a message of this method that belongs to this call."""
-        method = method or NOISE
         fits = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
         return fits and fnmatchcase(call[1], self.name)
 
@@ -160,7 +157,7 @@ class Leeway:
             _depth(self.new, document_path(path, new=True)),
         )
         new, found = depths[1] > depths[0], takewhile(_is_selectable, path[: max(depths)])
-        scope = [self.method or NOISE, self.call[1]] if self.call[1] else [self.method or NOISE]
+        scope = [self.method, self.call[1]] if self.call[1] else [self.method]
         jsonpath = to_jsonpath(tuple(found), new=new, quote='"')
         return " ".join([*map(_as_glob, scope), jsonpath])
 

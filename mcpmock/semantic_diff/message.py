@@ -32,8 +32,7 @@ class DiffMessage:
     message: SingleMessage
     raw: bytes
     method: str
-    """Its own method, or that of the request it answers; empty for a frame that is not a message.
-    """
+    """Its own method, or that of the request it answers; of other messages, what they are."""
     sure: bool = False
     """Whether it certainly belongs to its call."""
     exchange: int | None = None

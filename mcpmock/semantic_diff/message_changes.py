@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import C2S, S2C, Notification, Request
+from mcpmock.protocol.messages import C2S, S2C, Notification, Opaque, Request, Response
 
 from .conversations import RecordedConversation
 from .findings import Findings
@@ -38,6 +38,8 @@ class PlacedMessage:
     call: int | None
     """The number of the pair of calls that it belongs to."""
     label: Label
+    of_unpaired_call: bool = False
+    """Whether it presumably belongs to a call that only one recording has."""
 
 
 @attrs.define
@@ -79,16 +81,18 @@ class MessageChanges:
         self._new += new_rest
 
     def add_unrelated(self, conversations: ConversationPair) -> None:
-        """Add the messages that belong to no call, or to one without a counterpart. A message that
-        certainly belongs to such a call is part of that difference and not reported by itself.
+        """Add the messages that belong to no call, and those that presumably belong to a call
+        without a counterpart. Those that certainly do are part of that difference.
         """
         for one, calls, rest in (
             (conversations.old, conversations.old_calls, self._old),
             (conversations.new, conversations.new_calls, self._new),
         ):
-            messages = [inner for call in calls for inner in call.within if not inner.sure]
-            messages += [] if one is None else [*one.unrelated, *one.noise]
-            rest += _placed(messages, conversations, None, _NO_CALL)
+            presumed = [inner for call in calls for inner in call.within if not inner.sure]
+            for placed in _placed(presumed, conversations, None, _NO_CALL):
+                rest.append(attrs.evolve(placed, of_unpaired_call=True))
+            unrelated = [] if one is None else [*one.unrelated, *one.noise]
+            rest += _placed(unrelated, conversations, None, _NO_CALL)
 
     def finish(self) -> None:
         """Pair the rest in ever wider scopes: first equal messages, then those of one kind."""
@@ -96,11 +100,11 @@ class MessageChanges:
             pairs, self._old, self._new = by_key(self._old, self._new, key)
             self._compare(pairs)
         for placed in self._old:
-            if not _may_be_lost(placed, placed.conversations.new):
+            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.new):
                 family = _family(placed.message)
                 self.findings.only_in_old(family, placed.message, placed.label)
         for placed in self._new:
-            if not _may_be_lost(placed, placed.conversations.old):
+            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.old):
                 family = _family(placed.message)
                 self.findings.only_in_new(family, placed.message, placed.label)
 
@@ -137,7 +141,7 @@ def _placed(
         # 2026-07-28 basic/patterns/cancellation: on Streamable HTTP "Closing the SSE response
         # stream is the cancellation signal." Output that is not a message exists on stdio only.
         cancel = message.method == CANCELLED and message.direction is C2S
-        if conversations.alike or (message.method and not cancel):
+        if conversations.alike or not (cancel or isinstance(message.message, Opaque | Response)):
             yield PlacedMessage(message, conversations, call, label)
 
 

@@ -146,17 +146,17 @@ _ROWS = (
         "noise-missing",
         "removed",
         _COMPATIBLE,
-        "output that is no message did not come",
-        "lines of output that are no messages did not come",
+        "output that is not a message did not come",
+        "lines of output that are not messages did not come",
     ),
     DiffRule(
         "noise-added",
         "added",
         _RISKY,
-        "output that is no message",
-        "lines of output that are no messages",
+        "output that is not a message",
+        "lines of output that are not messages",
     ),
-    DiffRule("noise-changed", "changed", _RISKY, "output that is no message, but other"),
+    DiffRule("noise-changed", "changed", _RISKY, "output that is not a message, but other"),
     DiffRule("server-failed", "changed", _BREAKING, "the server ended by itself, with an error"),
     DiffRule("server-survived", "changed", _RISKY, "the server no longer ends by itself"),
     # what the client did otherwise
@@ -175,17 +175,17 @@ _ROWS = (
         "said-missing",
         "removed",
         _RISKY,
-        "the client did not say this",
+        "the client did not send this",
         "messages of the client did not come",
     ),
     DiffRule(
         "said-added",
         "added",
         _COMPATIBLE,
-        "the client said this in addition",
+        "the client sent this in addition",
         "messages of the client came in addition",
     ),
-    DiffRule("said-changed", "changed", _RISKY, "the client said something else"),
+    DiffRule("said-changed", "changed", _RISKY, "the client sent something else"),
 )
 RULES: Final = {rule.name: rule for rule in _ROWS}
 
@@ -240,7 +240,9 @@ class Difference:
 
     rule: DiffRule
     method: str
-    """Of the message; of an answer the method it answers."""
+    """The method of the message, or of the request that it answers; `output`, `response`, `exit` or
+    `HTTP GET` where there is none.
+    """
     call: str | None
     """The call that it belongs to, in a few words: the method and the name of the tool."""
     path: str

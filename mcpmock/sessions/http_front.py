@@ -89,6 +89,7 @@ class HttpFront(Front):
             AccessPolicy(port, self.hosts, self.origins, token),
             sockets,
             body_limit=serving.body_limit,
+            mirrors=serving.unchanged,
             stderr=log_queue(borrow(2, os.O_WRONLY)),
         )
         stopped_by = 0

@@ -264,14 +264,7 @@ class Run:
         from .take import open_take_recording  # 11 ms, which a replay need not pay
 
         self._take = await open_take_recording(self._recording, self.setup.say)
-        # A further take of the same run goes behind the first, into the same file.
-        self._recording = attrs.evolve(
-            self._recording,
-            output=self._take.packed or self._take.file.path,
-            folder=False,
-            overwrite=False,
-            new=False,
-        )
+        self._recording = self._take.next_recording()
         return self._take
 
     def _target(self) -> Sequence[str] | str:

@@ -17,7 +17,14 @@ from typing import Any
 import attrs
 import trio
 
-from mcpmock.cassette.file import TakeFile, open_take
+from mcpmock.cassette.file import (
+    TakeFile,
+    find_siblings,
+    join_siblings,
+    open_take,
+    part_of,
+    sibling_path,
+)
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.recording.recorder import Ledger, Recorder
@@ -46,6 +53,8 @@ class Recording:
     redact: bool = True
     test: str | None = None
     """The test that is recorded, for the header."""
+    sibling_of: Path | None = None
+    """The cassette that was locked by another recorder, when `output` stands in for it."""
 
     @classmethod
     def to(cls, output: str, **how: Any) -> Recording:
@@ -104,6 +113,11 @@ class TakeRecording:
             self.ledger.lose(session, 1, 0, f"the session was ended by {group.exceptions[0]!r}")
             raise
 
+    def next_recording(self) -> Recording:
+        """How a further take of the same run is recorded: behind this one, into the same file."""
+        output = self.packed or self.file.path
+        return attrs.evolve(self.recording, output=output, folder=False, overwrite=False, new=False)
+
     def _begin(self, transport: str, target: Sequence[str] | str) -> None:
         redactor = self.ledger.redactor
         header = Header(
@@ -114,6 +128,7 @@ class TakeRecording:
             target=_redacted_target(target, redactor),
             redaction={"rules": RULES} if redactor else "off",
             test=self.recording.test,
+            sibling_of=self._cassette.name if self.recording.sibling_of else None,
         )
         try:
             self.file.begin(header)
@@ -150,15 +165,27 @@ class TakeRecording:
             )
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
+            return
+        try:
+            join_siblings(self._cassette)
+        except (OSError, CassetteError) as error:
+            self.say(f"{self._cassette}: its siblings are not joined: {error}")
+
+    @property
+    def _cassette(self) -> Path:
+        """The file that the take belongs into, in the end."""
+        return self.recording.sibling_of or self.packed or self.file.path
 
 
 async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     """Opens the file to record to. Where another recorder keeps the file locked, a sibling is
     recorded to instead.
     """
-    path, packed = _paths(recording, recording.output)
+    path, packed = _paths(recording)
     # A `.gz` is made at the end, and only then overwritten or added to.
     whole = packed is None
+    if recording.overwrite and recording.output.exists():
+        join_siblings(recording.output)  # they belong to what is overwritten
     give_up = trio.current_time() + LOCK_TIMEOUT_S
     while True:
         file = open_take(path, overwrite=whole and recording.overwrite, new=whole and recording.new)
@@ -166,10 +193,15 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
             break
         await trio.sleep(_LOCK_POLL_S)
     if file is None:
-        sibling = _sibling(packed or path)
-        say(f"{packed or path}: another mcpmock is recording to it; recording to {sibling}")
-        path, packed = _paths(recording, sibling)
-        file = open_take(path, new=True)
+        cassette = packed or path
+        sibling = sibling_path(cassette)
+        say(f"{cassette}: another mcpmock is recording to it; recording to {sibling}")
+        recording = attrs.evolve(
+            recording, output=sibling, folder=False, overwrite=False, sibling_of=cassette
+        )
+        path, packed = _paths(recording)
+        # One of an earlier process with the same id is there if it was killed.
+        file = open_take(path, new=path not in find_siblings(cassette))
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
@@ -179,21 +211,16 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     return take
 
 
-def _paths(recording: Recording, output: Path) -> tuple[Path, Path | None]:
+def _paths(recording: Recording) -> tuple[Path, Path | None]:
     """The file to write to, and the one to pack it into at the end, if any."""
-    if recording.folder and output == recording.output:
+    output = recording.output
+    if recording.folder:
         return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl", None
     if output.suffix != ".gz":
         return output, None
     if recording.new and output.exists():
         raise CassetteError(output, "exists", hint="leave out --new to add a take to it")
-    return output.with_name(output.name + ".part"), output
-
-
-def _sibling(path: Path) -> Path:
-    """`s.jsonl` -> `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`."""
-    suffix = ".jsonl.gz" if path.name.endswith(".jsonl.gz") else path.suffix
-    return path.with_name(f"{path.name.removesuffix(suffix)}.{os.getpid()}{suffix}")
+    return part_of(output), output
 
 
 def _redacted_target(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:

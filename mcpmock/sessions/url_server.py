@@ -56,7 +56,11 @@ class Url(Server):
         if not isinstance(front, HttpListener):
             return HttpClientChannel(connect, self.upstream)
         return HttpClientChannel(
-            connect, self.upstream, own=front.authorities, is_mcp=front.router.is_mcp
+            connect,
+            self.upstream,
+            own=front.authorities,
+            is_mcp=front.router.is_mcp,
+            client_of=front.connection_of,
         )
 
     def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:

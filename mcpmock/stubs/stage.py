@@ -20,7 +20,7 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage, Wake
-from mcpmock.playback.fallback import too_long
+from mcpmock.playback.fallback import MAX_BATCH_MESSAGES, too_long
 from mcpmock.playback.miss import STUBBED, NearMiss
 from mcpmock.playback.player import PlayerNote, Report
 from mcpmock.playback.request_key import MatchSubject
@@ -188,6 +188,8 @@ class StubStage(Stage):
     def _receive_batch(self, frame: Frame, now: float) -> list[Frame]:
         """A batch with a stubbed call is taken apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
+        if len(items) > MAX_BATCH_MESSAGES:
+            return [frame]  # the player refuses it
         calls = [call for item in items if isinstance(call := parse(item), Request)]
         if not self.alone and not any(self._find_step(call)[0] for call in calls):
             return [frame]

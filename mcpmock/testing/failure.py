@@ -13,9 +13,9 @@ from pathlib import Path
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
+from mcpmock.printable import printable
 from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
-from mcpmock.view.printable import printable
 
 from .settings import Settings
 
@@ -29,7 +29,7 @@ def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
     """The text of the section. Control characters of recorded text are escaped. The server may
     still run, in its thread: lists that change are copied before they are read.
     """
-    return "\n".join(_lines(settings, log, faults))
+    return "\n".join(map(printable, _lines(settings, log, faults)))
 
 
 def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
@@ -45,16 +45,16 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
             arrow = "->" if frame.direction is C2S else "<-"
             text = frame.raw.decode("utf-8", "replace")
             cut = "..." if len(text) > MAX_LINE_LENGTH else ""
-            yield f"  {arrow} {printable(text[:MAX_LINE_LENGTH])}{cut}"
+            yield f"  {arrow} {text[:MAX_LINE_LENGTH]}{cut}"
     if waiting := list(log.open.values()):
-        yield f"without an answer: {', '.join(map(printable, waiting))}"
+        yield f"without an answer: {', '.join(waiting)}"
     if log.stderr:
         yield "standard error of the server:"
         tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-MAX_LINES:]
-        yield from (f"  {printable(line)}" for line in tail)
+        yield from (f"  {line}" for line in tail)
     if summary := faults.summary():
         yield f"faults (seed {faults.seed}):"
-        yield from (f"  {printable(line)}" for line in summary)
+        yield from (f"  {line}" for line in summary)
     if not real and settings.stub is None:
         yield "to reproduce:"
         yield f"  {reproduction(settings, log, faults)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 import pytest
@@ -26,12 +26,12 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.printable import printable
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
-from mcpmock.view.printable import printable
 
 from .cassette_store import CassetteStore
 from .failure import describe
@@ -164,7 +164,12 @@ def require_cassette(settings: Settings) -> None:
         advice = "run the test with --mcp-record=once"
     else:
         advice = f"record it with `mcpmock record -o {settings.shown} -- COMMAND`"
-    pytest.fail(f"mcpmock: there is no cassette {settings.shown}; {advice}", pytrace=False)
+    fail(f"there is no cassette {settings.shown}; {advice}")
+
+
+def fail(text: str) -> NoReturn:
+    """Fails a test without a traceback."""
+    pytest.fail(f"mcpmock: {printable(text)}", pytrace=False)
 
 
 @attrs.define
@@ -179,16 +184,15 @@ class ServerUse:
         """Fails a test that passed so far, for misses and for faults that had to fire."""
         settings, log = self.settings, self.server.log
         if log.misses:
-            methods = ", ".join(sorted({printable(miss.method) for miss in log.misses}))
+            methods = ", ".join(sorted({miss.method for miss in log.misses}))
             missed = f"{len(log.misses)} requests match nothing recorded in {settings.shown}"
-            pytest.fail(f"mcpmock: {missed}: {methods}", pytrace=False)
+            fail(f"{missed}: {methods}")
         faults = self.server.faults
         if faults.mistakes():
             found = "; ".join(faults.mistakes())
-            pytest.fail(f"mcpmock: internal error (please report): {found}", pytrace=False)
+            fail(f"internal error (please report): {found}")
         if owing := faults.owing():
-            names = ", ".join(owing)
-            pytest.fail(f"mcpmock: faults that must fire never did: {names}", pytrace=False)
+            fail(f"faults that must fire never did: {', '.join(owing)}")
         self.passed = True
 
     def cassette_use(self) -> CassetteUse:
@@ -214,7 +218,8 @@ def _fault_run(settings: Settings) -> FaultRun:
     try:
         return run_of(settings.faults, settings.seed)
     except PlanError as error:
-        pytest.fail("\n".join(f"mcpmock: {line}" for line in error.mistakes), pytrace=False)
+        text = "\n".join(f"mcpmock: {printable(line)}" for line in error.mistakes)
+        pytest.fail(text, pytrace=False)
 
 
 def _replay_options(settings: Settings) -> ReplayOptions:

@@ -34,13 +34,13 @@ class CassetteUse(TypedDict):
 
 
 def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
-    """The requests that a test did not send, by session (the line of its take, its number and
-    transport) and event number. Exchanges without a session are played from all takes at once, but
-    listed take by take: another test may have played one of them alone.
+    """The requests that a test did not send, by session (the start and line of its take, its number
+    and transport) and event number. Exchanges without a session are played from all takes at once,
+    but listed take by take: another test may have played one of them alone.
     """
     # Not at the top: the process that adds the tests up needs neither.
     from mcpmock.playback.request_key import match_subject
-    from mcpmock.view.printable import printable
+    from mcpmock.printable import printable
 
     for player in log.players:
         lead = player.leading
@@ -57,7 +57,9 @@ def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
                 if subject is not None and start <= index < end
             }
             take = episode.take
-            yield f"{take.line}/{episode.events[0].s}/{take.transport}", methods
+            # Takes of several files may begin in the same line.
+            name = f"{take.header.recorded_at}/{take.line}"
+            yield f"{name}/{episode.events[0].s}/{take.transport}", methods
 
 
 @attrs.frozen

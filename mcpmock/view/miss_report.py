@@ -11,17 +11,17 @@ import msgspec
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
 
-from .printable import printable
-
 
 def miss_lines(miss: Miss, file: Path) -> list[str]:
-    """The lines of the report."""
+    """The lines of the report. They quote the traffic: print them through `printable`."""
     return [
         f"nothing recorded in {file} answers this {miss.method}",
+        *([f"  {miss.revisions}"] if miss.revisions else []),
         *(
             f"  {_describe_source(near)}: {near.why}{_describe_differences(near)}"
             for near in miss.near
         ),
+        *(['  --repeats last (repeats="last") answers it again'] if miss.is_used_up else []),
         f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
     ]
 
@@ -45,4 +45,4 @@ def _shorten_value(value: Any) -> str:
         text = msgspec.json.encode(value).decode()
     except (ValueError, TypeError):
         text = repr(value)
-    return printable(text if len(text) <= 60 else text[:57] + "...")
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,21 @@ pytestmark = pytest.mark.e2e
 
 LIMIT = 20.0
 STUBBORN = CHILDREN["ignores EOF and signals"]
+
+ENDS_AT_THE_SECOND_SIGTERM = """
+import os, signal
+count = 0
+def note(*_):
+    global count
+    count += 1
+    print(count, flush=True)
+    if count == 2:
+        os._exit(5)
+signal.signal(signal.SIGTERM, note)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
 
 
 def shell(script: str) -> list[str]:
@@ -183,15 +199,15 @@ async def test_after_a_signal_comes_sigkill(monkeypatch: pytest.MonkeyPatch) -> 
         assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
 
 
-async def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is told twice is in a hurry: the child is killed at once."""
+async def test_every_signal_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that ends at the second SIGTERM gets it, also where SIGKILL is far."""
     monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", float("inf"))
-    async with started(STUBBORN) as channel:
-        await pids_of(channel)
-        channel.interrupt(signal.SIGTERM)
-        channel.interrupt(signal.SIGTERM)
+    async with started([sys.executable, "-c", ENDS_AT_THE_SECOND_SIGTERM]) as channel:
+        for said in (b"ready", b"1"):
+            assert said == (await channel.receive())[0].raw
+            channel.interrupt(signal.SIGTERM)
 
-        assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
+        assert ProcessExit(5) == (await everything(channel))[-1].fact
 
 
 async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -119,6 +120,29 @@ def test_a_log_line_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(unread)
 
     assert set(held) == set(b"x")
+
+
+@pytest.mark.parametrize("length", [1 << 12, 1 << 14, 1 << 20])
+def test_a_long_log_line_is_whole_if_its_pipe_is_read(
+    monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """`--json` prints objects of any length on standard error."""
+    unread, fd = os.pipe()
+    held = bytearray()
+
+    def read_all() -> None:
+        while data := os.read(unread, 1 << 16):
+            held.extend(data)
+
+    reader = Thread(target=read_all)
+    reader.start()
+    with open(fd, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        write_log_line("\u2603" * length)
+    reader.join()
+    os.close(unread)
+
+    assert held.decode() == "\u2603" * length + "\n"
 
 
 def test_a_log_line_goes_to_the_stream_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:

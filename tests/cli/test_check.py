@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, assert_inert, hostile_and_damaged
+from tests.cli.conftest import Run
 from tests.rules.violations import opening
 from tests.support import HEADER, c2s, call, cancelled, progress, request, response, s2c
 from tests.support.sealed import EVENTS, ONE, TWO, sealed
@@ -225,32 +225,6 @@ def test_violations_stand_in_the_order_of_the_lines(run: Run, file: Path) -> Non
     places = [line.split(":")[1:3] for line in out.splitlines() if line.startswith(f"{file}:")]
 
     assert [["5", " error"], ["11", " error"], ["12", " error"]] == places[:-1]
-
-
-def test_what_was_said_cannot_act_on_the_terminal(run: Run, file: Path) -> None:
-    """Ids, methods, tokens and banners are quoted inert, also as JSON."""
-    said = [
-        c2s(request(HOSTILE, HOSTILE, [HOSTILE])),
-        c2s(request(HOSTILE, "ping")),
-        s2c(response(HOSTILE + "2")),
-        s2c(progress(HOSTILE)),
-        s2c(HOSTILE.replace("\n", "").encode()),
-        c2s(request(1, "tools/call", {"name": HOSTILE, "task": {}})),
-    ]
-    record(file, *said)
-
-    for options in ((), ("-v",), ("--json",)):
-        status, out, err = run("check", *options, file)
-        assert 1 == status
-        assert not CONTROLS.search(out + err)
-        assert 6 <= len(out.splitlines())
-
-
-def test_findings_in_damaged_cassettes_are_inert(run: Run, tmp_path: Path) -> None:
-    """Damage is quoted inert, by `check` and by commands that refuse it."""
-    damaged = hostile_and_damaged(tmp_path)
-    for command in ("check", "show"):
-        assert_inert(*run(command, damaged)[1:])
 
 
 def test_the_shipped_recordings_pass(run: Run) -> None:

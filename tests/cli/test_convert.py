@@ -11,7 +11,7 @@ import trio
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
-from tests.cli.conftest import HOSTILE, Run, assert_inert, hostile
+from tests.cli.conftest import Run
 from tests.support import HEADER, c2s, call, cassette_bytes, hangs_up
 from tests.support.foreign import DATA, REAL, lines, rec, snoop
 from tests.support.sealed import EVENTS, ONE, sealed
@@ -144,14 +144,3 @@ def test_what_is_bad_is_refused(run: Run, out: Path, tmp_path: Path) -> None:
         assert err.startswith(f"mcpmock: {wrong}")
         assert 1 == len(err.splitlines())
         assert not out.exists()
-
-
-def test_output_is_inert_on_a_terminal(run: Run, tmp_path: Path, out: Path) -> None:
-    """`convert` prints no control character of what it converts or refuses."""
-    foreign, wrong = tmp_path / "foreign", tmp_path / "wrong"
-    foreign.write_bytes(lines(snoop(1, HOSTILE, raw=1, session_id=HOSTILE)))
-    wrong.write_bytes(lines(rec(1.0, "c2s", 1) | {"dir": HOSTILE}))
-    for file in (hostile(tmp_path), foreign, wrong):
-        for options in ([], ["--json"]):
-            assert_inert(*run("convert", *options, file, "-o", out)[1:])
-            out.unlink(missing_ok=True)

@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from mcpmock.cli import diff as face
-from tests.cli.conftest import CONTROLS, HOSTILE, Run, hostile
+from tests.cli.conftest import CONTROLS, Run
 from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
+from tests.support.hostile import HOSTILE
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 
@@ -145,7 +146,7 @@ def test_notices(run: Run, files: tuple[Path, Path]) -> None:
 
 
 def harmful(tmp_path: Path) -> list[Path]:
-    """Recordings that mean harm, and differ in all that can."""
+    """Two recordings that mean harm, and differ in all that can."""
     tools = [{"name": HOSTILE, "inputSchema": {"properties": {HOSTILE: {"type": "string"}}}}]
     other = [{"name": HOSTILE, "inputSchema": {"required": [HOSTILE + "##[error]x\ufffe"]}}]
     paths = []
@@ -163,26 +164,13 @@ def harmful(tmp_path: Path) -> list[Path]:
             )
         )
         paths.append(path)
-    return [*paths, hostile(tmp_path)]
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "junit", "json"])
-def test_nothing_recorded_acts_on_who_reads(run: Run, tmp_path: Path, form: str) -> None:
-    """No control character, no workflow command, whatever was recorded, in whatever form."""
-    paths = harmful(tmp_path)
-    for old in paths:
-        for new in paths:
-            _, out, err = run("diff", old, new, "--format", form, "--color", "never")
-
-            assert [] == CONTROLS.findall(out + err)
-            if form != "json":
-                assert not re.search(r"^\s*::|##\[", out, re.M)
+    return paths
 
 
 def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
     """However long what was recorded is; but for the names of the files."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2])
+    _, out, _ = run("diff", *paths)
 
     assert all(len(line) <= 80 for line in out.splitlines()[:-1])
 
@@ -190,7 +178,7 @@ def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
 def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
     """Each row has its five cells, and what was recorded stands in code spans."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2], "--format", "markdown")
+    _, out, _ = run("diff", *paths, "--format", "markdown")
     rows = out.splitlines()[6:]
 
     assert rows
@@ -206,7 +194,7 @@ def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
 def test_hostile_junit_is_xml(run: Run, tmp_path: Path) -> None:
     """A parser reads it, and finds nothing but text."""
     paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths[:2], "--format", "junit")
+    _, out, _ = run("diff", *paths, "--format", "junit")
     tags = {element.tag for element in ElementTree.fromstring(out).iter()}
 
     assert {"testsuites", "testsuite", "testcase", "failure"} == tags

@@ -40,7 +40,7 @@ STEPS = Difference(
 )
 NOISE = Difference(
     rule=RULES["noise-added"],
-    method="",
+    method="output",
     call=None,
     path="$",
     old=None,
@@ -89,7 +89,7 @@ def test_text_says_where_to_look() -> None:
     assert "  allow with --ignore 'tools/call add $.result.isError'" == lines[5]
     assert "notification-missing: a notification did not come (3 times)" in lines[7]
     assert "  in notifications/progress of tools/call add, event 8 -> none" == lines[8]
-    assert "  in output that is not a message, event none -> 1" in lines
+    assert "  in output, event none -> 1" in lines
     assert ["and 2 more, which are not shown"] == lines[-2:-1]
     assert "a.jsonl -> b.jsonl: 1 breaking, 4 risky" == lines[-1]
 
@@ -115,7 +115,7 @@ def test_many_missing_messages_are_one_paragraph() -> None:
         "  in tools/call t0, tools/call t1, tools/call t2 and 2 more; -v lists all",
         "",
     ] == lines[7:10]
-    assert "risky noise-added: output that is no message" == lines[10]
+    assert "risky noise-added: output that is not a message" == lines[10]
     assert row.startswith("| risky | request-missing: 15 requests were not made |")
     assert 5 == sum("request-missing" in line for line in text(found, verbose=True))
     assert 5 == markdown(found, verbose=True).count("request-missing")
@@ -176,7 +176,7 @@ def test_junit_has_a_case_for_each_kind_of_call() -> None:
     beside = cases["tools/call add"].find("system-out")
 
     assert ("3", "1") == (told.get("tests"), told.get("failures"))
-    assert ["tools/call add", "ping", "(no call)"] == list(cases)
+    assert ["tools/call add", "ping", "(no call) output"] == list(cases)
     assert failure is not None
     assert ("error-for-result", "1 difference, first error-for-result") == (
         failure.get("type"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, assert_inert, hostile, hostile_and_damaged
+from tests.cli.conftest import Run
 from tests.support import HEADER
 from tests.support.sealed import ONE, TWO, sealed
 
@@ -76,10 +76,3 @@ def test_fmt_json(run: Run, file: Path) -> None:
 
     counts = {"takes": 1, "events": 2, "joined": 0, "sealed": 1, "torn": 0}
     assert {"type": "formatted", "file": str(file), "changed": True, **counts} == found
-
-
-def test_output_is_inert_on_a_terminal(run: Run, tmp_path: Path) -> None:
-    """`fmt` prints no control character of a cassette, be it refused or formatted."""
-    path, damaged = hostile(tmp_path), hostile_and_damaged(tmp_path)
-    for file in (damaged, path):
-        assert_inert(*run("fmt", file)[1:])

@@ -30,6 +30,14 @@ def test_no_such_command(run: Run, name: str) -> None:
     assert not CONTROLS.search(err)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("recrod", "Did you mean record or"), ("x", "--help lists the commands.")]
+)
+def test_the_nearest_commands_are_suggested(run: Run, name: str, hint: str) -> None:
+    """An unknown command is answered with at most three names."""
+    assert f"No such command '{name}'. {hint}" in run(name)[2]
+
+
 def test_version(run: Run) -> None:
     """The result is on standard output."""
     status, out, err = run("--version")

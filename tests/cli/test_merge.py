@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.file import load
-from tests.cli.conftest import Run, assert_inert, hostile
+from tests.cli.conftest import Run
 from tests.support import HEADER, cassette_bytes, request, response
 from tests.support.sealed import EVENTS, ONE, sealed
 
@@ -129,12 +129,3 @@ def test_more_than_a_cassette_may_hold_is_refused(
 
     assert 3 == status
     assert f"{files[1]}: makes the result larger than 0 MiB" in err
-
-
-def test_output_is_inert_on_a_terminal(
-    run: Run, files: list[Path], out: Path, tmp_path: Path
-) -> None:
-    """`merge` prints no control character of a cassette."""
-    for options in ([], ["--json"]):
-        assert_inert(*run("merge", *options, hostile(tmp_path), files[1], "-o", out)[1:])
-        out.unlink(missing_ok=True)

@@ -9,8 +9,8 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
-from tests.cli.conftest import Run
-from tests.cli.test_replay import OSLO, heard, says
+from tests.cli.conftest import Run, heard
+from tests.cli.test_replay import OSLO, says
 from tests.support import OPENING, cassette_bytes, error, response
 
 PLAN = """

@@ -10,8 +10,9 @@ import click
 import pytest
 
 from mcpmock.cli.output import Announcer, columns, common, emit, say
-from mcpmock.view.printable import inert, printable, printable_lines
-from tests.cli.conftest import CONTROLS, HOSTILE
+from mcpmock.printable import printable, printable_lines
+from tests.cli.conftest import CONTROLS
+from tests.support.hostile import HOSTILE
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Format characters that are seen, or that only shape what is.
@@ -60,10 +61,21 @@ def test_text_of_several_lines_keeps_them() -> None:
     assert "a\nb\\u000d\n" == printable_lines("a\nb\r\n")
 
 
-def test_no_command_for_a_continuous_integration() -> None:
-    """What begins one anywhere in a line is spelled too."""
-    assert "a \\u0023#[error]b \\u0023#vso[x] ## [c]" == inert("a ##[error]b ##vso[x] ## [c]")
-    assert "\\u001b" == inert("\x1b")
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a ##[error]b ##vso[x] ## [c]", "a \\u0023#[error]b \\u0023#vso[x] ## [c]"),
+        ("##teamcity[x]", "\\u0023#teamcity[x]"),
+        ("::error::x", "\\u003a:error::x"),
+        ("\u3000 ::set-output name=a:b::x", "\u3000 \\u003a:set-output name=a:b::x"),
+        ("::1 and a::b", "\\u003a:1 and a::b"),
+        ("::1", "::1"),
+        ("a ::error::x", "a ::error::x"),
+    ],
+)
+def test_no_line_is_a_command_to_a_ci_system(text: str, escaped: str) -> None:
+    """Commands of GitHub, Azure and TeamCity are escaped where their runners look for them."""
+    assert escaped == printable(text)
 
 
 def test_lines_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +104,7 @@ def test_saying_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
 
     assert ("", 1) == (out, err.count("\n"))
-    assert err.startswith("mcpmock: \\u001b[2J")
+    assert err.startswith("mcpmock: ::error::a\\u001b[2J")
 
 
 @click.command()

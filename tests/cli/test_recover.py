@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, assert_inert, hostile_and_damaged
+from tests.cli.conftest import Run
 from tests.support import HEADER
 from tests.support.sealed import EVENTS, ONE, TWO, sealed
 
@@ -71,8 +71,3 @@ def test_where_nothing_can_be_saved_nothing_is_written(
     assert 3 == status
     assert "contains nothing that can be recovered" in err
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_output_is_inert_on_a_terminal(run: Run, tmp_path: Path) -> None:
-    """`recover` prints no control character of a cassette."""
-    assert_inert(*run("recover", hostile_and_damaged(tmp_path), "-o", tmp_path / "out.jsonl")[1:])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import CONTROLS, Run, hostile
+from tests.cli.conftest import Run
 from tests.support import (
     HEADER,
     LOG,
@@ -15,7 +15,6 @@ from tests.support import (
     cancelled,
     cassette_bytes,
     error,
-    notification,
     progress,
     request,
     response,
@@ -141,16 +140,3 @@ def test_what_cannot_be_read_gives_no_numbers(run: Run, file: Path, tmp_path: Pa
 
         assert (3, "") == (status, out)
         assert 1 == len(err.splitlines())
-
-
-def test_names_that_mean_harm_are_only_names(run: Run, tmp_path: Path) -> None:
-    """No control character gets through, whatever methods and tools are called."""
-    path = hostile(tmp_path)
-    with path.open("ab") as more:
-        more.write(b'{"n":99,"d":"s2c","m":%b}\n' % notification("\x1b[2J\r\n::error::x"))
-    for arguments in ((), ("--json",)):
-        status, out, err = run("stats", *arguments, path)
-
-        assert 0 == status
-        assert [] == CONTROLS.findall(out + err)
-        assert "\n::" not in out + err

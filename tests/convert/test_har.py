@@ -9,8 +9,8 @@ import pytest
 
 from mcpmock.cassette.parser import read
 from mcpmock.convert.har import cookies, har, query, started
-from tests.cli.conftest import hostile
 from tests.support import call, cassette, response
+from tests.support.hostile import loadable_and_not
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 
@@ -71,9 +71,9 @@ def test_nothing_is_an_empty_log() -> None:
     assert 0 == har(cassette()).entries
 
 
-def test_hostile_recordings_are_only_json(tmp_path: Path) -> None:
+def test_hostile_recordings_are_only_json() -> None:
     """Whatever stands in a cassette, the file is JSON without a control character in it."""
-    made = har(read("x", hostile(tmp_path).read_bytes()))
+    made = har(read("x", loadable_and_not()[0]))
 
     assert json.loads(made.data)["log"]["version"] == "1.2"
     assert not {*range(32)} & {*made.data} - {10}

@@ -54,6 +54,9 @@ CLIENTS = {
 ts2-auto starts the server command twice: once to probe the era, once to work.
 """
 
+PINNED = {"py2-modern": ("py2", "py2.py", "--mode", "2026-07-28")}
+"""Clients that speak one revision without asking for it: not every server understands them."""
+
 # Nothing of the machine's or the user's own git settings, and the same hashes on every run.
 # The dates are in a form that both git and GitPython read: GitPython refuses +00:00.
 _GIT_ENVIRONMENT = {
@@ -82,7 +85,7 @@ _MODIFIED = 1_767_323_045  # 2026-01-02T03:04:05Z, as the commits
 
 def missing(name: str) -> str | None:
     """Say why the client or server of this name cannot run here, or None if it can."""
-    part = {**SERVERS, **WORKSHOPS}.get(name) or CLIENTS[name][0]
+    part = {**SERVERS, **WORKSHOPS}.get(name) or {**CLIENTS, **PINNED}[name][0]
     if part == "npm" and shutil.which("node") is None:
         return f"{name} needs Node"
     if name == "git" and shutil.which("git") is None:
@@ -124,7 +127,7 @@ def server(name: str, workdir: Path, transport: str = "stdio") -> list[str]:
 
 def client(name: str) -> list[str]:
     """The command of a client, to be followed by a scenario, a workdir, `--` and a server."""
-    part, script, *options = CLIENTS[name]
+    part, script, *options = {**CLIENTS, **PINNED}[name]
     program = "node" if part == "npm" else str(PARTS / part / "bin" / "python")
     return [program, str(_SCRIPTS / script), *options]
 

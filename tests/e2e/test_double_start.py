@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from tests.support.processes import (
     IGNORE_ALL,
     crossed,
     read_line,
+    ready,
     record,
     replay,
     running,
@@ -81,16 +83,36 @@ def answers(said: bytes) -> bytes:
 
 
 def test_racing_recorders_lose_nothing(tmp_path: Path) -> None:
-    """Eight that start at once: each has its complete take, in the file or beside it."""
-    argv = record(tmp_path / "a.jsonl", scripted("rpc"))
+    """Eight that start at once: each has its complete take, all in one file in the end."""
+    cassette = tmp_path / "a.jsonl"
+    argv = record(cassette, scripted("rpc"))
     with ThreadPoolExecutor(8) as pool:
         spoken = list(pool.map(lambda _: talk(argv, WORK), range(8)))
-    recorded = [take for file in tmp_path.iterdir() for take in takes(file)]
+    recorded = takes(cassette)
 
+    assert list(tmp_path.iterdir()) == [cassette]
     assert all(take.sealed for take in recorded)
     assert sorted(crossed(take, S2C) for take in recorded) == sorted(
         session.stdout for session in spoken
     )
+
+
+def test_a_killed_recorder_leaves_its_sibling(tmp_path: Path) -> None:
+    """The recorder that closes next joins it."""
+    cassette = tmp_path / "a.jsonl"
+    with running(record(cassette, scripted("rpc"))) as holder:
+        ready(holder)
+        with running(record(cassette, scripted("rpc"))) as second:
+            ready(second)
+            second.kill()
+            second.wait()
+        (sibling,) = set(tmp_path.iterdir()) - {cassette}
+        assert re.fullmatch(r"a\.[0-9]+\.jsonl", sibling.name)
+        stdin_of(holder).close()
+        holder.wait()
+
+    assert [True, None] == [take.sealed for take in takes(cassette)]
+    assert list(tmp_path.iterdir()) == [cassette]
 
 
 @pytest.mark.parts

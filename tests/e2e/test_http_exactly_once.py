@@ -13,7 +13,7 @@ import trio
 from mcpmock.protocol.messages import C2S
 from tests.support import progress, request, response
 from tests.support.http_caller import HungUpError, at_once, calling
-from tests.support.http_upstream import Asked, Reply, Upstream, answers_all, upstream
+from tests.support.http_upstream import Asked, Reply, Upstream, upstream
 from tests.support.processes import whole_take
 
 from .http_processes import FORWARDING, forwarding, recording
@@ -97,30 +97,6 @@ async def test_each_request_reaches_the_server_once(tmp_path: Path, how: str) ->
     assert heard_by(server) == sorted(sent)
     if how == "record":
         assert recorded_in(tmp_path / "a.jsonl") == sorted(sent)
-
-
-@pytest.mark.parametrize("reset", [False, True])
-@pytest.mark.parametrize("how", FORWARDING)
-async def test_connections_that_the_server_gave_up(tmp_path: Path, how: str, reset: bool) -> None:
-    """A kept connection that the server has closed or reset meanwhile is not used again: every
-    request is answered, and reaches the server once.
-    """
-    replies: list[Reply] = []
-
-    async def script(asked: Asked, reply: Reply) -> None:
-        replies.append(reply)
-        await answers_all(asked, reply)
-
-    async with upstream(script) as server:
-        with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
-            async with calling(front.url) as caller:
-                for n in range(20):
-                    await caller.post(request(n, "m"))
-                    assert (await caller.answer()).status == 200
-                    await replies[-1].hang_up(reset=reset)
-
-    assert heard_by(server) == list(range(20))
-    assert server.connections == 20
 
 
 def heard_by(server: Upstream) -> list[int]:

@@ -103,23 +103,24 @@ def libraries(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("client", "part", "script"),
+    ("client", "part", "script", "recorded"),
     [
-        pytest.param("fastmcp", "py2", FASTMCP, id="fastmcp"),
-        pytest.param("py1", "py1", VERSION_1, id="py1"),
-        pytest.param("fastmcp", "py2", FASTMCP_STUB, id="fastmcp-stub"),
-        pytest.param("py1", "py1", VERSION_1_STUB, id="py1-stub"),
+        pytest.param("fastmcp", "py2", FASTMCP, "everything", id="fastmcp"),
+        pytest.param("py1", "py1", VERSION_1, "everything", id="py1"),
+        pytest.param("py1", "py1", VERSION_1, "git", id="py1-of-2026-07-28"),
+        pytest.param("fastmcp", "py2", FASTMCP_STUB, "everything", id="fastmcp-stub"),
+        pytest.param("py1", "py1", VERSION_1_STUB, "everything", id="py1-stub"),
     ],
 )
-def test_in_memory(client: str, part: str, script: str, libraries: Path) -> None:
-    """It gets the recorded tools and the stubbed ones, and its requests are noted; half a minute on
-    a mock clock is none.
+def test_in_memory(client: str, part: str, script: str, recorded: str, libraries: Path) -> None:
+    """It gets the recorded tools, also those of a later revision, and the stubbed ones, and its
+    requests are noted; half a minute on a mock clock is none.
     """
     if reason := missing(client):
         pytest.skip(reason)
     python = PARTS / part / "bin" / "python"
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{libraries}"}
-    cassette = ROOT / "cassettes" / "everything.jsonl"
+    cassette = ROOT / "cassettes" / f"{recorded}.jsonl"
     command = [str(python), "-c", script, str(cassette)]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=60, check=False

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "mcpmock"
 # From the cellar up. A room imports from itself and from the rooms of lower rows, never from a room
 # of its own row, with the exceptions in BESIDE.
 ROWS = (
+    {"printable"},
     {"errors", "version"},
     {"protocol"},
     {"pipeline"},

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mcpmock.cassette.file import load
@@ -19,6 +20,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
+from mcpmock.playback.translation import revisions_spoken, translate
 from mcpmock.protocol.messages import (
     C2S,
     Frame,
@@ -28,6 +30,8 @@ from mcpmock.protocol.messages import (
     Request,
     StreamEnd,
 )
+from mcpmock.protocol.methods import LAST_LEGACY, LATEST
+from mcpmock.protocol.revisions import is_modern
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.transports.http_sse import SseClient, SseServer
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
@@ -65,16 +69,20 @@ def record_replay_of(
     stateless: bool = False,
     live: int | None = None,
     between: Sequence[Stage] = (),
+    recorded: Episode | None = None,
 ) -> Episode:
-    """Plays the client of an episode against a replay of it, with these stages between the two, and
-    records that. Nothing may be missed.
+    """Plays the client of an episode against a replay of it (or of what is `recorded`), with these
+    stages between the two, and records that. Nothing may be missed.
 
     Each thing the client did comes at its time, and not before all that the server had sent before
     it has come again. Live exchanges have the recorded numbers plus `live`; without it the client
     speaks bare messages.
     """
     lines: list[bytes] = []
-    cassette = Cassette(name="one", takes=[Take(header=Header(mcpmock=1), events=episode.events)])
+    take = Take(header=Header(mcpmock=1), events=episode.events)
+    if recorded is not None:
+        take = msgspec.structs.replace(recorded.take, events=recorded.events)
+    cassette = Cassette(name="one", takes=[take])
     player = Player(SessionSelection(cassette, playing), stateless=stateless, mint=lambda: LIVE)
     pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), *between, player])
     now = 0.0
@@ -206,6 +214,30 @@ def test_the_transport_does_not_matter(name: str, kind: str) -> None:
     )
 
     assert _messages(episode) == _messages(again)
+
+
+def _is_modern(episode: Episode) -> bool:
+    return any(map(is_modern, revisions_spoken(episode.events)))
+
+
+@pytest.mark.parametrize("http", [False, True])
+@pytest.mark.parametrize("name", MESSAGES)
+def test_the_era_does_not_matter(name: str, http: bool) -> None:
+    """A client of the other era gets the messages that the session amounts to there, in the
+    recorded order, as messages and exchange for exchange.
+    """
+    episode = SHIPPED[name][1] if http else MESSAGES[name]
+    modern = not _is_modern(episode)
+    translated = translate(episode, LATEST if modern else LAST_LEGACY)
+    again = record_replay_of(
+        translated,
+        ReplayOptions(pace=RECORDED),
+        recorded=episode,
+        stateless=modern and http and episode.events[0].x is not None,
+        live=100 if http else None,
+    )
+
+    assert _messages(translated) == _messages(again)
 
 
 @pytest.mark.parametrize("name", EPISODES)

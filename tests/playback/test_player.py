@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -72,6 +73,16 @@ def test_a_sequential_client_waits_for_the_grace_only() -> None:
     played.at(0, client=call(1, "a")).at(0.02, to_client=response(1))
 
     played.at(1, client=call(2, "b"), to_client=response(2)).nothing_more()
+
+
+def test_a_large_batch_is_refused() -> None:
+    """Without an exchange each request in it gets the error: its id alone says what is refused."""
+    calls = [call(n, "a") for n in range(100)]
+    [raw] = play(c(call(1, "a")), s(response(1))).heard(batch(*calls, INITIALIZED))
+
+    assert [(n, -32600) for n in range(100)] == [
+        (error["id"], error["error"]["code"]) for error in json.loads(raw)
+    ]
 
 
 def test_the_end_of_the_server_waits_for_overlapping_requests() -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.player import ReplayOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
-from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody, HttpResponse
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+)
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -19,6 +28,7 @@ from tests.support import (
     Script,
     accepts,
     answers,
+    batch,
     bodiless,
     call,
     cancelled,
@@ -243,7 +253,7 @@ UNKNOWN = [
     (post(7, cancelled(99)), ["7 202", "7 eof"]),
     (get(7), ["7 405", "7 eof"]),
     ([post(7, b"", to="/token")[0], FORM], ["7 404", "7 eof"]),
-    (bodiless(7, "OPTIONS"), ["7 405", "7 eof"]),
+    *((bodiless(7, method), ["7 405", "7 eof"]) for method in ("OPTIONS", "TRACE", "BREW")),
     (bodiless(7, "GET", to="/favicon.ico"), ["7 404", "7 eof"]),
     (bodiless(7, "DELETE"), ["7 200", "7 eof"]),
 ]
@@ -278,6 +288,52 @@ def test_what_is_unknown_and_answered(live: bytes, status: int, code: int, misse
     assert (f"7 {status} application/json", "7 eof") == (head, end)
     assert f'"code":{code}' in message
     assert missed == player_of(played).missed
+
+
+@pytest.mark.parametrize("body", [call(1, "a"), call(1, "b"), INITIALIZED, b"{torn"])
+@pytest.mark.parametrize("method", ["PUT", "TRACE", "GET", "BREW"])
+def test_a_message_that_is_not_posted(method: str, body: bytes) -> None:
+    """Any other method than POST is refused, whatever its body says, and is no miss."""
+    played = session(post(1, call(1, "a")), answers(1, response(1)))
+
+    assert ["7 405", "7 eof"] == played.hears(0, with_method(7, method, body))
+    assert 0 == player_of(played).missed
+
+
+def test_a_message_that_was_recorded_with_another_method() -> None:
+    """What the recorded server answered is answered so."""
+    played = session(with_method(1, "PUT", call(1, "a")), answers(1, response(1)))
+
+    assert [f"7 {JSON}", f"7 {text(response(2))}", "7 eof"] == played.hears(
+        0, with_method(7, "PUT", call(2, "a"))
+    )
+
+
+def with_method(x: int, method: str, body: bytes) -> list[Frame]:
+    """A request with a message as its body that is not a POST."""
+    [head, message] = post(x, body, content_length=str(len(body)))
+    assert isinstance(head.fact, HttpRequest)
+    return [Frame(C2S, fact=msgspec.structs.replace(head.fact, method=method), exchange=x), message]
+
+
+BATCH = batch(*[call(n, "a") for n in range(101)])
+
+
+def test_a_large_batch_is_refused() -> None:
+    """A batch of more than a hundred messages is refused as by the TypeScript SDK, unless it was
+    recorded; it is no miss.
+    """
+    played = session(post(1, call(1, "a")), answers(1, response(1)))
+    head, message, end = played.hears(0, post(7, BATCH))
+    assert ("7 400 application/json", "7 eof") == (head, end)
+    assert '"id":null' in message
+    assert '"code":-32600' in message
+    assert 0 == player_of(played).missed
+
+    recorded = session(post(1, BATCH), answers(1, batch(response(1))))
+    assert [f"7 {JSON}", f"7 {text(batch(response(1)))}", "7 eof"] == recorded.hears(
+        0, post(7, BATCH)
+    )
 
 
 def test_a_ping_nobody_recorded() -> None:

@@ -76,10 +76,10 @@ STEP = "notifications/progress $"
          ["question-changed roots/list $.params.a"]),
         (within(), (c(notification("x")), *within()), ["said-added x $"]),
         ((c(notification("x")), *within()), within(), ["said-missing x $"]),
-        ((s(b"one"), *within()), (s(b"two"), *within()), ["noise-changed $.text"]),
-        (within(), (s(b"two"), *within()), ["noise-added $"]),
-        ((s(b"two"), *within()), within(), ["noise-missing $"]),
-        (within(), (*within(), s(response(77))), ["noise-added $"]),
+        ((s(b"one"), *within()), (s(b"two"), *within()), ["noise-changed output $.text"]),
+        (within(), (s(b"two"), *within()), ["noise-added output $"]),
+        ((s(b"two"), *within()), within(), ["noise-missing output $"]),
+        (within(), (*within(), s(response(77))), ["noise-added response $"]),
     ],
 )  # fmt: skip
 def test_what_came_otherwise(
@@ -87,6 +87,19 @@ def test_what_came_otherwise(
 ) -> None:
     """Only what is found nowhere, and the order of what surely belongs to one call."""
     assert expected == told(old, new)
+
+
+def test_a_request_that_was_not_made_is_one_difference() -> None:
+    """The progress, the questions and the log messages of its call are no differences of their own;
+    messages that belong to no call are.
+    """
+    asked = within(STEPS[0], s(LOG), s(QUESTION), c(ROOTS))
+
+    assert ["request-missing tools/call $"] == told((*asked, *LATER), LATER)
+    assert ["request-added tools/call $"] == told(LATER, (*asked, *LATER))
+    assert ["request-missing tools/call $", f"notification-missing {NOTE}"] == told(
+        (s(LOG), *asked, *LATER), LATER
+    )
 
 
 def test_what_comes_of_a_call_that_was_given_up_is_chance() -> None:

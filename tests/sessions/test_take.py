@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from msgspec import UNSET
 from trio.testing import MockClock
 
-from mcpmock.cassette.file import TakeFile, load, open_take
+from mcpmock.cassette.file import TakeFile, find_siblings, load, open_take, part_of
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S
@@ -29,7 +30,9 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 async def test_a_file_that_stays_locked(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path
 ) -> None:
-    """After LOCK_TIMEOUT_S the session is recorded to a sibling, and that is said."""
+    """After LOCK_TIMEOUT_S the session is recorded to a sibling, and one line says so. It stays
+    until the file is free.
+    """
     file, sibling = tmp_path / "a.jsonl", tmp_path / f"a.{os.getpid()}.jsonl"
     holder = open_take(file)
     assert holder is not None
@@ -39,6 +42,79 @@ async def test_a_file_that_stays_locked(
     assert [f"{file}: another mcpmock is recording to it; recording to {sibling}"] == stage.said
     assert trio.current_time() >= LOCK_TIMEOUT_S
     assert load(sibling).takes[0].sealed
+
+
+async def record_take(file: Path, meanwhile: Callable[[], object] = int, **options: Any) -> None:
+    """A take without events."""
+    take = await open_take_recording(Recording(output=file, **options), lambda _line: None)
+    async with take.recorded("stdio", ["server"]):
+        meanwhile()
+
+
+def lock(file: Path) -> TakeFile:
+    """Another recorder opens the file."""
+    holder = open_take(part_of(file) if file.suffix == ".gz" else file)
+    assert holder is not None
+    return holder
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("freed", ["meanwhile", "later"])
+async def test_a_sibling_is_joined(
+    autojump_clock: MockClock, tmp_path: Path, suffix: str, freed: str
+) -> None:
+    """By its own recorder if the cassette is free by then, else by the next one that closes."""
+    file = tmp_path / f"a.jsonl{suffix}"
+    await record_take(file)
+    holder = lock(file)
+    await record_take(file, holder.discard if freed == "meanwhile" else int)
+    if freed == "later":
+        assert 1 == len(find_siblings(file))
+        assert 2 == len(load(file).takes)
+        holder.discard()
+        await record_take(file)
+
+    assert [file] == files_in(tmp_path)
+    joined = load(file).takes
+    assert all(take.sealed for take in joined)
+    assert 1 == [take.header.sibling_of for take in joined].count(file.name)
+
+
+async def test_two_takes_of_one_sibling(autojump_clock: MockClock, tmp_path: Path) -> None:
+    """A further take of the same run, and a process with the same id, go into the same sibling."""
+    file = tmp_path / "a.jsonl"
+    await record_take(file)
+    holder = lock(file)
+    first = await open_take_recording(Recording(output=file), lambda _line: None)
+    async with first.recorded("stdio", ["server"]):
+        pass
+    second = await open_take_recording(first.next_recording(), lambda _line: None)
+    async with second.recorded("stdio", ["server"]):
+        pass
+    await record_take(file)
+    assert 2 == len(files_in(tmp_path))
+    holder.discard()
+    await record_take(file)
+
+    assert [file] == files_in(tmp_path)
+    assert 5 == len(load(file).takes)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+async def test_overwriting_a_file_with_siblings(
+    autojump_clock: MockClock, tmp_path: Path, suffix: str
+) -> None:
+    """They belong to what is overwritten."""
+    file = tmp_path / f"a.jsonl{suffix}"
+    await record_take(file)
+    holder = lock(file)
+    await record_take(file)
+    holder.discard()
+    assert 2 == len(load(file).takes)
+    await record_take(file, overwrite=True)
+
+    assert [file] == files_in(tmp_path)
+    assert 1 == len(load(file).takes)
 
 
 async def test_a_file_that_is_let_go_in_time(

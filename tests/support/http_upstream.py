@@ -111,12 +111,17 @@ class Reply:
 
     async def left(self) -> float:
         """Waits until the client has gone, and says when."""
+        await self.ended()
+        return trio.current_time()
+
+    async def ended(self) -> str:
+        """The same, and says how: `closed` or `reset`."""
         try:
             while data := await self._stream.receive_some(_READ):
                 self.behind += data
         except trio.BrokenResourceError:
-            pass
-        return trio.current_time()
+            return "reset"
+        return "closed"
 
 
 STREAM = "text/event-stream"
@@ -138,6 +143,7 @@ class Upstream:
     torn: list[str] = field(default_factory=list)
     """What came and was no request, or not a whole one."""
     connections: int = 0
+    _life: trio.CancelScope = field(default_factory=trio.CancelScope)
     _more: trio.Event = field(default_factory=trio.Event)
 
     async def got(self, whole: int, torn: int = 0) -> None:
@@ -147,6 +153,10 @@ class Upstream:
 
     def bodies(self) -> list[bytes]:
         return [asked.body for asked in self.asked]
+
+    def die(self) -> None:
+        """Closes all that is open, as the kernel does for a process that was killed."""
+        self._life.cancel()
 
     async def serve(self, stream: trio.abc.Stream) -> None:
         """One connection, until either side has had enough."""
@@ -226,8 +236,13 @@ async def upstream(
     [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=1024)
     scheme = "http" if context is None else "https"
     server.url = f"{scheme}://127.0.0.1:{listener.socket.getsockname()[1]}{path}"
+
+    async def live() -> None:
+        with server._life:
+            await trio.serve_listeners(serve, [listener])
+
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(trio.serve_listeners, serve, [listener])
+        nursery.start_soon(live)
         yield server
         nursery.cancel_scope.cancel()
 

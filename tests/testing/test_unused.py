@@ -17,6 +17,7 @@ from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused
 from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
 
 FILE = Path("a.jsonl")
+SESSION = "2026-11-20T10:00:00.000Z/1/1/stdio"
 RECORDED = cassette(
     c(INITIALIZE), s(WELCOME), c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2))
 )
@@ -36,8 +37,8 @@ def log_of(*calls: bytes) -> Log:
 
 def test_requests_that_a_test_did_not_send() -> None:
     """They are listed by the session that the test played, as plain values."""
-    assert [("1/1/stdio", {"5": "tools/call"})] == [*unused_requests(log_of(call(1, "a")))]
-    assert [("1/1/stdio", {})] == [*unused_requests(log_of(call(1, "a"), call(2, "b")))]
+    assert [(SESSION, {"5": "tools/call"})] == [*unused_requests(log_of(call(1, "a")))]
+    assert [(SESSION, {})] == [*unused_requests(log_of(call(1, "a"), call(2, "b")))]
 
 
 def test_exchanges_without_a_session() -> None:
@@ -72,7 +73,7 @@ def test_the_report_of_a_test() -> None:
         replayed["shown"],
         replayed["unused"],
     )
-    assert [("1/1/stdio", {"5": "tools/call"})] == replayed["left"]
+    assert [(SESSION, {"5": "tools/call"})] == replayed["left"]
     assert ("ignore", []) == (recorded["unused"], recorded["left"])
 
 

@@ -96,13 +96,11 @@ def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> 
 
 
 class ConnectionPool:
-    """Connections to one server: opened, used again, closed."""
+    """Connections to one server for exchanges that are no client's: opened, used again, closed."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._idle: deque[tuple[float, Wire]] = deque()
-        self._work: list[tuple[Callable[[Wire], Awaitable[None]], Wire]] = []
-        self._nursery: trio.Nursery | None = None
         self._idled = trio.lowlevel.ParkingLot()
 
     def take(self) -> Wire | None:
@@ -113,7 +111,7 @@ class ConnectionPool:
             # to read is at its end, or holds bytes that answer no request of ours.
             if trio.current_time() - since < MAX_IDLE_S and not wire.readable():
                 return wire
-            self.discard(wire)
+            wire.close()
         return None
 
     async def open(self) -> Wire:
@@ -127,46 +125,21 @@ class ConnectionPool:
 
     def discard(self, wire: Wire) -> None:
         """Closes it at once."""
-        self.start(_close, wire)
+        wire.close()
 
-    def start(self, work: Callable[[Wire], Awaitable[None]], wire: Wire) -> None:
-        """Starts work on a connection in the background."""
-        if self._nursery is None:
-            self._work.append((work, wire))
-        else:
-            self._nursery.start_soon(work, wire)
-
-    async def run(self) -> None:
-        """Does what is to be done."""
-        try:
-            async with trio.open_nursery() as self._nursery:
-                for work, wire in self._work:
-                    self._nursery.start_soon(work, wire)
-                self._work.clear()
-                await self._tidy()
-        finally:
-            self._nursery = None
-
-    async def aclose(self) -> None:
-        """Closes what is idle or was to be closed."""
-        with trio.CancelScope(shield=True):
-            for _, wire in [*self._idle, *self._work]:
-                await _close(wire)
-        self._idle.clear()
-        self._work.clear()
-
-    async def _tidy(self) -> None:
+    async def tidy(self) -> None:
         """What is idle for too long is closed: servers have to keep it open as well."""
         while True:
             while not self._idle:
                 await self._idled.park()
             await trio.sleep_until(self._idle[0][0] + MAX_IDLE_S)
             while self._idle and self._idle[0][0] + MAX_IDLE_S <= trio.current_time():
-                self.discard(self._idle.popleft()[1])
+                self._idle.popleft()[1].close()
 
-
-async def _close(wire: Wire) -> None:
-    await trio.aclose_forcefully(wire.stream)
+    def close(self) -> None:
+        """Closes what is idle."""
+        while self._idle:
+            self._idle.pop()[1].close()
 
 
 def reason_of(error: BaseException) -> str:

@@ -1,10 +1,11 @@
 """The client side of HTTP: a server at a URL as a channel, one request upstream for each exchange.
 
-Exchanges run side by side, each on a connection of its own for as long as it lasts. A request is
-never sent twice, whatever happens to it: a tool call is not idempotent, and only the client knows
-whether it may be repeated (RFC 9110, 9.2.2). Each exchange is read as far as it is
-received from here and no further, so a slow reader slows down its own server only. `addresses`
-opens connections; the runner stands above, `http1` below.
+Exchanges run side by side, each on a connection of its own for as long as it lasts: the pair of its
+client's connection, or one of a pool for exchanges that are made here. A request is never sent
+twice, whatever happens to it: a tool call is not idempotent, and only the client knows whether it
+may be repeated (RFC 9110, 9.2.2). Each exchange is read as far as it is received from here and no
+further, so a slow reader slows down its own server only. `addresses` opens connections; the runner
+stands above, `http1` below.
 
 A server that cannot be reached, or that answers something else than HTTP, is a 502 of our own. One
 that hangs up does so for the client too: an `ExchangeEnd` that says how, with or without a head
@@ -34,8 +35,10 @@ from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
 
 from .addresses import ConnectionPool, reason_of
+from .connection import Connection
 from .exchanges import HttpEnd
 from .http1 import RequestWriter, ResponseReader
+from .pairing import PairedConnection
 from .wire import Wire
 
 END_TIMEOUT_S = 2.0
@@ -49,16 +52,15 @@ class _Exchange:
         self,
         number: int,
         request: HttpRequest,
-        connections: ConnectionPool,
-        upstream: Upstream,
-        leave: Callable[[int], None],
+        connections: ConnectionPool | PairedConnection,
+        channel: HttpClientChannel,
     ) -> None:
         self.number = number
         self.out = WriteQueue(emptied=self._emptied, lossy=True)
         self.mcp = True
         self._connections = connections
-        self._upstream = upstream
-        self._leave = leave
+        self._pair = connections if isinstance(connections, PairedConnection) else None
+        self._channel = channel
         self._writer = RequestWriter(request)
         self._reader = ResponseReader(request.method)
         self._wrong = ""
@@ -105,13 +107,20 @@ class _Exchange:
             self._parting = how
             return
         self._connecting.cancel()
-        if how == "reset" and self._as_it_is and self._wire is not None:
+        if how == "reset" and self._wire is not None:
             self._wire.reset_on_close()
         self._finish()
 
     def _emptied(self) -> None:
         if self._parting is not None:
             self.abort(self._parting)
+        elif self._pair is not None and self._pair.input_ended:
+            self._end_output(self._pair)
+
+    def _end_output(self, pair: PairedConnection) -> None:
+        """The client has ended its input: so do we, behind the request."""
+        if self.out.done and self._wire is not None and not self._wire.end_output():
+            pair.client.leave()
 
     async def receive(self) -> list[Frame]:
         """What one read gives."""
@@ -128,13 +137,17 @@ class _Exchange:
     async def _begin(self) -> list[Frame]:
         """Connects. Gives an answer of our own where that fails."""
         if self._wrong:
-            return self._bad_gateway(f"cannot send this to {self._upstream.url}: {self._wrong}")
+            return self._bad_gateway(
+                f"cannot send this to {self._channel.upstream.url}: {self._wrong}"
+            )
         wire = None
         try:
             with self._connecting:
                 wire = await self._connections.open()
         except (OSError, trio.BrokenResourceError, McpMockError) as error:
-            return self._bad_gateway(f"cannot reach {self._upstream.url}: {reason_of(error)}")
+            return self._bad_gateway(
+                f"cannot reach {self._channel.upstream.url}: {reason_of(error)}"
+            )
         if wire is None or self._over:
             if wire is not None:
                 self._connections.discard(wire)
@@ -144,6 +157,8 @@ class _Exchange:
 
     def _use(self, wire: Wire) -> None:
         self._wire = wire
+        if self._pair is not None:
+            self._pair.on_input_end = self._emptied
         self.out.attach(wire)
         self._move()
         if not self.out.held:
@@ -153,10 +168,7 @@ class _Exchange:
         """What could not be written at once is written by a task."""
         if self.out.held and self._wire is not None and not self._moving:
             self._moving = True
-            self._connections.start(self._write, self._wire)
-
-    async def _write(self, wire: Wire) -> None:  # noqa: ARG002 (the queue is attached to it)
-        await self.out.run()
+            self._channel.start(self.out.run)
 
     async def _hear(self) -> list[Frame]:
         assert self._wire is not None
@@ -183,17 +195,27 @@ class _Exchange:
 
     def _frames(self, part: HttpResponse | bytes) -> list[Frame]:
         if isinstance(part, HttpResponse):
+            if not self._reader.again:
+                self._close_behind()
             self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
             return [Frame(S2C, fact=part, exchange=self.number)]
         assert self._body is not None
         return _relative(self._body.feed(part))
 
+    def _close_behind(self) -> None:
+        if self._pair is not None:
+            self._pair.client.close_behind(self.number)
+
     def _broken_off(self, error: ValueError) -> list[Frame]:
+        if self._gone and self._pair is not None and self._pair.input_ended:
+            # The client closed first, and the server does the same: that is no fault of its answer.
+            self._pair.client.leave()
+            raise trio.EndOfChannel
         if self._body is not None:
             return self._body.cut() + self._end(self._gone or "reset")
         if self._gone:
             return self._end(self._gone)
-        return self._bad_gateway(f"{self._upstream.url} does not answer in HTTP: {error}")
+        return self._bad_gateway(f"{self._channel.upstream.url} does not answer in HTTP: {error}")
 
     def _bad_gateway(self, why: str) -> list[Frame]:
         response = HttpResponse(502, "Bad Gateway", [("Content-Type", "text/plain")])
@@ -207,6 +229,8 @@ class _Exchange:
     def _end(self, how: str, told: str | None = None) -> list[Frame]:
         """It is over; `told` is what the client hears of how."""
         again = how == "eof" and self._reader.again and not self._gone and self.out.done
+        if how == "eof" and not again:
+            self._close_behind()
         self._finish(again=again)
         return [Frame(S2C, fact=ExchangeEnd(told or how), exchange=self.number)]
 
@@ -215,12 +239,13 @@ class _Exchange:
         self.out.drop()
         if self._wire is not None:
             (self._connections.give_back if again else self._connections.discard)(self._wire)
-        self._leave(self.number)
+        self._channel.leave(self.number)
 
 
 class HttpClientChannel(HttpEnd[_Exchange]):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
+    `client_of` gives the connection of the client that an exchange came from, if there is one.
     """
 
     def __init__(
@@ -230,13 +255,18 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         *,
         own: Sequence[str] = (),
         is_mcp: Callable[[HttpRequest], bool] | None = None,
+        client_of: Callable[[int], Connection | None] = lambda _: None,
     ) -> None:
         super().__init__()
         path = upstream.target.partition("?")[0]
-        self._upstream = upstream
+        self.upstream = upstream
+        self._connect = connect
         self._own = own
         self._is_mcp = is_mcp or (lambda head: head.path == path)
-        self._connections = ConnectionPool(connect)
+        self._client_of = client_of
+        self._pool = ConnectionPool(connect)
+        self._nursery: trio.Nursery | None = None
+        self._work: list[Callable[[], Awaitable[None]]] = []
         self._until: float | None = None
 
     async def _wait(self) -> None:
@@ -261,18 +291,37 @@ class HttpClientChannel(HttpEnd[_Exchange]):
                 self._pass_on(exchange, frame)
 
     async def run(self) -> None:
-        await self._connections.run()
+        async with trio.open_nursery() as self._nursery:
+            for work in self._work:
+                self._nursery.start_soon(work)
+            self._work.clear()
+            await self._pool.tidy()
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Starts work in the background, once `run` does."""
+        if self._nursery is None:
+            self._work.append(work)
+        else:
+            self._nursery.start_soon(work)
+
+    def leave(self, number: int) -> None:
+        """This exchange is over."""
+        self._exchanges.pop(number, None)
+        if self._until is not None:
+            self._changed.unpark_all()
 
     async def aclose(self) -> None:
         self._closed = True
         self._abort_all()
         self._changed.unpark_all()
-        await self._connections.aclose()
+        self._pool.close()
         await trio.lowlevel.checkpoint()
 
     def _open(self, number: int, request: HttpRequest) -> None:
-        mapped = for_upstream(request, self._upstream, self._own)
-        exchange = _Exchange(number, mapped, self._connections, self._upstream, self._leave)
+        mapped = for_upstream(request, self.upstream, self._own)
+        client = self._client_of(number)
+        connections = self._pool if client is None else client.paired(self._connect)
+        exchange = _Exchange(number, mapped, connections, self)
         exchange.mcp = self._is_mcp(request)
         self._exchanges[number] = exchange
         if not request.has_body:
@@ -296,11 +345,6 @@ class HttpClientChannel(HttpEnd[_Exchange]):
                 exchange.say(frame.raw, last=True)
             case _:
                 pass
-
-    def _leave(self, number: int) -> None:
-        self._exchanges.pop(number, None)
-        if self._until is not None:
-            self._changed.unpark_all()
 
     async def _let_end(self, deadline: float) -> None:
         with trio.move_on_at(deadline) as scope:

@@ -23,8 +23,10 @@ from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import MAX_FIELDS, lint
 from mcpmock.transports.session_router import SessionRouter
 
+from .addresses import Connect
 from .error_responses import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
 from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter
+from .pairing import IdleWatch, PairedConnection
 from .wire import READ_SIZE, Wire
 
 HEAD_TIMEOUT_S = 30.0
@@ -37,6 +39,8 @@ CLOSE_TIMEOUT_S = 1.0
 """How long input is still read behind the last response of a connection. A close with unread input
 is a reset, and a reset may erase a response that the client has not read (RFC 9112, 9.6).
 """
+_PEER_POLL_S = 0.05
+"""How often a client that has ended its input is looked at: no event tells that it leaves."""
 _NEVER = float("inf")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
@@ -103,6 +107,7 @@ class ServerExchange:
             self.send(frames_of(GIVEN_UP))
 
     def over(self) -> None:
+        self._connection.context.carriers.pop(self.number, None)
         self.inbox.close()
         self._leave(self.number)
 
@@ -128,7 +133,11 @@ class ListenerContext:
     admit: Callable[[ServerExchange, bytes], HttpRefusal | None]
     tell: Callable[[BaseException], None]
     body_limit: int | None = None
+    watch: IdleWatch | None = None
+    """Where exchanges go to a server as they are, over connections that mirror the clients'."""
     numbers: count[int] = attrs.field(factory=lambda: count(1))
+    carriers: dict[int, Connection] = attrs.field(factory=dict)
+    """The connections of open exchanges."""
 
     def too_long(self, size: int) -> HttpRefusal | None:
         if self.body_limit is None or size <= self.body_limit:
@@ -161,6 +170,8 @@ class Connection:
         self._scope = trio.CancelScope()
         self._until = _NEVER
         self._turn = trio.lowlevel.ParkingLot()
+        self._pair: PairedConnection | None = None
+        self._input_ended = False
 
     async def run(self) -> None:
         """Until either side has had enough. Nothing of it is open after that."""
@@ -174,7 +185,31 @@ class Connection:
                     nursery.cancel_scope.cancel()
         finally:
             self._leave()
+            if self._pair is not None:
+                self._pair.close(self._gone)
             await trio.aclose_forcefully(self._stream)
+
+    def paired(self, connect: Connect) -> PairedConnection:
+        """The connection to the server that belongs to this one."""
+        if self._pair is None:
+            watch = self.context.watch
+            assert watch is not None
+            self._pair = PairedConnection(connect, self, watch, input_ended=self._input_ended)
+        return self._pair
+
+    def close_behind(self, exchange: int) -> None:
+        if self._exchange is None:
+            self._scope.cancel()
+        elif self._exchange.number == exchange:
+            self._exchange.answer.closing = True
+
+    def close_idle(self, how: str) -> None:
+        if self._exchange is None:
+            self._cut(reset=how == "reset")
+
+    def leave(self) -> None:
+        self._leave()
+        self._scope.cancel()
 
     def close(self) -> None:
         """Ends `run` at once."""
@@ -200,7 +235,11 @@ class Connection:
         elif answer.closing or not exchange.whole or self._input:
             self.wire.interrupt()
         else:
-            self._until = trio.current_time() + IDLE_TIMEOUT_S
+            self._until = trio.current_time() + self._idle_timeout()
+
+    def _idle_timeout(self) -> float:
+        """As long as the server keeps its connection, the client's is kept."""
+        return _NEVER if self._pair is not None and self._pair.idle else IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
         """The client is gone: its exchange gets an `ExchangeEnd`, and nothing is sent behind it."""
@@ -270,7 +309,8 @@ class Connection:
         """Reads up to the end of the next request's head, and gives its length; 0 if there is
         none.
         """
-        patience = IDLE_TIMEOUT_S if self._used and not self._input else HEAD_TIMEOUT_S
+        waits = self._used and not self._input
+        patience = self._idle_timeout() if waits else HEAD_TIMEOUT_S
         deadline = trio.current_time() + patience
         searched = 0
         while True:
@@ -355,6 +395,7 @@ class Connection:
 
     def _hand_over(self, exchange: ServerExchange, frames: list[Frame]) -> None:
         if not exchange.opened:
+            self.context.carriers[exchange.number] = self
             self._stop(self.context.admit(exchange, frames[1].raw if len(frames) > 1 else b""))
             self._exchange = exchange
         exchange.hear(frames)
@@ -374,9 +415,29 @@ class Connection:
             data = await self._read()
             if data:
                 self._input += data
+            elif data is not None and self._ends_input(exchange):
+                await self._await_rest(exchange)
+                return False
             elif data is not None or not (self._input or exchange.answer.closing):
                 return False  # it left, or was idle for too long
         if exchange.answer.closing or not exchange.whole:
             await self._linger()
             return False
         return True
+
+    def _ends_input(self, exchange: ServerExchange) -> bool:
+        """Whether the client has ended its input and reads on; the server sees the end then."""
+        if self._exchange is not exchange or self.context.watch is None:
+            return False
+        if self._gone == "reset" or not self.wire.is_peer_open():
+            return False
+        self._input_ended = True
+        if self._pair is not None:
+            self._pair.end_input()
+        return True
+
+    async def _await_rest(self, exchange: ServerExchange) -> None:
+        """Until the answer is written, or the client has closed its connection after all."""
+        while self._exchange is exchange and self.wire.is_peer_open():
+            with trio.move_on_after(_PEER_POLL_S):
+                await self._turn.park()

@@ -30,6 +30,7 @@ from mcpmock.transports.session_router import SessionRouter, TransportKind
 from .connection import Connection, ListenerContext, ServerExchange
 from .error_responses import refusal
 from .exchanges import HttpEnd
+from .pairing import IdleWatch
 
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _ACCEPT_RETRY_S = 0.05
@@ -127,10 +128,12 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         listeners: Sequence[trio.abc.Listener[trio.abc.Stream]],
         *,
         body_limit: int | None = None,
+        mirrors: bool = False,
         tell: Callable[[BaseException], None] = _tell,
         stderr: DescriptorQueue | None = None,
     ) -> None:
-        self._desk = ListenerContext(router, access, self._admit, tell, body_limit)
+        watch = IdleWatch() if mirrors else None
+        self._desk = ListenerContext(router, access, self._admit, tell, body_limit, watch)
         self._listeners = listeners
         self._stderr = stderr
         self._closed = False
@@ -150,11 +153,17 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         port = self._desk.access.port
         return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
+    def connection_of(self, exchange: int) -> Connection | None:
+        """The connection that carries an exchange; None once it is over."""
+        return self._desk.carriers.get(exchange)
+
     async def run(self) -> None:
         """Serves all clients, until it is closed."""
         async with trio.open_nursery() as nursery:
             if self._stderr is not None:
                 nursery.start_soon(self._stderr.run)
+            if self._desk.watch is not None:
+                nursery.start_soon(self._desk.watch.run)
             for listener in self._listeners:
                 nursery.start_soon(self._listen, listener, nursery)
 

@@ -12,7 +12,7 @@ import struct
 
 import trio
 
-from mcpmock.channels.tcp_unread import unread
+from mcpmock.channels import tcp_peer
 
 READ_SIZE = 1 << 16
 """The most that is taken from a connection in one go."""
@@ -31,10 +31,13 @@ class Wire:
         below = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         self._lowest = _socket_of(below)
         self._reading = trio.CancelScope()
+        self._reading_on: trio.Event | None = None
 
     async def read(self) -> bytes | bytearray:
         """What comes next, nothing at the end. Raises as `receive_some` does."""
         if self._socket is None:
+            if self._reading_on is not None:  # it was interrupted and has not noticed yet
+                await self._reading_on.wait()
             return await self.stream.receive_some(READ_SIZE)
         while True:
             await trio.lowlevel.wait_readable(self._socket)
@@ -48,9 +51,14 @@ class Wire:
     async def read_on(self) -> bytes | bytearray | None:
         """As `read`; None if it is interrupted meanwhile."""
         if self._socket is None:
-            with trio.CancelScope() as self._reading:
-                return await self.stream.receive_some(READ_SIZE)
-            return None
+            ended = self._reading_on = trio.Event()
+            try:
+                with trio.CancelScope() as self._reading:
+                    return await self.stream.receive_some(READ_SIZE)
+                return None
+            finally:
+                self._reading_on = None
+                ended.set()
         try:
             return await self.read()
         except trio.ClosedResourceError:
@@ -65,7 +73,11 @@ class Wire:
 
     def unread(self) -> int:
         """Bytes that the reader at the other end has not read yet, as far as anybody can tell."""
-        return 0 if self._lowest is None else unread(self._lowest)
+        return 0 if self._lowest is None else tcp_peer.unread(self._lowest)
+
+    def is_peer_open(self) -> bool:
+        """Whether the other end is known to be open, though it may have ended its output."""
+        return self._lowest is not None and tcp_peer.is_open(self._lowest)
 
     def write_now(self, data: bytes) -> int:
         """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none
@@ -88,6 +100,27 @@ class Wire:
     def readable(self) -> bool:
         """Whether something waits to be read, as far as anybody can tell."""
         return self._lowest is not None and self._lowest.is_readable()
+
+    def fileno(self) -> int | None:
+        """The descriptor under it, where there is one."""
+        return None if self._lowest is None else self._lowest.fileno()
+
+    def end_output(self) -> bool:
+        """The peer sees the end of what is written; False where only a close can say that (TLS)."""
+        if self._socket is None:
+            return False
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it is closed
+        return True
+
+    def close(self) -> None:
+        """Closes the connection at once."""
+        if self._lowest is not None:
+            self._lowest.close()
+        else:
+            trio.lowlevel.spawn_system_task(trio.aclose_forcefully, self.stream)
 
     def reset_on_close(self) -> None:
         """The peer will hear of a close as a reset (RST), where there is such a thing."""

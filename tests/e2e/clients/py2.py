@@ -1,10 +1,10 @@
 """The client of PyPI mcp 2.x, as its users write it.
 
-    py2.py [--mode auto|legacy] --scenario NAME --workdir DIR -- SERVER ARG..
+    py2.py [--mode auto|legacy|2026-07-28] --scenario NAME --workdir DIR -- SERVER ARG..
     py2.py [--mode M] --scenario NAME --workdir DIR --transport streamable-http|sse --url URL
 
 `auto`, the library's default, sends `server/discover` first and speaks the modern era with a
-server that knows it; `legacy` is the initialize handshake.
+server that knows it; `legacy` is the initialize handshake; a revision is spoken without asking.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ async def play(job: Job) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # of what 2026-07-28 dropped
-    main(play, modes=("auto", "legacy"))
+    main(play, modes=("auto", "legacy", "2026-07-28"))

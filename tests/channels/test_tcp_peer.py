@@ -1,4 +1,4 @@
-"""What a local reader has not read yet."""
+"""What is known of the other end of a connection on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from mcpmock.channels.tcp_unread import unread
+from mcpmock.channels.tcp_peer import is_open, unread
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,22 @@ def test_a_reader_on_this_machine(family: socket.AddressFamily, host: str) -> No
             assert 0 == unread(ours)
 
 
+def test_an_end_that_ends_its_output_or_is_closed() -> None:
+    """Both send a FIN; only the one that is closed is no longer open."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        ours, _ = server.accept()
+        with ours:
+            client.shutdown(socket.SHUT_WR)
+            assert (b"", True) == (ours.recv(1), is_open(ours))
+            client.close()
+            assert not is_open(ours)
+
+
 def test_where_nobody_can_tell() -> None:
     """Another kind of socket, and one that is not connected (any more)."""
     one, other = socket.socketpair()
     with one, other, socket.socket() as alone:
         one.sendall(b"x")
         assert (0, 0) == (unread(one), unread(alone))
+        assert (False, False) == (is_open(one), is_open(alone))

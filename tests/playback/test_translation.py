@@ -1,0 +1,351 @@
+"""A recording of one era, played to clients of the other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.playback.miss import Miss
+from mcpmock.playback.player import PlayerNote, ReplayOptions, SessionSelection
+from mcpmock.playback.translation import revisions_spoken
+from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
+from mcpmock.protocol.messages import Frame
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    LOG,
+    OPENING,
+    WELCOME,
+    Line,
+    Script,
+    accepts,
+    answers,
+    bodiless,
+    c,
+    call,
+    cassette,
+    error,
+    errors,
+    get,
+    in_session,
+    notification,
+    opens,
+    over_http,
+    player_of,
+    post,
+    progress,
+    replay,
+    replay_http,
+    request,
+    response,
+    s,
+    says,
+)
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
+}
+SERVER = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
+CACHED = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public"}
+DISCOVERED = {
+    **CACHED,
+    "supportedVersions": ["2026-07-28"],
+    "capabilities": {"tools": {"listChanged": True}, "logging": {}},
+    "instructions": "Ask.",
+    "_meta": SERVER,
+}
+TOOLS = [{"name": "x", "inputSchema": {"type": "object"}}]
+
+
+def modern(id_: Any, method: str, *, token: Any = None, **params: Any) -> bytes:
+    meta = META if token is None else {**META, "progressToken": token}
+    return request(id_, method, {**params, "_meta": meta})
+
+
+def initialize(version: str) -> bytes:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "c"}}
+    return request(0, "initialize", params)
+
+
+RECORDED_MODERN: tuple[Line, ...] = (
+    c(modern("probe", "server/discover")),
+    s(response("probe", DISCOVERED)),
+    c(modern(1, "tools/list")),
+    s(response(1, {**CACHED, "tools": TOOLS, "_meta": SERVER})),
+    c(modern(2, "tools/call", token=2, name="x", arguments={"a": 1})),
+    s(progress(2)),
+    s(response(2, {"resultType": "complete", "content": [], "_meta": {"mine": 1}})),
+    c(modern(3, "ping")),
+    s(error(3, METHOD_NOT_FOUND)),
+    c(modern(4, "tools/call", name="asks", arguments={})),
+    s(response(4, {"resultType": "input_required", "requestState": "s", "inputRequests": {}})),
+    c(modern(5, "tools/call", name="asks", arguments={}, requestState="s", inputResponses={})),
+    s(response(5, {"resultType": "complete", "content": []})),
+    c(modern(6, "subscriptions/listen", notifications={})),
+    s(notification("notifications/subscriptions/acknowledged", {"_meta": {}})),
+)
+RECORDED_LEGACY: tuple[Line, ...] = (
+    *OPENING,
+    s(request("r", "roots/list")),
+    c(response("r", {"roots": []})),
+    c(request(1, "tools/list")),
+    s(LOG),
+    s(response(1, {"tools": TOOLS})),
+    c(call(2, "x", a=1)),
+    s(response(2, {"content": []})),
+    c(call(3, "asks")),
+    s(request("s", "sampling/createMessage", {"n": 1})),
+    c(response("s", {"text": "hi"})),
+    s(response(3, {"content": []})),
+    c(request(4, "ping")),
+    s(response(4)),
+)
+BOTH = "recorded with revision 2026-07-28, asked with 2025-06-18"
+
+
+def told(played: Script) -> list[Miss | PlayerNote]:
+    """From now on, the notes and misses of its player."""
+    found: list[Miss | PlayerNote] = []
+    player_of(played).report = found.append
+    return found
+
+
+def values(raws: list[bytes]) -> list[Any]:
+    return [json.loads(raw) for raw in raws]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ],
+)
+def test_a_handshake_is_made_from_the_discovery(asked: str, answered: str) -> None:
+    """With the client's own revision, the latest that it can have if it asks for no such one, and
+    without logging, which legacy clients switch on by a request of their own.
+    """
+    (welcome,) = values(play_modern().heard(initialize(asked)))
+
+    assert {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "result": {
+            "protocolVersion": answered,
+            "capabilities": {"tools": {"listChanged": True}},
+            "instructions": "Ask.",
+            "serverInfo": {"name": "weather", "version": "2"},
+        },
+    } == welcome
+
+
+def play_modern(*events: Line, **playing: Any) -> Script:
+    return replay(cassette(*(events or RECORDED_MODERN)), **playing).abandon()
+
+
+def play_legacy(**playing: Any) -> Script:
+    return replay(cassette(*RECORDED_LEGACY), **playing).abandon()
+
+
+def test_a_handshake_without_a_discovery() -> None:
+    """The capabilities are those that were used, and the server is named by its results."""
+    played = play_modern(*RECORDED_MODERN[2:])
+    result = values(played.heard(initialize("2025-06-18")))[0]["result"]
+
+    assert {"tools": {}} == result["capabilities"]
+    assert {"name": "weather", "version": "2"} == result["serverInfo"]
+
+
+def test_a_legacy_client() -> None:
+    """Its calls have the recorded answers, without what only modern ones have, under its ids and
+    tokens; a ping is answered. One note says that it was translated.
+    """
+    played = play_modern()
+    notes = told(played)
+    played.heard(initialize("2025-06-18"))
+    assert [] == played.heard(INITIALIZED)
+    listed = values(played.heard(request(7, "tools/list")))
+    called = played.heard(request(8, "tools/call", {"name": "x", "arguments": {"a": 1}}, token="t"))
+    pinged = played.heard(request(9, "ping"))
+
+    assert [{"jsonrpc": "2.0", "id": 7, "result": {"tools": TOOLS}}] == listed
+    assert [progress("t"), response(8, {"content": [], "_meta": {"mine": 1}})] == called
+    assert [response(9)] == pinged
+    assert [PlayerNote("initialize", f"translated: {BOTH}")] == notes
+
+
+def test_a_modern_client() -> None:
+    """Its probe is refused, as every legacy server does it; a client that asks all the same has the
+    recorded answers, with what modern ones must have.
+    """
+    played = play_legacy()
+    notes = told(played)
+    probed = played.heard(modern("p", "server/discover"))
+    listed = values(played.heard(modern(7, "tools/list")))
+    called = values(played.heard(modern(8, "tools/call", name="x", arguments={"a": 1})))
+
+    assert [("p", METHOD_NOT_FOUND)] == errors(probed)
+    complete = {"resultType": "complete"}
+    cached = {**complete, "ttlMs": 0, "cacheScope": "private"}
+    # The log line goes with the only call that was open.
+    assert ["notifications/message", {**cached, "tools": TOOLS}] == [
+        listed[0]["method"],
+        listed[1]["result"],
+    ]
+    assert {**complete, "content": []} == called[0]["result"]
+    assert PlayerNote(
+        "tools/list", "translated: recorded with revision 2025-11-25, asked with 2026-07-28"
+    ) == notes[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_miss_names_both_revisions(exact: bool) -> None:
+    """A call in which one side asked the other has no counterpart; with `exact` nothing has."""
+    legacy, other = play_modern(exact=exact), play_legacy(exact=exact)
+    misses = [*told(legacy), *told(other)]
+    misses = told(legacy)
+    also = told(other)
+    legacy.heard(initialize("2025-06-18"))
+    raws = legacy.heard(call(1, "asks")) + other.heard(
+        modern(2, "tools/call", name="asks" if not exact else "x", arguments={})
+    )
+
+    assert [(1, NOTHING_RECORDED), (2, NOTHING_RECORDED)] == errors(raws)
+    found = [one.revisions for one in (misses[-1], also[-1]) if isinstance(one, Miss)]
+    assert [BOTH, "recorded with revision 2025-11-25, asked with 2026-07-28"] == found
+    assert BOTH in json.loads(raws[0])["error"]["message"]
+
+
+@pytest.mark.parametrize("on_miss", ["live", "error"])
+def test_where_nothing_is_translated(on_miss: str) -> None:
+    """What was recorded in both eras is played as it is, and a real server behind the recording
+    answers in the era of the client.
+    """
+    both = (*OPENING, ("take", None), *RECORDED_MODERN) if on_miss == "error" else RECORDED_MODERN
+    played = replay(cassette(*both), on_miss=on_miss).abandon()
+    notes = told(played)
+    played.heard(INITIALIZE)
+    played.heard(request(1, "tools/list"))
+
+    assert not [one for one in notes if isinstance(one, PlayerNote) and "transl" in one.text]
+    assert not [one for one in notes if isinstance(one, Miss) and one.revisions]
+
+
+def test_stubs_are_translated() -> None:
+    """With `order = any` a call is answered as often as it comes, in either era."""
+    played = play_modern(order="any")
+    played.heard(initialize("2025-06-18"))
+
+    for id_ in (1, 2):
+        assert [response(id_, {"tools": TOOLS})] == played.heard(request(id_, "tools/list"))
+
+
+def test_revisions_spoken() -> None:
+    """A probe that is refused says nothing about the server."""
+    probed = (c(modern("p", "server/discover")), s(error("p", METHOD_NOT_FOUND)), *OPENING)
+
+    assert {"2025-11-25"} == set(revisions_spoken(cassette(*probed).takes[0].events))
+
+
+HTTP_MODERN = over_http(
+    in_session(
+        1,
+        post(1, modern("p", "server/discover"), mcp_method="server/discover"),
+        answers(1, response("p", DISCOVERED)),
+        post(2, modern(1, "tools/call", name="x", arguments={}), mcp_method="tools/call"),
+        opens(2),
+        [*says(2, LOG), *says(2, response(1, {"resultType": "complete"}))],
+        post(3, modern(1, "tools/list"), mcp_method="tools/list"),
+        answers(3, response(1, {**CACHED, "tools": []})),
+        post(4, modern(1, "tools/call", name="none", arguments={}), mcp_method="tools/call"),
+        answers(4, error(1), 400),
+    )
+)
+HTTP_LEGACY = over_http(
+    in_session(
+        2,
+        post(1, INITIALIZE),
+        answers(1, WELCOME, mcp_session_id="S"),
+        post(2, INITIALIZED, session="S"),
+        accepts(2),
+        get(3, session="S"),
+        opens(3),
+        post(4, call(1, "x"), session="S"),
+        answers(4, response(1)),
+        bodiless(5, "DELETE", session="S"),
+        accepts(5, 200),
+    )
+)
+
+
+def test_a_legacy_client_over_http() -> None:
+    """It gets a session of its own, in which the recorded exchanges come with their streams; what
+    it does besides is answered as a server without it answers.
+    """
+    played = replay_http(HTTP_MODERN).abandon()
+    welcome, *_ = played.hears(0, post(900, initialize("2025-06-18")))
+    accepted = played.hears(0, post(901, INITIALIZED, session="live-1"))
+    stream = played.hears(0, get(902, session="live-1"))
+    called = played.hears(0, post(903, call(1, "x"), session="live-1"))
+    listed = played.hears(0, post(904, request(2, "tools/list"), session="live-1"))
+    failed = played.hears(0, post(905, call(3, "none"), session="live-1"))
+
+    assert "900 200 application/json session=live-1" == welcome
+    assert ["901 202", "901 eof"] == accepted
+    assert ["902 405", "902 eof"] == stream
+    assert ["903 200 text/event-stream", f"903 {LOG.decode()}", f"903 {response(1).decode()}"] == (
+        called[:3]
+    )
+    assert f"904 {response(2, {'tools': []}).decode()}" in listed
+    assert ["905 200 application/json", f"905 {error(3).decode()}"] == failed[:2]
+
+
+def test_a_modern_client_over_http() -> None:
+    """It has no session, its calls are answered, and it has no stream to listen to."""
+    played = replay_http(HTTP_LEGACY, stateless=True).abandon()
+    asked = modern(9, "tools/call", name="x", arguments={})
+    headers = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call", "mcp_name": "x"}
+    called = played.hears(0, post(900, asked, **headers))
+
+    answer = response(9, {"resultType": "complete"}).decode()
+    assert ["900 200 application/json", f"900 {answer}", "900 eof"] == called
+    assert ["901 405", "901 eof"] == played.hears(0, get(901))
+
+
+def test_over_http_and_sse() -> None:
+    """The handshake is answered on the event stream, as all else."""
+    stream: list[list[Frame]] = [
+        get(1, to="/sse"),
+        opens(1),
+        says(1, b"/message?sessionId=S", event="endpoint"),
+        post(2, modern(1, "tools/list"), to="/message?sessionId=S"),
+        says(1, response(1, {**CACHED, "tools": []}), event="message"),
+        accepts(2),
+    ]
+    header = b'{"mcpmock":1,"transport":"sse"}\n'
+    played = replay_http(over_http(in_session(2, *stream), header=header)).abandon()
+    endpoint = "/message?sessionId=live-1"
+    played.hears(0, get(900, to="/sse"))
+    welcome = played.hears(0, post(901, initialize("2025-06-18"), to=endpoint))
+    played.hears(0, post(902, INITIALIZED, to=endpoint))
+    listed = played.hears(0, post(903, request(2, "tools/list"), to=endpoint))
+
+    assert ["901 202", "901 eof"] == [line for line in welcome if line.startswith("901")]
+    assert '"protocolVersion":"2025-06-18"' in next(one for one in welcome if "result" in one)
+    assert f"900 {response(2, {'tools': []}).decode()}" in listed
+
+
+def test_the_selection_is_made_once() -> None:
+    """All live sessions of one revision share what was translated."""
+    recorded: Cassette = cassette(*RECORDED_MODERN)
+    selection = SessionSelection(recorded, ReplayOptions())
+    one, two = (selection.translations("2025-06-18", str, stateless=False) for _ in range(2))
+
+    assert [candidate.plan for candidate in one] == [candidate.plan for candidate in two]
+    assert one[0].plan is two[0].plan
