@@ -35,6 +35,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("replay", "-v", "F"),
     ("replay", "-v", "--json", "F"),
     ("replay", "-v", "--match", "exact", "F", "--order", "strict"),
+    ("report", "F", "-o", "OUT"),
     ("show", "F"),
     ("show", "--json", "F"),
     ("show", "--mermaid", "F"),
