@@ -78,7 +78,7 @@ class CassetteReader:
             self._refuse(number, refusal(line) or "")
         elif (header := header_of(line)) is not None:
             self._begin(number, header, line)
-        elif (event := _decode(line)) is not None:
+        elif (event := event_of(line)) is not None:
             self._settle()
             self._event(number, event)
             self._digest.update(line + b"\n")
@@ -199,7 +199,7 @@ def footer_of(line: bytes) -> Footer | None:
         return None
 
 
-def _decode(line: bytes) -> Event | None:
+def event_of(line: bytes) -> Event | None:
     """The event in a line; None if it is not a valid event."""
     event: Event | None
     if not (line.isascii() or is_utf8(line)):
