@@ -191,7 +191,7 @@ def test_where_to_look() -> None:
 
 
 def test_what_the_client_did_otherwise() -> None:
-    """That is no fault of the server's."""
+    """Other requests of the client are no breaking change of the server."""
     visit = Server().visit()
     old, without = cassette(*visit), cassette(*visit[:5], *visit[7:])
     other = cassette(*visit[:5], c(call(2, "add", a=1, b=9)), *visit[6:])
@@ -204,7 +204,7 @@ def test_what_the_client_did_otherwise() -> None:
 
 
 def test_rules_of_the_user() -> None:
-    """What is ignored is no difference, and is counted."""
+    """An ignored change is no difference, and is counted."""
     server = Server()
     server.counted = [response(0, COUNT).replace(b"counted", b"done")]
     server.sum = response(0, {"content": [], "structuredContent": {"sum": 3.004}})
@@ -235,7 +235,7 @@ def test_secrets_have_other_numbers_in_another_recording() -> None:
 
 
 def test_a_server_that_fails() -> None:
-    """That it ended by itself is told, with the events."""
+    """That the server ended by itself is a difference, with the event."""
     visit = Server().visit()
     dies = ("end", {"exit": 3})
     fine, dead = cassette(*visit), cassette(*visit, dies)
@@ -300,7 +300,7 @@ def test_a_change_is_told_over_any_transport() -> None:
 
 
 def test_what_a_transport_cannot_say_is_not_missed() -> None:
-    """Streamable HTTP loses what nobody asked for while no stream is open."""
+    """Streamable HTTP loses unrelated notifications while no stream is open."""
     server = Server()
     server.more = [notification("notifications/tools/list_changed")]
     told_more, silent = cassette(*server.visit()), streamable(Server())
