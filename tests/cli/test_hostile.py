@@ -39,6 +39,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("replay", "-v", "F"),
     ("replay", "-v", "--json", "F"),
     ("replay", "-v", "--match", "exact", "F", "--order", "strict"),
+    ("report", "F", "-o", "OUT"),
     ("scan", "F"),
     ("scan", "--json", "F"),
     ("report", "F", "-o", "OUT"),
