@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.support.hostile import loadable_and_not, offenders
 from tests.support.sealed import sealed
 
 
@@ -70,11 +69,3 @@ def test_what_cannot_be_read(run: Run, file: Path, tmp_path: Path) -> None:
     assert 3 == status
     assert str(file) in err
     assert not file.with_suffix(".html").exists()
-
-
-def test_hostile_text(run: Run, file: Path) -> None:
-    """No recorded text acts on the terminal."""
-    file.write_bytes(loadable_and_not()[0])
-    status, out, err = run("report", file)
-
-    assert (0, []) == (status, offenders(out + err))
