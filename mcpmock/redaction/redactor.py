@@ -17,6 +17,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import attrs
 import msgspec
@@ -30,6 +31,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
     Stderr,
     decode,
+    encode,
 )
 from mcpmock.protocol.raw_json import Span, splice, strings, walk
 
@@ -125,6 +127,18 @@ class Redactor:
             kind = kind_of_name(name)
             if kind is not None:
                 self._learn(value.encode("utf-8", "surrogateescape"), kind)
+
+    def learn_bindings(self, bindings: Mapping[str, str]) -> None:
+        """Takes live values, by their placeholders, for secrets wherever they appear."""
+        for hole, value in bindings.items():
+            kind = hole.removeprefix(PLACEHOLDER.decode()).rpartition(":")[0]
+            self._learn(value.encode("utf-8", "surrogatepass"), kind)
+
+    def value(self, name: str, value: Any) -> Any:
+        """A decoded JSON value that has this name, without its secrets."""
+        raw = encode({name: value})
+        clean = self.json(raw)
+        return value if clean == raw else next(iter(decode(clean).values()))
 
     def json(self, raw: bytes) -> bytes:
         """A JSON message, whole or torn, without its secrets; the same object if it has none."""
