@@ -361,10 +361,10 @@ class Redactor:
         if size > MAX_DECODED_BYTES or b"\\" not in text:
             found = self._scan_inner(text, depth + 1, rules=rules)
             at = inside.start
-            return [(Span(s.start + at, s.end + at), _escaped(new)) for s, new in found]
+            return [(Span(s.start + at, s.end + at), new) for s, new in found]
         decoded = decode_string(raw, inside)
         found = self._scan_inner(decoded.text, depth + 1, rules=rules)
-        return [(decoded.origin(span), _escaped(new)) for span, new in found]
+        return [(decoded.origin(span), new) for span, new in found]
 
     def _scan_inner(self, text: bytes, depth: int, *, rules: bool) -> list[Replacement]:
         """What a decoded text holds, JSON or not."""
@@ -428,7 +428,7 @@ class Redactor:
         elif b"\\" in text:
             escaped = decode_string(text, Span(0, len(text)))
             for span, new in self._scan_inner(escaped.text, depth, rules=rules):
-                yield escaped.origin(span), _escaped(new)
+                yield escaped.origin(span), new
 
     def _may_know(self, text: bytes) -> bool:
         """Whether a known value may stand in a text, in any spelling."""
@@ -479,13 +479,6 @@ class Redactor:
 
 def _no_kind(_path: Sequence[str | int]) -> None:
     """Names give nothing away: what is looked for is known."""
-
-
-def _escaped(new: bytes) -> bytes:
-    """What takes a place in a JSON string: of what is put there, only lines of base64 have
-    characters to be escaped.
-    """
-    return new.replace(b"\r", b"\\r").replace(b"\n", b"\\n")
 
 
 def _unescaped(secret: bytes) -> bytes:
