@@ -36,7 +36,7 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 
 def read(name: str, data: bytes) -> Cassette:
     """Parses a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
-    reader = _Reader(Cassette(name=name, takes=[]))
+    reader = CassetteReader(Cassette(name=name, takes=[]))
     lines = data.split(b"\n")
     tail = lines.pop()
     for number, line in enumerate(lines, 1):
@@ -61,7 +61,9 @@ def refusal(line: bytes) -> str | None:
 
 
 @attrs.define
-class _Reader:
+class CassetteReader:
+    """Reads a cassette line by line; `cassette` is what has been read so far."""
+
     cassette: Cassette
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
     _take: Take | None = None

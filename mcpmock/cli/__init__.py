@@ -23,6 +23,7 @@ from .output import say
 _COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
     "record", "recover", "redact", "replay", "report", "scan", "show", "stats", "verify",
+    "watch",
 )  # fmt: skip
 
 
