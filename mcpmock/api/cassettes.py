@@ -18,7 +18,7 @@ from .server import Source, load_source
 
 if TYPE_CHECKING:
     from mcpmock.rules.checker import Found
-    from mcpmock.semantic_diff.compare import Comparison
+    from mcpmock.semantic_diff.compare import Diff
 
 
 def load(path: Path | str) -> Cassette:
@@ -34,7 +34,7 @@ def load(path: Path | str) -> Cassette:
     return file.load(Path(path))
 
 
-def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Comparison:
+def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
     """The differences between an old and a new recording, as `mcpmock diff` reports them.
 
     `ignore` is a list of rules as in `mcpmock diff --ignore`: `tools/call now $.result`. `worst` of

@@ -73,7 +73,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One line. Exactly one payload is set; the field order is the key order of the format."""
 
     n: int
-    t: int = 0
+    # A factory, because a default of 0 would leave the key out of the first event.
+    t: int = msgspec.field(default_factory=int)
     s: int = 1
     x: int | None = None
     d: Literal["c2s", "s2c"] | None = None

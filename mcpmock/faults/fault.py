@@ -41,9 +41,6 @@ from .units import list_mistakes
 OWN = "mcpmock-"
 """Prefix of the ids of requests that faults send. Their responses are discarded."""
 Toward = Literal["client", "server", "both"]
-Head = Literal["body", "any"]
-"""`body`: the head of a JSON response. `any`: also the head of an event stream, which is then held
-until its first event."""
 Load = Callable[[str], Cassette]
 """Loads a cassette that a plan names."""
 EVERY_TRANSPORT = ("stdio", "sse", "streamable-http")
@@ -114,6 +111,8 @@ class MatchedMessage:
     now: float
     on: On
     transport: str = "stdio"
+    replayed: bool = False
+    """Whether a recording answers, and no server."""
     era: str | None = None
     stream: int | None = None
     memory: Any = attrs.field(factory=dict)
@@ -186,6 +185,15 @@ class MatchedMessage:
         way = self.direction
         return [*self._streamed(), *(Frame(way, raw, exchange=self.exchange) for raw in raws)]
 
+    def trailed_by(self, raws: Sequence[bytes], after: float) -> Iterable[Send]:
+        """The unit, and messages that go the same way, each `after` the one before."""
+        if not after:
+            yield Send(self.followed_by(*raws))
+            return
+        yield Send(self.followed_by())
+        for number, raw in enumerate(raws, 1):
+            yield Send([self.message(self.direction, raw)], after * number)
+
     def preceded_by(self, *raws: bytes) -> list[Frame]:
         """The same with the messages in front."""
         unit, way = self._streamed(), self.direction
@@ -249,8 +257,9 @@ class Fault:
     """The methods (globs) that the fault is limited to if `match` names none."""
     blocks: ClassVar[bool] = False
     """Whether everything that goes in the same direction waits behind it."""
-    needs_head: ClassVar[Head | None] = None
-    """The HTTP head with which the message has to come."""
+    needs_head: ClassVar[bool] = False
+    """Whether the message has to come with the head of its HTTP response. The head of an event
+    stream is then held until its first event."""
     memory: ClassVar[type[Any]] = dict
     """What makes `MatchedMessage.memory`, once in each session."""
 
@@ -263,7 +272,7 @@ class Fault:
         transports: Sequence[str] | None = None,
         about: str | Sequence[str] | None = None,
         blocks: bool | None = None,
-        needs_head: Head | None = None,
+        needs_head: bool | None = None,
         memory: type[Any] | None = None,
     ) -> None:
         """The arguments of the class statement of a kind."""

@@ -161,7 +161,10 @@ class Turn:
     match: Match
     seen: int = 0
     """How many fitted."""
+    taken: int = 0
+    """How many of these turns came."""
     fired: int = 0
+    """In how many of these the fault changed something."""
 
     def comes(self, since: float, random: Random, drawn: dict[str, Any]) -> bool:
         """Another one fits, so many seconds after the session began: is it its turn? Only then may
@@ -175,14 +178,14 @@ class Turn:
             or number <= match.after
             or (match.nth is not None and number - match.after != match.nth)
             or (match.every is not None and (number - match.after) % match.every)
-            or (match.times is not None and self.fired >= match.times)
+            or (match.times is not None and self.taken >= match.times)
         ):
             return False
         if match.probability < 1.0:
             drawn["probability"] = random.random()
             if drawn["probability"] >= match.probability:
                 return False
-        self.fired += 1
+        self.taken += 1
         return True
 
 

@@ -45,7 +45,7 @@ SAMPLING = Match(method="sampling/*")
 POSTED: Changes = {"sse": {"free": ["odd"]}}
 """Where the POST is answered by us."""
 UNANSWERED: Becomes = {PROGRESS: [], ANSWER: []}
-NOBODY_ASKED = response(999_999)
+NOBODY_ASKED = response(1_000_000_000)
 REFUSED = error(1, -32603, "Internal error")
 FAILED = response(1, {"content": [{"type": "text", "text": "the tool failed"}], "isError": True})
 MISSES: dict[str, Any] = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
@@ -137,7 +137,9 @@ ROWS = [
             ],
         },
     ),
-    Row(fault=WrongId(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":2')]}),
+    Row(
+        fault=WrongId(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":1000000001')]}
+    ),
     Row(fault=IdTypeFlip(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":"1"')]}),
     Row(fault=UnsolicitedResponse(match=SECOND), client={ANSWER: [NOBODY_ASKED, ANSWER]}),
     Row(fault=UnsolicitedResponse(match=CALL, toward="server"), server={ODD: [NOBODY_ASKED, ODD]}),

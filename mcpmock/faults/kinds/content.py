@@ -15,6 +15,8 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import Response, decode, encode
 
+UNREACHED_ID = 1_000_000_000
+"""No client counts up to it: a smaller number may be the id of a later request."""
 _JSON_RPC = On.REQUEST | On.NOTIFICATION | On.RESPONSE
 
 
@@ -167,7 +169,7 @@ class UnsolicitedResponse(Fault, usually="client"):
     >>> fault = mcpmock.faults.UnsolicitedResponse(match={"method": "tools/call"})
     """
 
-    id: int | str = 999_999
+    id: int | str = UNREACHED_ID
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         yield Send(matched.preceded_by(edit.response(encode(self.id), {})))
@@ -186,9 +188,9 @@ class Empty(Fault, acts_on=On.RESPONSE):
 
 @frozen(kw_only=True)
 class WrongId(Fault, acts_on=On.RESPONSE):
-    """The response has another id: `id`, or the next number.
+    """The response has another id: `id`, or one that no request has.
 
-    Without `id`, an id that is a text gets `-wrong` appended.
+    Without `id`, a number becomes larger by 1,000,000,000, and a text gets `-wrong` appended.
 
     >>> fault = mcpmock.faults.WrongId(match={"tool": "get_*"})
     """
@@ -197,7 +199,7 @@ class WrongId(Fault, acts_on=On.RESPONSE):
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         right = decode(_response_id(matched))
-        wrong = right + 1 if isinstance(right, int) else f"{right}-wrong"
+        wrong = right + UNREACHED_ID if isinstance(right, int) else f"{right}-wrong"
         id_ = encode(wrong if self.id is None else self.id)
         yield Send(matched.with_raw(edit.with_id(matched.frame.raw, id_)))
 

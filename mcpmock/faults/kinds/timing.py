@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Self
 
@@ -148,7 +149,10 @@ class Slicer(Fault, usually="client", blocks=True):
         cuts, at, end = list[int](), 0, len(wire_bytes(matched))
         while (at := at + self._step(dice)) < end:
             cuts.append(at)
-        dice.drawn = {**dice.drawn, "cuts": cuts[:20]}
+        if not cuts:
+            yield matched.passed()
+            return
+        dice.drawn["cuts"] = cuts[:20]
         for number, frames in enumerate(cut_message(matched, cuts)):
             yield Send(frames, number * self.delay)
 
@@ -190,7 +194,8 @@ class Coalesce(Fault, usually="client", blocks=True):
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         if matched.now < matched.memory.get("until", 0.0):
-            yield Send(matched.unit)  # it waits behind the first, to the same instant
+            # The shortest delay there is: it waits behind the first, to the same instant.
+            yield Send(matched.unit, math.ulp(matched.now))
             return
         matched.memory["until"] = matched.now + self.time
         yield Send(matched.unit, self.time)
@@ -214,11 +219,8 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
 
 
 @frozen(kw_only=True)
-class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
+class SlowClose(Fault, usually="client", acts_on=On.CLOSE | On.END):
     """The end of the server's output, or of an HTTP exchange, comes `delay` later.
-
-    In a replay over stdio there is an end to delay only if the recorded server closed its output
-    before the client did.
 
     >>> fault = mcpmock.faults.SlowClose(delay="2s")
     """
@@ -226,4 +228,9 @@ class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
     delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield Send(matched.unit, self.delay)
+        if matched.on is On.CLOSE:
+            yield Send(matched.unit, self.delay)
+            return
+        yield matched.passed()
+        if matched.replayed:  # it hangs up when its client has: there is no end of its own to delay
+            yield Effect(lambda session, now: session.stay_open(now + self.delay))

@@ -89,8 +89,8 @@ def test_inject_there_has_to_be_something() -> None:
 
 
 def test_wrong_id_another_id() -> None:
-    """The next number, another text, or the one that is said."""
-    assert [response(2, {"content": []})] == answered(WrongId())
+    """A number that no client counts up to, another text, or the one that is given."""
+    assert [response(1_000_000_001, {"content": []})] == answered(WrongId())
     assert [response("a-wrong")] == answered(WrongId(), call("a", "x"), response("a"))
     assert [response("z")] == answered(WrongId(id="z"), call("a", "x"), response("a"))
 
