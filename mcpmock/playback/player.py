@@ -224,7 +224,9 @@ class Player(Stage):
                 match = candidate.matcher.find(opened)
                 if match is not None:
                     candidate.accept(match, opened, self._began)
-        self._candidates.all += added
+        # The lead is what is judged at the end; in a session it becomes one that knows the request.
+        known = self._candidates.all
+        self._candidates.all = [*added, *known] if self.stateless else [*known, *added]
         if added:
             self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
         return bool(added)

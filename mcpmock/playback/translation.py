@@ -456,9 +456,7 @@ class _ToLegacy(_Translation):
                     name: found[name] for name in ("capabilities", "instructions") if name in found
                 }
         result.setdefault("capabilities", self._capabilities_used())
-        # Legacy clients set the level with `logging/setLevel`, to which nothing was recorded.
-        if isinstance(result["capabilities"], dict):
-            result["capabilities"].pop("logging", None)
+        _drop_requests_of_one_era(result["capabilities"])
         return result | {"serverInfo": info or {"name": "recorded server", "version": ""}}
 
     def _capabilities_used(self) -> dict[str, Any]:
@@ -472,6 +470,16 @@ class _ToLegacy(_Translation):
             for prefix, capability in _CAPABILITIES.items()
             if any(method.startswith(prefix) for method in asked)
         }
+
+
+def _drop_requests_of_one_era(capabilities: Any) -> None:
+    """Removes what makes legacy clients send `logging/setLevel` and `resources/subscribe`, to which
+    nothing was recorded.
+    """
+    if isinstance(capabilities, dict):
+        capabilities.pop("logging", None)
+        if isinstance(capabilities.get("resources"), dict):
+            capabilities["resources"].pop("subscribe", None)
 
 
 def _is_bodiless(event: Event) -> bool:

@@ -54,7 +54,11 @@ CACHED = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public"}
 DISCOVERED = {
     **CACHED,
     "supportedVersions": ["2026-07-28"],
-    "capabilities": {"tools": {"listChanged": True}, "logging": {}},
+    "capabilities": {
+        "tools": {"listChanged": True},
+        "logging": {},
+        "resources": {"subscribe": True},
+    },
     "instructions": "Ask.",
     "_meta": SERVER,
 }
@@ -129,7 +133,7 @@ def values(raws: list[bytes]) -> list[Any]:
 )
 def test_a_handshake_is_made_from_the_discovery(asked: str, answered: str) -> None:
     """With the client's own revision, the latest that it can have if it asks for no such one, and
-    without logging, which legacy clients switch on by a request of their own.
+    without what legacy clients switch on by requests of their own: logging and subscriptions.
     """
     (welcome,) = values(play_modern().heard(initialize(asked)))
 
@@ -138,7 +142,7 @@ def test_a_handshake_is_made_from_the_discovery(asked: str, answered: str) -> No
         "id": 0,
         "result": {
             "protocolVersion": answered,
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": {"tools": {"listChanged": True}, "resources": {}},
             "instructions": "Ask.",
             "serverInfo": {"name": "weather", "version": "2"},
         },
@@ -316,6 +320,23 @@ def test_a_modern_client_over_http() -> None:
     answer = response(9, {"resultType": "complete"}).decode()
     assert ["900 200 application/json", f"900 {answer}", "900 eof"] == called
     assert ["901 405", "901 eof"] == played.hears(0, get(901))
+
+
+def test_what_was_left_over() -> None:
+    """Of the session as it was translated: a handshake that a client has no use for is not missing,
+    nor is a call that it could not have made.
+    """
+    legacy, other = play_modern(), play_legacy()
+    legacy.heard(initialize("2025-06-18"))
+    legacy.heard(INITIALIZED)
+    legacy.heard(request(7, "tools/list"))
+    other.heard(modern(1, "tools/list"))
+    other.heard(modern(2, "tools/call", name="x", arguments={"a": 1}))
+    stateless = replay_http(HTTP_LEGACY, stateless=True).abandon()
+    stateless.hears(0, post(900, modern(9, "tools/call", name="x", arguments={})))
+
+    left = [player_of(played).leftovers() for played in (legacy, other, stateless)]
+    assert [["1 recorded requests never came: tools/call"], [], []] == left
 
 
 def test_over_http_and_sse() -> None:
