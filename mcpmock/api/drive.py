@@ -11,7 +11,7 @@ import trio
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import FaultControl, Faults, run_of
 from mcpmock.playback.timing import Timing
-from mcpmock.semantic_diff.compare import Comparison
+from mcpmock.semantic_diff.compare import Diff
 from mcpmock.sessions.drive import drive_and_record
 from mcpmock.sessions.servers import Server
 
@@ -42,7 +42,7 @@ class Driven:
     faults: FaultControl
     """The injected faults: how often each `fired`, and the `receipts`."""
 
-    def diff(self, *, ignore: Iterable[str] = ()) -> Comparison:
+    def diff(self, *, ignore: Iterable[str] = ()) -> Diff:
         """The differences between the cassette and the live recording: see `mcpmock.diff`."""
         return diff(self.cassette, self.live, ignore=ignore)
 

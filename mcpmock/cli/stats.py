@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options_files import with_siblings
-from .output import CASSETTE, columns, common, emit, many, one_line, say_notices
+from .output import CASSETTE, columns, common, counts, emit, many, one_line, say_notices
 from .show import duration
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mcpmock.view.stats import Calls, Stats, What
 
 _ARROWS = {"c2s": "->", "s2c": "<-"}
-_UNUSUAL_KINDS = {"opaque": "not JSON-RPC", "gap": "not recorded"}
-"""Kinds of events that the last line counts, if there are any."""
 _UNITS = ("kB", "MB", "GB")
 
 
@@ -78,8 +76,8 @@ def _as_json(found: Stats) -> Iterator[dict[str, Any]]:
         }
     for what, sent in found.notifications.items():
         yield {"type": "notifications", **_named(what), "count": sent.count, "bytes": sent.size}
-    size = {"cassettes": found.cassettes, "takes": found.takes, "events": found.events}
-    yield {"type": "stats", **size, "kinds": dict(sorted(found.kinds.items()))}
+    names = ("cassettes", "takes", "events", "lost_events", "lost_bytes")
+    yield {"type": "stats", **counts(found, *names), "kinds": dict(sorted(found.kinds.items()))}
 
 
 def _named(what: What) -> dict[str, Any]:
@@ -129,9 +127,11 @@ def _last_line(found: Stats) -> str:
         many(found.takes, "take"),
         many(found.events, "event"),
     ]
-    parts += [
-        f"{count} {words}" for kind, words in _UNUSUAL_KINDS.items() if (count := found.kinds[kind])
-    ]
+    if opaque := found.kinds["opaque"]:
+        parts.append(f"{opaque} not JSON-RPC")
+    if found.kinds["gap"]:
+        lost = many(found.lost_events, "event")
+        parts.append(f"{lost} ({_format_bytes(found.lost_bytes)}) not recorded")
     return ", ".join(parts)
 
 

@@ -19,7 +19,7 @@ import attrs
 
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import Frame, HttpRequest, Opaque, Request, Response, StreamEnd
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.placeholders import holds_placeholder
 
 from .header_profile import (
     FIRST_HEADER_LEVEL,
@@ -111,11 +111,11 @@ class RequestIndex:
         return HeaderVerdicts.of((asked, status) for asked, status in subjects if asked is not None)
 
     def _has_placeholder(self, event: ClientEvent) -> bool:
-        if PLACEHOLDER in event.frame.raw:
+        if holds_placeholder(event.frame.raw):
             return True
         asked = None if event.head is None else self.subject(event)
         fields = {} if asked is None or asked.http is None else asked.http
-        return any(PLACEHOLDER.decode() in value for value in fields.values())
+        return any(holds_placeholder(value) for value in fields.values())
 
 
 @attrs.define

@@ -28,6 +28,7 @@ from mcpmock.playback.client.script import ClientScript, script_of, unbound_plac
 from mcpmock.playback.plan.flatten_http import bare_take
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.redaction.placeholders import highest_number
 from mcpmock.runner import FLUSH_TIMEOUT_S
 from mcpmock.transports.session_router import TransportKind
 
@@ -129,7 +130,9 @@ async def drive_and_record(
             front=drive_front(cassette, timing, kind=server.kind, values=values),
             back=server,
             faults=faults,
-            recording=Recording(output=output, redact=redact),
+            recording=Recording(
+                output=output, redact=redact, placeholders=highest_number(cassette)
+            ),
             say=say,
             stop=stop,
         )

@@ -139,7 +139,7 @@ class Race:
                 reaction=self.reaction,
                 at_most=CANCEL_TIMEOUT_S,
                 match=match,
-                must_fire=True,
+                must_fire=self.i < self.k,  # behind all messages there is nothing to withhold
             )
         )
 

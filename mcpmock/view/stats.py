@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import attrs
 
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, Gap
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import C2S, Direction
 
@@ -76,6 +76,9 @@ class Stats:
     cassettes: int = 0
     takes: int = 0
     events: int = 0
+    lost_events: int = 0
+    """How many events could not be recorded: a gap stands for any number of them."""
+    lost_bytes: int = 0
     calls: dict[What, Calls] = attrs.field(factory=dict)
     notifications: dict[What, Notifications] = attrs.field(factory=dict)
     kinds: Counter[str] = attrs.field(factory=Counter)
@@ -98,6 +101,9 @@ def _count_rows(found: Stats, rows: Sequence[Row]) -> None:
     for row, size in zip(rows, _sizes(rows), strict=True):
         # An SSE event without data carries no message.
         found.kinds[row.kind] += row.kind != "opaque" or size > 0
+        if isinstance(row.event.gap, Gap):
+            found.lost_events += row.event.gap.events
+            found.lost_bytes += row.event.gap.bytes
         if row.direction is None or row.method is None:
             continue
         if row.kind == "request":

@@ -31,7 +31,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, elements, walk
 from mcpmock.protocol.transport_facts import HttpRequest
-from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
+from mcpmock.redaction.placeholders import holds_placeholder, placeholders_in
 
 STREAM_OPENING = Frame(C2S, fact=HttpRequest("GET", "", []))
 """The line at which the client opens the standalone stream: a request without an exchange, which
@@ -265,7 +265,7 @@ class _ScriptBuilder:
         else:
             self._new_events.append(event)
         result = message.result or b""
-        if PLACEHOLDER in result:
+        if holds_placeholder(result):
             self.redacted_results[call] = result
         for path, span in find_values(result, TOKENS):
             value = decode(result[slice(*span)])
@@ -307,9 +307,9 @@ def unbound_placeholders(script: ClientScript) -> Iterator[tuple[str, int]]:
     replies = [one.reply for one in script.server_requests if one.reply is not None]
     for place, line in enumerate(script.lines):
         for call in line.answers:
-            known |= set(HOLE.findall(script.redacted_results.get(call, b"")))
+            known |= set(placeholders_in(script.redacted_results.get(call, b"")))
         frames = [line.frame, *(reply.frame for reply in replies if reply.after == place)]
-        for found in (found for frame in frames for found in HOLE.findall(frame.raw)):
+        for found in (found for frame in frames for found in placeholders_in(frame.raw)):
             if found not in known:
                 yield found.decode(), line.n
 

@@ -71,7 +71,7 @@ def _flatten_exchanges(
                 yield _bare_event(event, frame, raw)
         else:
             flattener = answers.setdefault(event.x, ReplyFlattener(None))
-            for message in flattener.hear(frame):
+            for message in flattener.feed(frame):
                 yield _bare_event(event, frame, message.raw)
 
 

@@ -270,7 +270,7 @@ class StreamableHttpClient(ExchangeClient):
                     return
             case _:
                 pass
-        messages = exchange.reply.hear(frame)
+        messages = exchange.reply.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             messages += exchange.reply.fail("mcpmock: the response ended without an answer")
         if exchange.initializes:
