@@ -2,9 +2,8 @@
 
 A server repeats a value in whatever spelling its libraries choose. `Decoded` is a decoded text that
 knows where each of its bytes came from, so that what is replaced in it can be replaced in the
-original and every other byte stays. Base64 has no such places: there a whole run is encoded anew,
-in the alphabet, padding and line length that it had. Used by `redactor`, and by `placeholders` for
-the way back.
+original and every other byte stays. Base64 has no such places: there a whole run is encoded anew.
+Used by `redactor`, and by `placeholders` for the way back.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _ESCAPE = re.compile(
 _SHORT_ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _RUN = re.compile(
-    rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})++"
-    rb"(?:\r?\n[A-Za-z0-9+/]{1,75}+={0,2})?+|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
+    rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})*"
+    rb"\r?\n[A-Za-z0-9+/]{1,76}+={0,2}|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
 )
 _raw_json = msgspec.json.Decoder(msgspec.Raw)
 _TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
@@ -97,18 +96,12 @@ class Base64Run:
     raw: bytes
 
     def encode(self, text: bytes) -> bytes:
-        """Another text, encoded as this one is."""
+        """Another text in the same alphabet, on one line: there a placeholder is found again."""
         raw = self.raw
         padded = raw.endswith(b"=") or len(raw.replace(b"\r", b"").replace(b"\n", b"")) % 4 == 0
         urlsafe = b"-" in raw or b"_" in raw
         new = b64encode(text, b"-_" if urlsafe else None)
-        new = new if padded else new.rstrip(b"=")
-        width = raw.find(b"\n")
-        if width < 0:
-            return new
-        eol = b"\r\n" if raw[width - 1 : width] == b"\r" else b"\n"
-        width -= len(eol) - 1
-        return eol.join(new[at : at + width] for at in range(0, len(new), width))
+        return new if padded else new.rstrip(b"=")
 
 
 def base64_runs(text: bytes, needles: Callable[[bytes], bool]) -> Iterator[Base64Run]:

@@ -17,6 +17,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import attrs
 import msgspec
@@ -30,6 +31,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
     Stderr,
     decode,
+    encode,
 )
 from mcpmock.protocol.raw_json import Span, splice, strings, walk
 
@@ -125,6 +127,18 @@ class Redactor:
             kind = kind_of_name(name)
             if kind is not None:
                 self._learn(value.encode("utf-8", "surrogateescape"), kind)
+
+    def learn_bindings(self, bindings: Mapping[str, str]) -> None:
+        """Takes live values, by their placeholders, for secrets wherever they appear."""
+        for hole, value in bindings.items():
+            kind = hole.removeprefix(PLACEHOLDER.decode()).rpartition(":")[0]
+            self._learn(value.encode("utf-8", "surrogatepass"), kind)
+
+    def value(self, name: str, value: Any) -> Any:
+        """A decoded JSON value that has this name, without its secrets."""
+        raw = encode({name: value})
+        clean = self.json(raw)
+        return value if clean == raw else next(iter(decode(clean).values()))
 
     def json(self, raw: bytes) -> bytes:
         """A JSON message, whole or torn, without its secrets; the same object if it has none."""
@@ -347,10 +361,10 @@ class Redactor:
         if size > MAX_DECODED_BYTES or b"\\" not in text:
             found = self._scan_inner(text, depth + 1, rules=rules)
             at = inside.start
-            return [(Span(s.start + at, s.end + at), _escaped(new)) for s, new in found]
+            return [(Span(s.start + at, s.end + at), new) for s, new in found]
         decoded = decode_string(raw, inside)
         found = self._scan_inner(decoded.text, depth + 1, rules=rules)
-        return [(decoded.origin(span), _escaped(new)) for span, new in found]
+        return [(decoded.origin(span), new) for span, new in found]
 
     def _scan_inner(self, text: bytes, depth: int, *, rules: bool) -> list[Replacement]:
         """What a decoded text holds, JSON or not."""
@@ -414,7 +428,7 @@ class Redactor:
         elif b"\\" in text:
             escaped = decode_string(text, Span(0, len(text)))
             for span, new in self._scan_inner(escaped.text, depth, rules=rules):
-                yield escaped.origin(span), _escaped(new)
+                yield escaped.origin(span), new
 
     def _may_know(self, text: bytes) -> bool:
         """Whether a known value may stand in a text, in any spelling."""
@@ -465,13 +479,6 @@ class Redactor:
 
 def _no_kind(_path: Sequence[str | int]) -> None:
     """Names give nothing away: what is looked for is known."""
-
-
-def _escaped(new: bytes) -> bytes:
-    """What takes a place in a JSON string: of what is put there, only lines of base64 have
-    characters to be escaped.
-    """
-    return new.replace(b"\r", b"\\r").replace(b"\n", b"\\n")
 
 
 def _unescaped(secret: bytes) -> bytes:

@@ -276,6 +276,35 @@ def test_a_miss() -> None:
     assert ["tools/call"] == [one.method for one in told]
 
 
+def test_a_miss_shows_no_live_secret() -> None:
+    """A placeholder differs from no value; what is secret by its name, by its format, by a header
+    or by an earlier placeholder is shown as a recording would have it.
+    """
+    hole = "mcpmock:secret:password:1"
+    told: list[Any] = []
+    recorded = cassette(
+        c(call(1, "login", password=hole)),
+        s(response(1)),
+        c(call(2, "w", city="Oslo", password=hole)),
+        s(response(2)),
+    )
+    played = script(Player(SessionSelection(recorded, ReplayOptions()), told.append))
+    played.heard(call(5, "login", password="live-pa55word"))
+    live = {"city": "Rome live-pa55word", "password": "other-pa55", "more": {"apiKey": "k3y"}}
+    [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9))
+    [miss] = told
+
+    shown = {one.path: one.live for one in miss.near[0].differences}
+    assert {
+        "$.arguments.city": "Rome mcpmock:secret:password:1",
+        "$.arguments.more": {"apiKey": "mcpmock:secret:api-key:3"},
+        "$.arguments.see": "mcpmock:secret:github:4",
+    } == shown
+    for secret in ("live-pa55word", "other-pa55", "k3y", "x1Y2"):
+        assert secret.encode() not in raw
+        assert secret not in repr(miss)
+
+
 def test_a_recorded_miss_of_an_older_version() -> None:
     """A cassette recorded behind a replay may hold the old code of a miss: an answer like any."""
     old = error(1, -32099, "mcpmock: nothing recorded answers this tools/call")
