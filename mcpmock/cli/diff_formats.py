@@ -16,7 +16,7 @@ import click
 
 from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
-from mcpmock.semantic_diff.severity import EventLocation
+from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
 from .output import columns, encodable
 
@@ -109,7 +109,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
     groups: list[list[Difference]] = []
     for found in differences:
         row = by_rule[found.rule.name]
-        if verbose or not found.rule.plural or len(row) < _MIN_GROUP:
+        if verbose or found.rule.name not in PLURALS or len(row) < _MIN_GROUP:
             groups.append([found])
         elif found is row[0]:
             groups.append(row)
@@ -117,7 +117,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
 
 
 def _total(row: list[Difference]) -> str:
-    return f"{sum(found.times for found in row)} {row[0].rule.plural}"
+    return f"{sum(found.times for found in row)} {PLURALS[row[0].rule.name]}"
 
 
 def _first_places(row: list[Difference]) -> str:
