@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpmock.api.thread_server import ThreadServer
     from mcpmock.faults.control import FaultControl
     from mcpmock.testing.cassette_store import CassetteStore
-    from mcpmock.testing.failure_page import LiveSession
+    from mcpmock.testing.failure_page import SessionLog
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
     from mcpmock.testing.settings import Settings
@@ -42,7 +42,7 @@ _MARKER = (
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
 _store: pytest.StashKey[CassetteStore] = pytest.StashKey()
-_live: pytest.StashKey[LiveSession] = pytest.StashKey()
+_live: pytest.StashKey[SessionLog] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -351,7 +351,7 @@ def mcpmock_server(
     with _without_traceback(), using(settings, request.node.nodeid, store) as use:
         request.node.stash[_using] = use
         if request.config.option.mcpmock_report:
-            from mcpmock.testing.failure_page import LiveSession
+            from mcpmock.testing.failure_page import SessionLog
 
-            request.node.stash[_live] = LiveSession(use.server.log)
+            request.node.stash[_live] = SessionLog(use.server.log)
         yield use.server

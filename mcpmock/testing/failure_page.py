@@ -28,7 +28,7 @@ MAX_MESSAGES = 10_000
 MAX_NAME_CHARS = 120
 
 
-class LiveSession:
+class SessionLog:
     """The messages of a fake server and its clients."""
 
     def __init__(self, log: Log) -> None:
@@ -50,7 +50,7 @@ class LiveSession:
 
 
 def write_failure_page(
-    folder: Path, test: str, recorded: Path, live: LiveSession
+    folder: Path, test: str, recorded: Path, live: SessionLog
 ) -> tuple[Path | None, str]:
     """Writes the page of a test. Gives the path, and a line that says where the page is, or why
     there is none.
