@@ -29,24 +29,30 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from mcpmock.api.cassettes import check, diff, load, redact
+    from mcpmock.api.cassettes import check, diff, load, redact, scan
     from mcpmock.api.drive import Driven, drive
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
     from mcpmock.api.stub import Stub, StubRoute
     from mcpmock.cassette.model import Cassette
+    from mcpmock.channels.channel import MessageChannel
     from mcpmock.errors import McpMockError
-    from mcpmock.semantic_diff.compare import Comparison as Diff
+    from mcpmock.protocol.messages import C2S, S2C, Frame
+    from mcpmock.semantic_diff.compare import Diff
 
     from . import faults
 
 __all__ = [
+    "C2S",
+    "S2C",
     "Call",
     "Cassette",
     "Diff",
     "Driven",
+    "Frame",
     "McpMockError",
+    "MessageChannel",
     "ReplayServer",
     "Stub",
     "StubRoute",
@@ -60,37 +66,32 @@ __all__ = [
     "record",
     "redact",
     "replay",
+    "scan",
     "serve",
 ]
 
-_PLACES = {
-    "Call": "api.log:Call",
-    "Cassette": "cassette.model:Cassette",
-    "Diff": "semantic_diff.compare:Comparison",
-    "Driven": "api.drive:Driven",
-    "McpMockError": "errors:McpMockError",
-    "ReplayServer": "api.server:ReplayServer",
-    "Stub": "api.stub:Stub",
-    "StubRoute": "api.stub:StubRoute",
-    "check": "api.cassettes:check",
-    "connect": "api.server:connect",
-    "diff": "api.cassettes:diff",
-    "drive": "api.drive:drive",
-    "faults": "faults:",
-    "load": "api.cassettes:load",
-    "record": "api.record:record",
-    "redact": "api.cassettes:redact",
-    "replay": "api.server:replay",
-    "serve": "api.server:serve",
+_NAMES = {
+    "api.cassettes": ("check", "diff", "load", "redact", "scan"),
+    "api.drive": ("Driven", "drive"),
+    "api.log": ("Call",),
+    "api.record": ("record",),
+    "api.server": ("ReplayServer", "connect", "replay", "serve"),
+    "api.stub": ("Stub", "StubRoute"),
+    "cassette.model": ("Cassette",),
+    "channels.channel": ("MessageChannel",),
+    "errors": ("McpMockError",),
+    "protocol.messages": ("C2S", "S2C", "Frame"),
+    "semantic_diff.compare": ("Diff",),
 }
+_MODULES = {name: f"mcpmock.{module}" for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    place, _, attribute = _PLACES.get(name, "").partition(":")
-    if not place:
+    if name == "faults":
+        return import_module("mcpmock.faults")
+    if name not in _MODULES:
         raise AttributeError(f"module 'mcpmock' has no attribute {name!r}")
-    module = import_module(f"mcpmock.{place}")
-    found = getattr(module, attribute) if attribute else module
+    found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found
 

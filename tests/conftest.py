@@ -14,6 +14,8 @@ from tests.support import Script
 # The same examples in every run, so that CI is deterministic; no deadline, because a busy machine
 # is no failure; no data base of examples in the tree.
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, database=None)
+# `pytest --hypothesis-profile=nightly`: other examples in every run, and a hundred times as many.
+settings.register_profile("nightly", max_examples=10_000, deadline=None, database=None)
 settings.load_profile("ci")
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import attrs
@@ -11,7 +11,7 @@ import trio
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import FaultControl, Faults, run_of
 from mcpmock.playback.timing import Timing
-from mcpmock.semantic_diff.compare import Comparison
+from mcpmock.semantic_diff.compare import Diff
 from mcpmock.sessions.drive import drive_and_record
 from mcpmock.sessions.servers import Server
 
@@ -42,7 +42,7 @@ class Driven:
     faults: FaultControl
     """The injected faults: how often each `fired`, and the `receipts`."""
 
-    def diff(self, *, ignore: Iterable[str] = ()) -> Comparison:
+    def diff(self, *, ignore: Iterable[str] = ()) -> Diff:
         """The differences between the cassette and the live recording: see `mcpmock.diff`."""
         return diff(self.cassette, self.live, ignore=ignore)
 
@@ -53,6 +53,7 @@ async def drive_server(
     timing: str = "none",
     faults: Faults | None = None,
     seed: int | None = None,
+    values: Mapping[str, str] | None = None,
 ) -> Driven:
     """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
     recorded, run = load_source(cassette), run_of(faults, seed)
@@ -61,6 +62,7 @@ async def drive_server(
         server,
         say,
         timing=Timing.parse(timing),
+        values=values,
         faults=run if run.armed else None,
         stop=trio.Event(),
     )
@@ -76,6 +78,7 @@ async def drive(
     timing: str = "none",
     faults: Faults | None = None,
     seed: int | None = None,
+    values: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Driven]:
     """A fake client under trio: plays the recorded clients to a real server, and gives the outcome.
 
@@ -86,7 +89,9 @@ async def drive(
     >>> trio.run(main)
 
     `server` is a command line, `url` an address, `timing` as in `mcpmock drive`, `faults` and
-    `seed` as in `serve`. Raises CassetteError, PlanError and CannotStart.
+    `seed` as in `serve`. `values` are sent in place of placeholders that the server does not give a
+    value: `{"mcpmock:secret:token:1": os.environ["TOKEN"]}`. Raises CassetteError,
+    PlanError and CannotStart.
     """
     require_trio("drive")
-    yield await drive_server(cassette, parse_server(server, url), timing, faults, seed)
+    yield await drive_server(cassette, parse_server(server, url), timing, faults, seed, values)

@@ -30,16 +30,20 @@ async def record(
     """Records a server under trio: gives the client's end of a session, a channel that sends and
     receives lists of frames.
 
-    >>> from mcpmock.protocol.messages import C2S, Frame
     >>> async def main():
     ...     server = ["mcpmock", "replay", "weather.jsonl"]
+    ...     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     ...     async with mcpmock.record("new.jsonl", server=server) as channel:
-    ...         channel.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         await channel.send([mcpmock.Frame(mcpmock.C2S, ping)])
     ...         return [frame.raw for frame in await channel.receive()]
     >>> trio.run(main)
     [b'{"jsonrpc":"2.0","id":1,"result":{}}']
     >>> [event.payload for event in mcpmock.load("new.jsonl").takes[0].events if event.payload]
     [b'{"jsonrpc":"2.0","id":1,"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"result":{}}']
+
+    The clients of SDKs do not take this channel. Give them a command that records:
+    `StdioServerParameters(command="mcpmock", args=["record", "-o", "new.jsonl", "--", *server])`,
+    or the fixture `mcpmock_server` with `--mcp-record=once`.
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
     `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and each fault

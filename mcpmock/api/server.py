@@ -46,7 +46,7 @@ def load_source(source: Source) -> Cassette:
 
 REPLAY_CHOICES = {
     "order": ("causal", "strict", "any"),
-    "repeats": ("error", "last", "cycle"),
+    "repeats": ("auto", "error", "last", "cycle"),
     "sessions": ("reuse", "once"),
     "match": ("relaxed", "exact"),
     "on_miss": ("error", "hang", "close"),
@@ -187,11 +187,11 @@ async def replay(
     mock clock makes recorded pauses (`timing="recorded"`) and timeouts exact and free. Options and
     errors are those of `serve`.
 
-    >>> from mcpmock.protocol.messages import C2S, Frame
     >>> async def main():
+    ...     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     ...     async with mcpmock.replay("weather.jsonl", faults="delay:delay=1h") as server:
     ...         session = server.open()
-    ...         session.send_nowait([Frame(C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')])
+    ...         await session.send([mcpmock.Frame(mcpmock.C2S, ping)])
     ...         return [frame.raw for frame in await session.receive()], trio.current_time()
     >>> trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     ([b'{"jsonrpc":"2.0","id":1,"result":{}}'], 3600.0)

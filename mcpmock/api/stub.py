@@ -72,7 +72,8 @@ class Stub:
     pings and lists by itself. In front of a recording its offers are added to the recorded lists.
 
     `name`, `version` and `instructions` describe the server if there is no recording. Raises
-    ValueError for an unknown revision or `repeats`.
+    TypeError for a path in the place of the name, and ValueError for an unknown revision or
+    `repeats`.
     """
 
     def __init__(
@@ -84,6 +85,11 @@ class Stub:
         revision: str | None = None,
         repeats: str = "last",
     ) -> None:
+        if not isinstance(name, str) or name.endswith((".jsonl", ".jsonl.gz")):
+            raise TypeError(
+                f"Stub({name!r}): a stub is written by hand, its first argument is its name; to"
+                f" answer before a recording, write mcpmock.serve({str(name)!r}, stub=stub)"
+            )
         if revision not in (None, *REVISIONS):
             raise ValueError(f"revision {revision!r}: choose one of {', '.join(REVISIONS)}")
         if repeats not in REPEATS:

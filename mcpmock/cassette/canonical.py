@@ -8,7 +8,7 @@ telling what was done the command line's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Literal
 
@@ -133,10 +133,8 @@ def _formed(sheet: Sheet, times: Times) -> Sheet:
     numbers = _Numbers()
     for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
         formed.body.append(SourceLine(0, _formed_event(raw, n, times, numbers)))
-    if sheet.footer is not None:
-        outer = _fields(sheet.footer.raw)
-        outer["footer"] = _object(_fields(outer["footer"]) | formed.seal, Footer.__struct_fields__)
-        formed.footer = SourceLine(0, _object(outer, ("footer",)))
+    formed.footer = sheet.footer
+    formed.footer = resealed(formed)
     return formed
 
 
@@ -193,6 +191,25 @@ def _is_date(field: bytes) -> bool:
             return name.lower() == "date"
         case _:
             return False
+
+
+def with_members(raw: bytes, new: dict[str, bytes], order: Sequence[str]) -> bytes:
+    """An object with some members replaced or added; the known ones in their order."""
+    return _object(_fields(raw) | new, order)
+
+
+def without_members(raw: bytes, names: Collection[str]) -> bytes:
+    """An object without these members."""
+    return _object({name: v for name, v in _fields(raw).items() if name not in names}, ())
+
+
+def resealed(sheet: Sheet, **members: bytes) -> SourceLine | None:
+    """The footer of a take after its lines changed; None if it has none."""
+    if sheet.footer is None:
+        return None
+    outer = _fields(sheet.footer.raw)
+    inner = with_members(outer["footer"], sheet.seal | members, Footer.__struct_fields__)
+    return SourceLine(0, with_members(sheet.footer.raw, {"footer": inner}, ("footer",)))
 
 
 def _fields(raw: bytes) -> dict[str, bytes]:

@@ -20,10 +20,10 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeGuard
+from typing import BinaryIO, TypeGuard
 
 import msgspec
 
@@ -39,6 +39,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz")
 _NUMBERED = re.compile(r"\.[0-9]+\.")
 _MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
+_COPIED_BYTES = 1 << 20
 _RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
 
 
@@ -291,6 +292,7 @@ class TakeFile:
         self._unhashed = bytearray()
         self._events = 0
         self._size = os.fstat(fd).st_size
+        self._start = self._size
         self._ahead = b""
 
     def begin(self, header: Header) -> None:
@@ -302,6 +304,7 @@ class TakeFile:
         line = msgspec.json.encode(header) + b"\n"
         self._hash(line)
         torn = self._size and os.pread(self._fd, 1, self._size - 1) != b"\n"
+        self._start = self._size + bool(torn)
         self._ahead = b"\n" + line if torn else line
         self._write(b"")
 
@@ -317,6 +320,40 @@ class TakeFile:
         enough.
         """
         getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has no fdatasync
+
+    def revise(self, revise: Callable[[bytes], bytes], events: int) -> None:
+        """Puts the lines of this take through a function, from the header to so many events. Where
+        that changes one, the file is replaced whole or not at all, and stays locked meanwhile.
+        """
+        with open(self.path, "rb") as source:
+            source.seek(self._start)
+            lines = enumerate(source)
+            changed = any(revise(line) != line for n, line in lines if n <= events)
+        if changed:
+            self._replace_lines(revise, events)
+
+    def _replace_lines(self, revise: Callable[[bytes], bytes], events: int) -> None:
+        temporary = _temporary(self.path)
+        mode = stat.S_IMODE(os.fstat(self._fd).st_mode)
+        fd = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            digest = hashlib.sha256()
+            with open(self.path, "rb") as source, open(fd, "wb", closefd=False) as target:
+                _copy(source, target, self._start)
+                for n, line in enumerate(source):
+                    new = revise(line) if n <= events else line
+                    digest.update(new)
+                    target.write(new)
+            os.fsync(fd)
+            os.replace(temporary, self.path)
+        except BaseException:
+            os.close(fd)
+            temporary.unlink(missing_ok=True)
+            raise
+        os.close(self._fd)
+        self._fd, self._digest, self._size = fd, digest, os.fstat(fd).st_size
+        self._unhashed.clear()
 
     def close(
         self,
@@ -420,7 +457,7 @@ def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
 def _replace(path: Path, data: bytes) -> None:
     """Atomic: a temporary file in the same folder, fsync, rename. The mode stays what it was."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
@@ -430,6 +467,16 @@ def _replace(path: Path, data: bytes) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
+    while size > 0 and (piece := source.read(min(size, _COPIED_BYTES))):
+        target.write(piece)
+        size -= len(piece)
 
 
 def _start_anew(path: Path, fd: int) -> TakeFile:

@@ -73,7 +73,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One line. Exactly one payload is set; the field order is the key order of the format."""
 
     n: int
-    t: int = 0
+    # A factory, because a default of 0 would leave the key out of the first event.
+    t: int = msgspec.field(default_factory=int)
     s: int = 1
     x: int | None = None
     d: Literal["c2s", "s2c"] | None = None
@@ -228,6 +229,16 @@ _json = msgspec.json.Encoder()
 _raw = msgspec.json.Decoder(Raw)
 _PIECE = 1 << 20
 _OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
+
+
+def encode_cassette(cassette: Cassette) -> bytes:
+    """The lines of a cassette. Unknown members of its lines are not in the value, nor here."""
+    lines: list[bytes] = []
+    for take in cassette.takes:
+        lines += map(_json.encode, (take.header, *take.events))
+        if take.footer is not None:
+            lines.append(_json.encode({"footer": take.footer}))
+    return b"".join(line + b"\n" for line in lines)
 
 
 def embeddable(raw: bytes) -> bool:

@@ -36,7 +36,7 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 
 def read(name: str, data: bytes) -> Cassette:
     """Parses a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
-    reader = _Reader(Cassette(name=name, takes=[]))
+    reader = CassetteReader(Cassette(name=name, takes=[]))
     lines = data.split(b"\n")
     tail = lines.pop()
     for number, line in enumerate(lines, 1):
@@ -61,7 +61,9 @@ def refusal(line: bytes) -> str | None:
 
 
 @attrs.define
-class _Reader:
+class CassetteReader:
+    """Reads a cassette line by line; `cassette` is what has been read so far."""
+
     cassette: Cassette
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
     _take: Take | None = None
@@ -76,7 +78,7 @@ class _Reader:
             self._refuse(number, refusal(line) or "")
         elif (header := header_of(line)) is not None:
             self._begin(number, header, line)
-        elif (event := _decode(line)) is not None:
+        elif (event := event_of(line)) is not None:
             self._settle()
             self._event(number, event)
             self._digest.update(line + b"\n")
@@ -197,7 +199,7 @@ def footer_of(line: bytes) -> Footer | None:
         return None
 
 
-def _decode(line: bytes) -> Event | None:
+def event_of(line: bytes) -> Event | None:
     """The event in a line; None if it is not a valid event."""
     event: Event | None
     if not (line.isascii() or is_utf8(line)):

@@ -91,8 +91,19 @@ class ConversationEnd(trio.abc.AsyncResource):
 
 
 class MessageChannel(ConversationEnd, trio.abc.Channel[list[Frame]]):
-    """An end that is received from directly. It is its own source, and the only one unless it says
-    otherwise.
+    """A duplex end that carries lists of frames, each what one read returned. `receive` raises
+    trio.EndOfChannel after the last frame, `send` and `send_nowait` raise trio.BrokenResourceError
+    once the other side is gone. It is its own source, and the only one unless it says otherwise.
+
+    >>> async def main():
+    ...     async with mcpmock.replay("weather.jsonl") as server:
+    ...         async with server.open() as session:
+    ...             ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    ...             await session.send([mcpmock.Frame(mcpmock.C2S, ping)])
+    ...             return isinstance(session, mcpmock.MessageChannel), await session.receive()
+    >>> is_channel, [frame] = trio.run(main)
+    >>> is_channel, frame.direction is mcpmock.S2C, frame.raw
+    (True, True, b'{"jsonrpc":"2.0","id":1,"result":{}}')
     """
 
     _accepted = False

@@ -20,22 +20,29 @@ from mcpmock.printable import printable
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_PIECE_CHARS = select.PIPE_BUF // 4
-"""UTF-8 makes at most four bytes of each."""
 _READER_TIMEOUT_MS = 100
-"""How long the rest of a line waits for a reader of the pipe that has taken its beginning."""
+"""How long the rest of a text waits for the reader of the pipe that has taken its beginning."""
 
 
 class _StandardError(io.FileIO):
-    """Descriptor 2. A write that fails is dropped: a broken stderr changes nothing."""
+    """Descriptor 2. What cannot be written is dropped: a broken stderr changes nothing, and a
+    client that does not read it must not freeze its session.
+    """
 
     def write(self, data: ReadableBuffer, /) -> int:
+        view = memoryview(data)
         try:
-            written: int | None = super().write(data)
+            ready = select.poll()
+            ready.register(self.fileno(), select.POLLOUT)
+            # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX,
+            # pipe(7)). A full one is not being read.
+            for start in range(0, view.nbytes, select.PIPE_BUF):
+                if not ready.poll(_READER_TIMEOUT_MS if start else 0):
+                    break
+                super().write(view[start : start + select.PIPE_BUF])
         except OSError:
-            written = None
-        # None is also what a full pipe gives that the client made non-blocking.
-        return memoryview(data).nbytes if written is None else written
+            pass
+        return view.nbytes
 
 
 class _StandardOutput(io.FileIO):
@@ -68,38 +75,24 @@ def guard_standard_streams() -> None:
 
 
 def write_log_line(line: str) -> None:
-    """Write a line to standard error, made `printable`, if that is possible at once.
-
-    A client that does not read our standard error must not freeze its session.
-    """
+    """Write a line to standard error, made `printable`, if that is possible at once."""
     text = printable(line) + "\n"
     stream = sys.stderr
-    is_the_interpreters = stream is sys.__stderr__
     try:
-        for start in range(0, len(text), _PIECE_CHARS):
-            # A pipe that poll() reports as writable takes PIPE_BUF bytes without blocking (POSIX,
-            # pipe(7)). A full one is not being read, so the line is dropped.
-            if not _is_writable(stream, _READER_TIMEOUT_MS if start else 0):
-                return
-            piece = text[start : start + _PIECE_CHARS]
-            if is_the_interpreters:
-                # Past its buffer, for the reason given at `guard_standard_streams`: this is a
-                # program of the user, whose streams are not replaced.
-                os.write(stream.fileno(), piece.encode(stream.encoding, "backslashreplace"))
-            else:
-                stream.write(piece)
-                stream.flush()
+        descriptor = stream.fileno()
     except (AttributeError, OSError, ValueError):
-        pass  # sys.stderr is None, broken, or closed
-
-
-def _is_writable(stream: TextIO, timeout_ms: int) -> bool:
+        descriptor = None  # sys.stderr is None, closed, or a stream in memory
     try:
-        ready = select.poll()
-        ready.register(stream.fileno(), select.POLLOUT)
-        return bool(ready.poll(timeout_ms))
+        if descriptor is None:
+            stream.write(text)
+            stream.flush()
+        else:
+            # Past its buffer, for the reason given at `guard_standard_streams`: in a program of the
+            # user the streams are not replaced.
+            data = text.encode(stream.encoding, "backslashreplace")
+            _StandardError(descriptor, "w", closefd=False).write(data)
     except (AttributeError, OSError, ValueError):
-        return True  # it has no descriptor: a stream in memory
+        pass
 
 
 def _open_closed_descriptors() -> None:

@@ -22,7 +22,8 @@ from .output import say
 
 _COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
-    "record", "recover", "replay", "report", "show", "stats", "verify",
+    "record", "recover", "redact", "replay", "report", "scan", "show", "stats", "verify",
+    "watch",
 )  # fmt: skip
 
 

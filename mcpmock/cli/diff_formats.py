@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from mcpmock.printable import printable
-from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
-from mcpmock.semantic_diff.severity import EventLocation
+from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
+from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
-from .output import columns, encodable
+from .output import BAD, GOOD, ODD, columns, encodable
 
-_COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
+_COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
 _FROM_WORST = sorted(Verdict, reverse=True)
 _MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
@@ -39,7 +39,7 @@ def fails(worst: Verdict | None, fail_on: str) -> bool:
     return fail_on == "any" or worst >= Verdict[fail_on.upper()]
 
 
-def object_of(comparison: Comparison) -> dict[str, Any]:
+def object_of(comparison: Diff) -> dict[str, Any]:
     """For `--json`: one object."""
     worst = comparison.worst
     return {
@@ -75,7 +75,7 @@ def _event(where: EventLocation | None) -> dict[str, int] | None:
     return None if where is None else {"take": where.take, "n": where.n}
 
 
-def text(comparison: Comparison, *, verbose: bool = False) -> Iterator[str]:
+def text(comparison: Diff, *, verbose: bool = False) -> Iterator[str]:
     """Lines for a terminal, the worst difference first. Unless `verbose`, many missing or added
     messages of one rule are one paragraph.
     """
@@ -90,9 +90,9 @@ def text(comparison: Comparison, *, verbose: bool = False) -> Iterator[str]:
         yield from _folded("  in ", f"{_place(found)}{_events(found)}")
         yield from _folded("  at ", found.path)
         if found.old is not None:
-            yield from _folded("   - ", found.old, "red")
+            yield from _folded("   - ", found.old, BAD)
         if found.new is not None:
-            yield from _folded("   + ", found.new, "green")
+            yield from _folded("   + ", found.new, GOOD)
         yield from _folded("  allow with ", _ignore_option(found))
         yield ""
     unsaid = sum(comparison.counts.values()) - len(comparison.differences)
@@ -109,7 +109,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
     groups: list[list[Difference]] = []
     for found in differences:
         row = by_rule[found.rule.name]
-        if verbose or not found.rule.plural or len(row) < _MIN_GROUP:
+        if verbose or found.rule.name not in PLURALS or len(row) < _MIN_GROUP:
             groups.append([found])
         elif found is row[0]:
             groups.append(row)
@@ -117,7 +117,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
 
 
 def _total(row: list[Difference]) -> str:
-    return f"{sum(found.times for found in row)} {row[0].rule.plural}"
+    return f"{sum(found.times for found in row)} {PLURALS[row[0].rule.name]}"
 
 
 def _first_places(row: list[Difference]) -> str:
@@ -142,7 +142,7 @@ def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
         yield (lead if number == 0 else "   | ") + (click.style(part, fg=color) if color else part)
 
 
-def markdown(comparison: Comparison, *, verbose: bool = False) -> str:
+def markdown(comparison: Diff, *, verbose: bool = False) -> str:
     """A comment: a heading, and a table of the differences."""
     lines = [
         f"### mcpmock diff: {_summary(comparison)}",
@@ -183,7 +183,7 @@ def _code(text: str) -> str:
     return f"`{spelled or ' '}`"
 
 
-def junit(comparison: Comparison, fail_on: str) -> str:
+def junit(comparison: Diff, fail_on: str) -> str:
     """A test report: one case per kind of call, which fails if a difference reaches --fail-on."""
     from xml.etree import ElementTree
 
@@ -253,7 +253,7 @@ def _times(found: Difference) -> str:
     return "" if found.times == 1 else f" ({found.times} times)"
 
 
-def _summary(comparison: Comparison) -> str:
+def _summary(comparison: Diff) -> str:
     calls = sum(comparison.calls.values())
     ignored = f" ({comparison.ignored} ignored)" if comparison.ignored else ""
     if comparison.worst is None:

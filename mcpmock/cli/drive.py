@@ -10,7 +10,7 @@ import click
 from mcpmock.errors import McpMockError
 
 from .options_faults import fault_options, faults_of
-from .options_server import server_of, server_options
+from .options_server import server_of, server_options, value_option, values_of
 from .output import CASSETTE, common, say, say_notices
 from .run import run_to_end
 
@@ -25,6 +25,7 @@ from .run import run_to_end
     metavar="HOW",
     help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
+@value_option
 @fault_options
 @server_options
 @common
@@ -33,8 +34,9 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
 
     Plays every recorded session: each request, answer and cancellation of the client is sent once
     the server has sent what preceded it in the recording. The server is COMMAND or --url; its
-    transport may differ from the recorded one. Exit status: 0, or 1 if the server did not send what
-    the client waited for.
+    transport may differ from the recorded one. A secret that was replaced in the recording is sent
+    as its placeholder, unless the server sends its value first or --value names it. Exit
+    status: 0, or 1 if the server did not send what the client waited for.
     """
     from mcpmock.cassette.file import load
     from mcpmock.playback.timing import Timing
@@ -47,10 +49,12 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
-    recording = None if output is None else Recording.to(output)
+    values = values_of(options)
+    recording = None if output is None else Recording.to(output, values=values)
     cassette = load(file)
     if not options["quiet"]:
         say_notices(cassette, of_lines=False)
-    faults, front = faults_of(options), drive_front(cassette, pauses)
+    faults = faults_of(options)
+    front = drive_front(cassette, pauses, kind=server.kind, values=values)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
     return run_to_end(setup, options)

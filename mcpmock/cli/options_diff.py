@@ -9,10 +9,10 @@ import click
 
 from mcpmock.printable import printable
 
-from .output import emit, option_set
+from .output import emit, option_set, print_lines
 
 if TYPE_CHECKING:
-    from mcpmock.semantic_diff.compare import Comparison, Rules
+    from mcpmock.semantic_diff.compare import Diff, Rules
 
 FORMATS = ("text", "json", "markdown", "junit")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -70,7 +70,7 @@ def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], toleran
 
 
 def write_report(
-    comparison: Comparison, form: str, fail_on: str, *, quiet: bool = False, verbose: bool = False
+    comparison: Diff, form: str, fail_on: str, *, quiet: bool = False, verbose: bool = False
 ) -> int:
     """Print the report to stdout and return the exit status. With `quiet`, a text report is printed
     only if it makes the status 1.
@@ -85,6 +85,5 @@ def write_report(
     elif form == "markdown":
         click.echo(markdown(comparison, verbose=verbose))
     elif failed or not quiet:
-        for line in text(comparison, verbose=verbose):
-            click.echo(line)
+        print_lines(text(comparison, verbose=verbose))
     return int(failed)

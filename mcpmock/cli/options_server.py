@@ -4,6 +4,7 @@ describe.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,35 @@ server_options = option_set(
     click.argument("command", nargs=-1, type=click.UNPROCESSED),
 )
 """`--url`, its companions and the COMMAND argument."""
+
+
+value_option = click.option(
+    "--value",
+    multiple=True,
+    metavar="'PLACEHOLDER=env:NAME'",
+    help="Send the value of this environment variable in place of a placeholder such as "
+    "mcpmock:secret:token:1 (repeatable).",
+)
+
+
+def values_of(options: dict[str, Any]) -> dict[str, str]:
+    """The values of placeholders, from the environment: on the command line, other users of the
+    machine could read them. Raises UsageError.
+    """
+    from mcpmock.redaction.redactor import HOLE
+
+    values: dict[str, str] = {}
+    for given in options.pop("value"):
+        placeholder, _, source = given.partition("=")
+        kind, _, name = source.partition(":")
+        if HOLE.fullmatch(placeholder.encode()) is None or kind != "env" or not name:
+            # Not repeated: it may hold the secret.
+            expected = "expected 'mcpmock:secret:KIND:N=env:NAME'"
+            raise click.BadParameter(expected, param_hint="--value")
+        if name not in os.environ:
+            raise click.BadParameter(f"{name} is not set in the environment", param_hint="--value")
+        values[placeholder] = os.environ[name]
+    return values
 
 
 def server_of(options: dict[str, Any]) -> Server:

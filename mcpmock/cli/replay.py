@@ -63,10 +63,11 @@ class _ReplayCommand(click.Command):
 )
 @click.option(
     "--repeats",
-    type=click.Choice(["error", "last", "cycle"]),
-    default="error",
+    type=click.Choice(["auto", "error", "last", "cycle"]),
+    default="auto",
     show_default=True,
-    help="How to answer calls repeated more often than recorded.",
+    help="How to answer calls repeated more often than recorded; auto: lists, pings and read-only "
+    "tools as the last time, other calls are misses.",
 )
 @click.option(
     "--sessions",
@@ -114,11 +115,13 @@ def replay(file: Path, record: str | None, more: Sequence[Path] = (), **how: Any
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
     """
-    from mcpmock.sessions.take import Recording
-
     options = _replay_options(how)
     server = _passthrough_server(how, record)
-    recording = None if record is None else Recording.to(record)
+    recording = None
+    if record is not None:
+        from mcpmock.sessions.take import Recording  # the recorder, which a replay does not need
+
+        recording = Recording.to(record)
     files = [file, *more]
     return play(files, options, how, recording=recording, faults=faults_of(how), server=server)
 

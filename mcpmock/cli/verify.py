@@ -12,7 +12,7 @@ import click
 
 from .options_diff import diff_options, ignore_rules_of, write_report
 from .options_faults import fault_options, faults_of, report_faults
-from .options_server import server_of, server_options
+from .options_server import server_of, server_options, value_option, values_of
 from .output import CASSETTE, common, say, say_notices
 
 
@@ -20,6 +20,7 @@ from .output import CASSETTE, common, say, say_notices
 @click.argument("file", type=CASSETTE)
 @click.option("--update", is_flag=True, help="Replace FILE with the new recording if they differ.")
 @diff_options(fail_on="risky")
+@value_option
 @fault_options
 @server_options
 @common
@@ -38,7 +39,7 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
     rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
-    server = server_of(options)
+    server, values = server_of(options), values_of(options)
     if update:
         join_siblings(file)
     was = read_bytes(file) if update else None
@@ -46,7 +47,7 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     if not options["quiet"]:
         say_notices(recorded, of_lines=False)
     faults = faults_of(options)
-    driven = trio.run(lambda: drive_and_record(recorded, server, say, faults=faults))
+    driven = trio.run(lambda: drive_and_record(recorded, server, say, values=values, faults=faults))
     owing = report_faults(faults, options)
     if driven.status not in (0, DIFFERENT):
         return driven.status

@@ -25,27 +25,22 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
-from mcpmock.transports.sse import encode_event
+from mcpmock.transports.body import BodyWriter
 
 from .fault import Act, MatchedMessage
 
 
 def wire_bytes(matched: MatchedMessage) -> bytes:
     """The bytes of a message with what frames it, as far as it goes its own way: a line, a body in
-    JSON, or an event.
+    JSON, or an event (behind events without data that came with it).
     """
     frame = matched.frame
     if frame.exchange is None:
         return frame.raw + frame.eol
-    if frame.wire is not None:
-        return frame.wire
-    heads = [frame.fact for frame in matched.unit[:-1]]
-    if matched.direction is C2S or any(
-        isinstance(head, HttpResponse) and head.media_type != EVENT_STREAM for head in heads
-    ):
+    if matched.direction is C2S:
         return frame.raw
-    metas = [head for head in heads if isinstance(head, SseMeta)]
-    return encode_event(metas[0] if metas else None, frame.raw)
+    heads = [frame.fact for frame in matched.unit if isinstance(frame.fact, HttpResponse)]
+    return BodyWriter(heads[0].media_type if heads else EVENT_STREAM).write(matched.unit)
 
 
 def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[Frame]]:

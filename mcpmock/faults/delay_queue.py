@@ -11,7 +11,7 @@ the order is this, exactly:
 * all else passes at once: what is held does not delay what has nothing to do with it.
 
 What is sent `freely` (what comes besides a message, and what is meant to be out of order) does not
-wait at all.
+wait at all; only the end of its stream waits for it.
 """
 
 from __future__ import annotations
@@ -108,11 +108,16 @@ class DelayQueue:
         first = self._due[0][0] if self._due else now + 1
         return first <= now and any(self._lines.get(line, -1.0) >= first for line in lines)
 
-    def send_freely(self, frames: Sequence[Frame], due: float, now: float) -> Iterable[Action]:
-        """The same for what waits for nobody, and nobody for it."""
+    def send_freely(
+        self, frames: Sequence[Frame], due: float, now: float, end: Hashable
+    ) -> Iterable[Action]:
+        """Sends frames that wait for no others. Only what stands in the line `end` waits for them:
+        the end of their stream.
+        """
         if due <= now:
             yield Send(frames)
         else:
+            self._lines[end] = max(due, self._lines.get(end, due))
             yield from self._hold(frames, due)
 
     def block(self, direction: Direction, due: float) -> Iterable[Action]:

@@ -92,6 +92,8 @@ class FaultEngine(Stage):
     session: int = 1
     transport: str = "stdio"
     note: Note = lambda _receipt, _now: None
+    replayed: bool = False
+    """Whether a recording answers, and no server."""
     _triggers: Triggers = attrs.field(init=False)
     _state: SessionState = attrs.field(factory=SessionState)
     _splitters: dict[Direction, UnitSplitter] = attrs.field(
@@ -104,12 +106,13 @@ class FaultEngine(Stage):
     """Whether a fault has sent a request of its own: the response must not reach the server."""
 
     def __attrs_post_init__(self) -> None:
-        self._triggers = Triggers(self.run, self.session, self.transport)
+        self._triggers = Triggers(self.run, self.session, self.transport, self.replayed)
         self.run.spoken.add(self.transport)
 
     @property
     def held_until(self) -> float | None:
-        return self._state.queue.until
+        ends = self._state.queue.until, self._state.open_until
+        return max((end for end in ends if end is not None), default=None)
 
     def halted_until(self, direction: Direction) -> float | None:
         return self._state.unread_until.get(direction)

@@ -9,8 +9,8 @@ its dice only. `engine` calls it and keeps the order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache, wraps
 from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
@@ -32,7 +32,7 @@ from mcpmock.protocol.messages import (
 
 from .delay_queue import Keep
 from .distributions import Distribution, draw
-from .match import Match, Subject, to_match
+from .match import Match, Subject, match_mistakes, to_match
 from .responses import as_stream, refusal, uncounted
 from .segments import On
 from .session_state import Effect
@@ -41,9 +41,6 @@ from .units import list_mistakes
 OWN = "mcpmock-"
 """Prefix of the ids of requests that faults send. Their responses are discarded."""
 Toward = Literal["client", "server", "both"]
-Head = Literal["body", "any"]
-"""`body`: the head of a JSON response. `any`: also the head of an event stream, which is then held
-until its first event."""
 Load = Callable[[str], Cassette]
 """Loads a cassette that a plan names."""
 EVERY_TRANSPORT = ("stdio", "sse", "streamable-http")
@@ -114,6 +111,8 @@ class MatchedMessage:
     now: float
     on: On
     transport: str = "stdio"
+    replayed: bool = False
+    """Whether a recording answers, and no server."""
     era: str | None = None
     stream: int | None = None
     memory: Any = attrs.field(factory=dict)
@@ -186,6 +185,15 @@ class MatchedMessage:
         way = self.direction
         return [*self._streamed(), *(Frame(way, raw, exchange=self.exchange) for raw in raws)]
 
+    def trailed_by(self, raws: Sequence[bytes], after: float) -> Iterable[Send]:
+        """The unit, and messages that go the same way, each `after` the one before."""
+        if not after:
+            yield Send(self.followed_by(*raws))
+            return
+        yield Send(self.followed_by())
+        for number, raw in enumerate(raws, 1):
+            yield Send([self.message(self.direction, raw)], after * number)
+
     def preceded_by(self, *raws: bytes) -> list[Frame]:
         """The same with the messages in front."""
         unit, way = self._streamed(), self.direction
@@ -223,7 +231,24 @@ def make_kind(cls: type[Fault]) -> type[Fault]:
             if issubclass(one, Fault) and "__attrs_attrs__" not in vars(one):
                 # For slots attrs would need a new class in place of this one.
                 attrs.frozen(kw_only=True, slots=False)(one)
+                if one.aliases:
+                    one.__init__ = _accept_aliases(one.__init__)  # type: ignore[method-assign]
     return cls
+
+
+def _accept_aliases(init: Callable[..., None]) -> Callable[..., None]:
+    """An `__init__` that takes the other names of knobs as well."""
+
+    @wraps(init)
+    def accept(self: Fault, **knobs: Any) -> None:
+        for alias in [name for name in knobs if name in self.aliases]:
+            name = self.aliases[alias]
+            if name in knobs:
+                raise PlanError([f"{alias}: the same as {name}; say one of them"], self.kind)
+            knobs[name] = knobs.pop(alias)
+        init(self, **knobs)
+
+    return accept
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -249,10 +274,14 @@ class Fault:
     """The methods (globs) that the fault is limited to if `match` names none."""
     blocks: ClassVar[bool] = False
     """Whether everything that goes in the same direction waits behind it."""
-    needs_head: ClassVar[Head | None] = None
-    """The HTTP head with which the message has to come."""
+    needs_head: ClassVar[bool] = False
+    """Whether the message has to come with the head of its HTTP response. The head of an event
+    stream is then held until its first event."""
     memory: ClassVar[type[Any]] = dict
     """What makes `MatchedMessage.memory`, once in each session."""
+
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Other names of knobs, such as older ones, each with the name of the knob."""
 
     def __init_subclass__(
         cls,
@@ -263,8 +292,9 @@ class Fault:
         transports: Sequence[str] | None = None,
         about: str | Sequence[str] | None = None,
         blocks: bool | None = None,
-        needs_head: Head | None = None,
+        needs_head: bool | None = None,
         memory: type[Any] | None = None,
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
         """The arguments of the class statement of a kind."""
         given = {
@@ -276,6 +306,7 @@ class Fault:
             "blocks": blocks,
             "needs_head": needs_head,
             "memory": memory,
+            "aliases": aliases,
         }
         for name, value in given.items():
             if value is not None:
@@ -286,6 +317,11 @@ class Fault:
 
         def __new__(cls, *_values: Any, **_knobs: Any) -> Self:
             return object.__new__(make_kind(cls))
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in type(self).aliases:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self, type(self).aliases[name])
 
     name: str | None = None
     toward: Toward | None = None
@@ -298,7 +334,9 @@ class Fault:
             *list_mistakes(self, _hints(cls)),
             *(f"match.{mistake}" for mistake in list_mistakes(self.match, _hints(Match))),
         ]
-        mistakes += [] if mistakes else self.contradictions()
+        if not mistakes:
+            possible = match_mistakes(self.match, self.acts_on, self.about, self.transports)
+            mistakes = [*possible, *self.contradictions()]
         if self.only is not None and self.toward not in (self.only, "both", None):
             mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:

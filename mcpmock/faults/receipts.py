@@ -42,8 +42,6 @@ class Armed:
     matches: Sequence[Match] = attrs.field(init=False)
     """The fault's `match`, once for each method that its kind is about."""
     turn: Turn = attrs.field(init=False)
-    headless: int = 0
-    """How many messages would have matched, had they come with an HTTP head of their own."""
     needles: list[bytes] | None = attrs.field(init=False)
     """Byte strings of which a batch that may match has one; None if every batch may match."""
     openers: Sequence[Direction] = attrs.field(init=False)
@@ -253,9 +251,7 @@ def _reason(armed: Armed, spoken: Collection[str]) -> str:
     """Why it never fired."""
     transports = armed.fault.transports
     if armed.turn.seen:
-        return f"{armed.turn.seen} messages matched"
+        return f"{armed.turn.seen} messages matched, and none was changed"
     if spoken and not set(spoken) & set(transports):
         return f"the kind does not exist over {' or '.join(sorted(spoken))}"
-    if armed.headless:
-        return f"{armed.headless} messages matched, on event streams, and it is for bodies in JSON"
     return "nothing matched"

@@ -73,6 +73,8 @@ class SessionState:
     exchanges: MutedExchanges = attrs.field(factory=MutedExchanges)
     unread_until: dict[Direction, float] = attrs.field(factory=dict)
     stream: int | None = None
+    open_until: float | None = None
+    """The session does not end before."""
     _lost_ways: set[Hashable] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
@@ -82,6 +84,10 @@ class SessionState:
     def stop_reading(self, direction: Direction, until: float) -> None:
         """Nothing more of what goes this way is read until then."""
         self.unread_until[direction] = until
+
+    def stay_open(self, until: float) -> None:
+        """The session does not end before."""
+        self.open_until = until
 
     def lose_rest(self, unit: Sequence[Frame]) -> None:
         """All that goes the way of this unit (over HTTP on its exchange) is lost from now on."""
@@ -119,7 +125,7 @@ class SessionState:
             return
         due = now + action.after if action.after > 0 else now
         if extra and not blocks:
-            yield from self.queue.send_freely(frames, due, now)
+            yield from self.queue.send_freely(frames, due, now, end=("end", *way_of(frames)))
             return
         lines = [*lines_of(frames, subject, self.stream)]
         if due > now:
@@ -151,7 +157,9 @@ def lines_of(frames: Sequence[Frame], subject: Subject, stream: int | None) -> I
     in_exchange = frame.exchange is not None and frame.exchange != stream
     if in_exchange or isinstance(frame.fact, _ENDS):
         yield way_of(frames)
+    if isinstance(frame.fact, _ENDS):
+        yield ("end", *way_of(frames))
 
 
-def way_of(frames: Sequence[Frame]) -> Hashable:
+def way_of(frames: Sequence[Frame]) -> tuple[Hashable, ...]:
     return (frames[-1].direction, frames[-1].exchange)

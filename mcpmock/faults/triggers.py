@@ -7,18 +7,20 @@ remembers of the session is kept here. `engine` stands above and does what the f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from mcpmock.pipeline.stage import Send
-from mcpmock.protocol.messages import HttpResponse, Request
+from mcpmock.protocol.messages import Frame, HttpResponse, Request
 
 from .call_tracker import FaultCallTracker
 from .fault import Act, Dice, MatchedMessage
 from .match import MatchPlace, Subject
 from .outcome import Outcome
 from .receipts import Armed, FaultRun, Interest, Note, Receipt
+from .responses import uncounted
 from .segments import On, Unit
 
 
@@ -29,6 +31,7 @@ class Triggers:
     run: FaultRun
     session: int
     transport: str
+    replayed: bool = False
     began: float | None = None
     calls: FaultCallTracker = attrs.field(init=False)
     _run_interest: Interest | None = None
@@ -59,8 +62,7 @@ class Triggers:
     def holds_stream_of(self, request: Request) -> bool:
         """Whether the head of an event stream that answers this has to wait for its first event."""
         return any(
-            armed.fault.needs_head == "any" and armed.concerns(request)
-            for armed in self.interest.faults
+            armed.fault.needs_head and armed.concerns(request) for armed in self.interest.faults
         )
 
     def fire(
@@ -83,6 +85,7 @@ class Triggers:
                 now=now,
                 on=unit.on or On.OTHER,
                 transport=self.transport,
+                replayed=self.replayed,
                 era=self.calls.place.era,
                 stream=stream,
                 memory=self._memory(armed),
@@ -100,17 +103,14 @@ class Triggers:
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         fault, first = armed.fault, unit.frames[0]
         about = fault.subject(subject)
-        if not (
+        return (
             unit.on is not None
             and unit.on in fault.acts_on
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
             and armed.fits(about, self.calls.place)
             and fault.fits(about)
-        ):
-            return False
-        headless = fault.needs_head is not None and not isinstance(first.fact, HttpResponse)
-        armed.headless += headless
-        return not headless
+            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
+        )
 
     def _memory(self, armed: Armed) -> Any:
         memory = self._memories.get(armed.number)
@@ -138,15 +138,37 @@ class Triggers:
     def _apply(
         self, armed: Armed, matched: MatchedMessage, dice: Dice, note: Note, *, continues: bool
     ) -> list[Act] | None:
-        """What a fault makes of a message; None if it failed. A bug in one must not reach the wire
-        (law 6: the observer may fail, the wire may not).
+        """What a fault makes of a message; None if it changes nothing, or failed. A bug in one must
+        not reach the wire (law 6: the observer may fail, the wire may not).
         """
+        turn, drawn = armed.turn, len(dice.drawn)
         try:
             became = list(armed.fault.apply(matched, dice))
-            if dice.drawn or not continues:
-                note(Receipt(armed.fault, armed.turn.fired, matched, dice.drawn), matched.now)
+            # What a fault begins may change only later messages; its turn fires with the first.
+            changed = _changes(became, matched.unit)
+            drew = armed.fault.may_continue and len(dice.drawn) > drawn
+            if not (changed or drew):
+                turn.taken -= not (continues or armed.fault.may_continue)
+                return None
+            fires = turn.fired < turn.taken
+            turn.fired += fires
+            if fires or drew:
+                note(Receipt(armed.fault, turn.fired, matched, dice.drawn), matched.now)
         except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on)
-            armed.turn.fired -= not continues
+            turn.taken -= not continues
             self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
             return None
         return became
+
+
+def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:
+    """Whether these actions are anything but the message as it came, at once."""
+    if not all(isinstance(act, Send) and act.after <= 0 for act in became):
+        return True
+    frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
+    return [*map(_content_of, frames)] != [*map(_content_of, unit)]
+
+
+def _content_of(frame: Frame) -> tuple[object, ...]:
+    """What the receiver sees of a frame: a `Content-Length` that was left out changes nothing."""
+    return frame.direction, frame.exchange, frame.raw, uncounted(frame).fact

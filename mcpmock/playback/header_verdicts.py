@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.placeholders import holds_placeholder
 
 from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
 from .request_key import MatchSubject
@@ -61,7 +61,7 @@ def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
     (then one of them is wrong), or in the stream that they resume.
     """
     return recorded.get(LAST_EVENT) != live.get(LAST_EVENT) or any(
-        is_mirror(name) and live.get(name, value) != value and PLACEHOLDER.decode() not in value
+        is_mirror(name) and live.get(name, value) != value and not holds_placeholder(value)
         for name, value in recorded.items()
     )
 

@@ -20,12 +20,11 @@ from mcpmock.protocol.messages import (
     HttpBody,
     HttpResponse,
     SseMeta,
-    encode,
     member,
     same_id,
 )
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
-from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
+from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
 
 from .header_profile import SESSION, is_session_parameter
 from .request_assembly import ClientMessage
@@ -106,7 +105,7 @@ class LiveIds:
 
     def _render_message(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
         raw = planned.frame.raw
-        if not planned.live_values and PLACEHOLDER not in raw:
+        if not planned.live_values and not holds_placeholder(raw):
             return [planned.frame]
         if any(live_value.item is not None for live_value in planned.live_values):
             new = self._render_batch(raw, planned.live_values)
@@ -121,7 +120,7 @@ class LiveIds:
         fact, raw = frame.fact, frame.raw
         if isinstance(fact, HttpResponse):
             fact = self._render_head(fact, bindings)
-        elif isinstance(fact, HttpBody) and PLACEHOLDER in raw:
+        elif isinstance(fact, HttpBody) and holds_placeholder(raw):
             raw = fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
 
@@ -140,8 +139,7 @@ class LiveIds:
             if lower == SESSION or value.strip() in self.recorded_sessions:
                 session = session or self.session()
                 headers.append((name, session))
-            elif PLACEHOLDER.decode() in value:
-                raw = value.encode("utf-8", "surrogateescape")
+            elif holds_placeholder(raw := value.encode("utf-8", "surrogateescape")):
                 live = fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
                 fits = live.isascii() and live.isprintable()  # no line break gets into a head
                 headers.append((name, live if fits else value))
@@ -203,17 +201,3 @@ def _on(exchange: int, frame: Frame) -> Frame:
 
 def _names_endpoint(meta: Frame) -> bool:
     return isinstance(meta.fact, SseMeta) and meta.fact.event == "endpoint"
-
-
-def fill(raw: bytes, bindings: Bindings, *, quoted: bool = True) -> bytes:
-    """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
-    that nothing bound is sent as it stands.
-    """
-
-    def value(placeholder: re.Match[bytes]) -> bytes:
-        live = bindings.get(placeholder[0].decode())
-        if live is None:
-            return placeholder[0]
-        return encode(live)[1:-1] if quoted else live.encode("utf-8", "surrogateescape")
-
-    return HOLE.sub(value, raw)

@@ -19,7 +19,7 @@ import attrs
 
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import Frame, HttpRequest, Opaque, Request, Response, StreamEnd
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.placeholders import holds_placeholder
 
 from .header_profile import (
     FIRST_HEADER_LEVEL,
@@ -31,7 +31,7 @@ from .header_profile import (
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
-from .miss import NearMiss
+from .miss import USED_UP, NearMiss
 from .request_assembly import ClientMessage
 from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance, match_subject
 from .variables import Bindings, compare, unify
@@ -111,11 +111,11 @@ class RequestIndex:
         return HeaderVerdicts.of((asked, status) for asked, status in subjects if asked is not None)
 
     def _has_placeholder(self, event: ClientEvent) -> bool:
-        if PLACEHOLDER in event.frame.raw:
+        if holds_placeholder(event.frame.raw):
             return True
         asked = None if event.head is None else self.subject(event)
         fields = {} if asked is None or asked.http is None else asked.http
-        return any(PLACEHOLDER.decode() in value for value in fields.values())
+        return any(holds_placeholder(value) for value in fields.values())
 
 
 @attrs.define
@@ -186,7 +186,7 @@ class Matcher:
             differences = tuple(compare(recorded.params, live.params))
             if recorded.http is not None and live.http is not None:
                 differences += tuple(compare(recorded.http, live.http, "header"))
-            why = "different" if differences else "already used"
+            why = "different" if differences else USED_UP
             if not differences and index not in self.happened:
                 why = "out of order"
             n = self.plan.episode.events[index].n

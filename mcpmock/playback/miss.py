@@ -4,6 +4,7 @@ the client. `view.miss_report` has the report for the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +15,15 @@ from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import S2C, Frame
 
-from .variables import Mismatch
+from .request_assembly import ClientMessage
+from .variables import Bindings, Mismatch
 
 ELSEWHERE = "in another recorded session"
+USED_UP = "already used"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
 _MAX_DIFFERENCES = 10
+_POSITIONS = re.compile(r"(?:\[\d+\])+\Z")
 
 
 @attrs.frozen
@@ -42,14 +46,45 @@ class Miss:
     revisions: str | None = None
     """The revisions of the recording and of the client in words, where their eras differ."""
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the recording answers the request, but not so often."""
+        return any(near.why == USED_UP for near in self.near)
+
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """The JSON-RPC error for each request of a live message that matches nothing recorded."""
     why = f" ({miss.revisions})" if miss.revisions else ""
-    message = f"mcpmock: nothing recorded answers this {miss.method}{why}"
+    again = " again (the option repeats says what may be)" if miss.is_used_up else ""
+    message = f"mcpmock: nothing recorded answers this {miss.method}{again}{why}"
     data = {"near": near_misses(miss)}
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
+
+
+def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings) -> list[NearMiss]:
+    """Near misses without the secrets of the live client, as a recording would have them: what a
+    miss says reaches terminals, logs and reports. `known` are the values of placeholders.
+    """
+    if not any(one.differences for one in near):
+        return [*near]
+    from mcpmock.redaction.redactor import Redactor  # a replay without misses does not pay for it
+
+    redactor = Redactor()
+    redactor.learn_bindings(known)
+    redactor.json(live.frame.raw)
+    if live.head is not None:
+        redactor.head(live.head)
+
+    def hidden(found: Mismatch) -> Mismatch:
+        name = _POSITIONS.sub("", found.path).rpartition(".")[2]
+        values = (
+            value if value is UNSET else redactor.value(name, value)
+            for value in (found.recorded, found.live)
+        )
+        return Mismatch(found.path, *values)
+
+    return [attrs.evolve(one, differences=tuple(map(hidden, one.differences))) for one in near]
 
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:

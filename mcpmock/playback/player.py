@@ -50,12 +50,13 @@ from .fallback import (
 )
 from .header_verdicts import MIN_ERROR_STATUS
 from .matcher import MatchResult
-from .miss import ELSEWHERE, Miss, miss_error
+from .miss import ELSEWHERE, Miss, hide_secrets, miss_error
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject
 from .session_selection import ReplayOptions, SessionSelection
 from .unused import leftovers
+from .variables import Bindings
 
 __all__ = ["Player", "PlayerNote", "ReplayOptions", "Report", "SessionSelection"]
 
@@ -139,6 +140,11 @@ class Player(Stage):
         """The candidate that speaks."""
         return self._candidates.lead
 
+    @property
+    def bindings(self) -> Bindings:
+        """The live values of placeholders, as far as any candidate knows them."""
+        return {k: v for c in self._candidates.all for k, v in c.matcher.bindings.items()}
+
     def leftovers(self) -> list[str]:
         """What the recording still had when all was over, in words; empty if it was used up."""
         return [] if self.leading is None else leftovers(self.leading)
@@ -164,9 +170,11 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
+            case Request() if live.is_posted:
+                self._receive_request(live, now)
             case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
                 self._own_answers += answer_large_batch(live)
-            case Request() | Batch() if live.is_posted and live.ids:
+            case Batch() if live.is_posted and live.ids:
                 self._receive_request(live, now)
             case StreamEnd():
                 self._receive_end(live, now)
@@ -192,6 +200,8 @@ class Player(Stage):
         if not found:
             if self._over or not self._repeat(live, now):
                 self._answer_unknown(live)
+            elif not self._stubs:
+                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
             return
         self._candidates.prefer(found, now, keep=live.name == PROBE)
         self._candidates.accept(found, live, now)
@@ -222,7 +232,9 @@ class Player(Stage):
                 match = candidate.matcher.find(opened)
                 if match is not None:
                     candidate.accept(match, opened, self._began)
-        self._candidates.all += added
+        # The lead is what is judged at the end; in a session it becomes one that knows the request.
+        known = self._candidates.all
+        self._candidates.all = [*added, *known] if self.stateless else [*known, *added]
         if added:
             self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
         return bool(added)
@@ -292,7 +304,7 @@ class Player(Stage):
         if not any(accepted):
             self._follow(live, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.happened:
-            self._miss(MatchSubject(live.name, None))
+            self._miss(live, MatchSubject(live.name, None))
 
     def _follow(self, live: ClientMessage, now: float) -> None:
         """A message that only lets happen what waited for it. A candidate that knows what a request
@@ -308,7 +320,7 @@ class Player(Stage):
         if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
             return
         if self._strict and not alone:
-            self._miss(MatchSubject(live.name, None))
+            self._miss(live, MatchSubject(live.name, None))
         else:
             self.report(PlayerNote(live.name, "not in the recording; nothing waited for it"))
 
@@ -331,12 +343,21 @@ class Player(Stage):
 
     def _repeat(self, live: ClientMessage, now: float) -> bool:
         """Answers once more with an answer that was given before, where the options say so."""
-        if self.selection.options.repeats == "error" and not self._stubs:
+        if not self._stubs and not self._may_repeat(live):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
             candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
+
+    def _may_repeat(self, live: ClientMessage) -> bool:
+        """Whether the options let a request be answered more often than it was recorded."""
+        repeats = self.selection.options.repeats
+        if repeats != "auto":
+            return repeats != "error"
+        if self._strict or self.selection.options.on_miss == "live":
+            return False  # a real server knows better
+        return all(map(self.selection.may_be_asked_again, live.requests))
 
     def _repeats_nearer(
         self, candidate: Candidate, live: ClientMessage, match: MatchResult
@@ -366,21 +387,22 @@ class Player(Stage):
             note = "not in the recording; the real server is asked"
             self.report(PlayerNote(live.subject.method, note))
         else:
-            miss = self._miss(live.subject)
+            miss = self._miss(live, live.subject)
             if self.selection.options.on_miss == "error":
                 error = miss_error(live.ids, miss, isinstance(live.content, Batch))
                 self._own_answers += exchange(live.exchange, message=error)
 
-    def _miss(self, live: MatchSubject) -> Miss:
+    def _miss(self, live: ClientMessage, subject: MatchSubject) -> Miss:
         self.missed += 1
         candidates = self._candidates.all
-        near = [near for candidate in candidates for near in candidate.matcher.near(live)]
-        near += [*self.selection.near_elsewhere(live, candidates), *self.fallback.near(live)]
+        near = [near for candidate in candidates for near in candidate.matcher.near(subject)]
+        near += [*self.selection.near_elsewhere(subject, candidates), *self.fallback.near(subject)]
         near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
-        miss = Miss(live.method, tuple(near[:3]), self._revisions)
+        near = hide_secrets(near[:3], live, self.bindings)
+        miss = Miss(subject.method, tuple(near), self._revisions)
         self.report(miss)
         if self.selection.options.on_miss == "close":
-            self._closing = f"nothing recorded for {live.method}"
+            self._closing = f"nothing recorded for {subject.method}"
         return miss
 
     def _report_level(self, live: ClientMessage, level: int) -> None:

@@ -63,4 +63,4 @@ class Repeats:
         again.
         """
         options = self.selection.options
-        return options.repeats == "last" or (options.repeats == "error" and options.order != "any")
+        return options.repeats == "last" or (options.repeats != "cycle" and options.order != "any")

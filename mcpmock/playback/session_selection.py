@@ -7,7 +7,7 @@ get the others first. Exchanges without a session are played from one plan of al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
@@ -20,7 +20,14 @@ from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.join_resumed import resumed
 from mcpmock.playback.plan.steps import is_message, merged
-from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.messages import (
+    HttpRequest,
+    Request,
+    Response,
+    decode,
+    member,
+    parse_items,
+)
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
@@ -42,7 +49,7 @@ class ReplayOptions:
 
     order: str = "causal"
     pace: Pace = attrs.field(factory=Pace)
-    repeats: str = "error"
+    repeats: str = "auto"
     sessions: str = "reuse"
     exact: bool = False
     on_miss: str = "error"
@@ -108,6 +115,25 @@ class SessionSelection:
         levels = 1 if self.options.exact else len(MATCH_LEVELS)
         matcher = Matcher(index, self._strict, levels)
         return Candidate(matcher, self.options.pace, session)
+
+    @cached_property
+    def read_only_tools(self) -> frozenset[str]:
+        """The tools that every recorded list with annotations calls read-only."""
+        tools = [tool for take in self.cassette.takes for tool in _listed_tools(take.events)]
+        return frozenset(
+            {name for name, read_only in tools if read_only}
+            - {name for name, read_only in tools if not read_only}
+        )
+
+    def may_be_asked_again(self, request: Request) -> bool:
+        """Whether `--repeats auto` gives the last answer to this request once more: it changes
+        nothing.
+        """
+        method = request.method
+        if method == "tools/call":
+            name = member(request.params, "name")
+            return name is not None and decode(name) in self.read_only_tools
+        return method.endswith("/list") or method in ("server/discover", "ping")
 
     @cached_property
     def revisions(self) -> frozenset[str]:
@@ -176,6 +202,21 @@ class SessionSelection:
     def _numbers(self, candidate: Candidate) -> set[int]:
         episode = candidate.plan.episode
         return {n for n, index in self._indexes.items() if index.plan.episode is episode}
+
+
+def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:
+    """The names of the tools in recorded lists, and whether their annotations say read-only."""
+    for event in events:
+        if event.d != "s2c" or event.payload is None or b'"tools"' not in event.payload:
+            continue
+        for message in parse_items(event.payload):
+            found = message.result if isinstance(message, Response) else None
+            tools = decode(member(found, "tools") or b"null")
+            for tool in tools if isinstance(tools, list) else ():
+                if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                    annotations = tool.get("annotations")
+                    hints = annotations if isinstance(annotations, dict) else {}
+                    yield tool["name"], hints.get("readOnlyHint") is True
 
 
 def _paths_of(events: Sequence[Event]) -> set[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import msgspec
@@ -84,8 +84,8 @@ _event = msgspec.json.Decoder(Event)
 
 
 def revision_asked(content: Content) -> str | None:
-    """The revision in which a live request needs its answer; None for a request that does not say.
-    A probe says none: a client that is refused falls back to `initialize`.
+    """The revision in which a live request needs its answer: one of REVISIONS; None for a request
+    that does not say. A probe says none: a client that is refused falls back to `initialize`.
     """
     if not isinstance(content, Request) or content.method == DISCOVER:
         return None
@@ -94,8 +94,7 @@ def revision_asked(content: Content) -> str | None:
         # 2025-11-25, basic/lifecycle: a server that does not support the requested version
         # "MUST respond with another protocol version it supports", which "SHOULD be the latest".
         return asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
-    version = version_of(content)
-    return version if is_modern(version) else None
+    return LATEST if is_modern(version_of(content)) else None
 
 
 def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
@@ -111,7 +110,7 @@ def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
                 yield version
             elif supported := member(message.result, "supportedVersions"):
                 found = decode(supported)
-                yield from (one for one in found if is_modern(one)) if found else ()
+                yield from filter(is_modern, found if isinstance(found, list) else ())
         elif isinstance(message, Request) and message.method != DISCOVER:
             version = version_of(message)
             if version is not None and is_modern(version):
@@ -214,26 +213,41 @@ def _has_method(method: str, revision: str, frame: Frame) -> bool:
 class _Translation:
     """What both directions have in common. A subclass says what becomes of messages and heads."""
 
-    lost_methods: ClassVar[frozenset[str]] = frozenset()
-    """The HTTP methods without a body that the era does not have."""
-
     reading: _Reading
     revision: str
     transport: str
 
     def events(self) -> Iterator[Event]:
         lost = self._lost_exchanges()
+        fields: dict[int | None, Event] = {}
         for index, event in enumerate(self.reading.events):
             if event.x is not None and event.x in lost:
                 continue
-            line = self.reading.lines.get(index)
-            if line is None:
-                frame = event.frame
-                yield event if frame is None else _with_frame(event, self.fact(frame))
-            elif self.reading.stays(index, self.revision):
-                new = self.message(line)
-                if new is not None:
-                    yield event if new is line.frame.raw else _with_raw(event, line.frame, new)
+            new = self._event(index, event)
+            before = fields.pop(event.x, None)
+            if before is not None and new is not None:
+                yield before
+            if isinstance(
+                event.sse, SseMeta
+            ):  # with a message that is left out, its fields are too
+                fields[event.x] = event
+            elif new is not None:
+                yield new
+
+    def _event(self, index: int, event: Event) -> Event | None:
+        """The event in the other era; None if it has no counterpart."""
+        line, frame = self.reading.lines.get(index), event.frame
+        if line is None or frame is None:
+            return event if frame is None else _with_frame(event, self.fact(frame))
+        new = self.message(line) if self.reading.stays(index, self.revision) else None
+        if new is None or new is line.frame.raw:
+            return event if new is not None else None
+        return _with_raw(event, line.frame, new)
+
+    @property
+    def loses_streams(self) -> bool:
+        """Whether the era has no GET and no DELETE."""
+        return False
 
     def message(self, line: _Line) -> bytes | None:
         """The bytes of a message in the other era; None for one that it does not have."""
@@ -284,15 +298,19 @@ class _Translation:
                 continue
             if index in self.reading.lines:
                 lost |= set() if self.reading.stays(index, self.revision) else {event.x}
-            elif isinstance(frame.fact, HttpRequest) and not frame.fact.has_body:
-                lost |= {event.x} if frame.fact.method in self.lost_methods else set()
+            elif _is_bodiless(event) and self.loses_streams:
+                lost.add(event.x)
         return lost
 
 
 class _ToModern(_Translation):
     """From a session that begins with `initialize`."""
 
-    lost_methods = frozenset({"GET", "DELETE"})  # 2026-07-28, basic/transports: POST only
+    @property
+    def loses_streams(self) -> bool:
+        # 2026-07-28, basic/transports/streamable-http: POST only. HTTP+SSE, which is not part of
+        # that revision, stays as it is: the SDKs speak it all the same.
+        return self.transport != SSE
 
     def message(self, line: _Line) -> bytes | None:
         message, raw = line.message, line.frame.raw
@@ -427,7 +445,8 @@ class _ToLegacy(_Translation):
     def _post(self) -> HttpRequest:
         """The head of a recorded POST, without what is said about its body."""
         facts = (event.frame.fact for event in self.reading.events if event.frame is not None)
-        head = next(one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
+        posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
+        head = next(posts, HttpRequest("POST", "/mcp", []))
         fields = [
             (name, value)
             for name, value in head.headers
@@ -456,9 +475,7 @@ class _ToLegacy(_Translation):
                     name: found[name] for name in ("capabilities", "instructions") if name in found
                 }
         result.setdefault("capabilities", self._capabilities_used())
-        # Legacy clients set the level with `logging/setLevel`, to which nothing was recorded.
-        if isinstance(result["capabilities"], dict):
-            result["capabilities"].pop("logging", None)
+        _drop_requests_of_one_era(result["capabilities"])
         return result | {"serverInfo": info or {"name": "recorded server", "version": ""}}
 
     def _capabilities_used(self) -> dict[str, Any]:
@@ -472,6 +489,16 @@ class _ToLegacy(_Translation):
             for prefix, capability in _CAPABILITIES.items()
             if any(method.startswith(prefix) for method in asked)
         }
+
+
+def _drop_requests_of_one_era(capabilities: Any) -> None:
+    """Removes what makes legacy clients send `logging/setLevel` and `resources/subscribe`, to which
+    nothing was recorded.
+    """
+    if isinstance(capabilities, dict):
+        capabilities.pop("logging", None)
+        if isinstance(capabilities.get("resources"), dict):
+            capabilities["resources"].pop("subscribe", None)
 
 
 def _is_bodiless(event: Event) -> bool:

@@ -13,9 +13,12 @@ from typing import Any
 import attrs
 from msgspec import UNSET
 
-from mcpmock.redaction.redactor import HOLE
+from mcpmock.protocol.messages import decode
+from mcpmock.redaction.placeholders import HOLE, encoded_parts
 
 _HOLE = re.compile(HOLE.pattern.decode())
+_ENCODED = "mcpmock:secret:encoded"
+"""The variable for a part of a text that holds encoded placeholders."""
 _HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
 Bindings = dict[str, str]
 
@@ -40,7 +43,16 @@ def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
     if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
         pairs = enumerate(zip(recorded, live, strict=True))
         return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
-    return [] if same(recorded, live) else [Mismatch(path, recorded, live)]
+    return [] if equivalent(recorded, live) else [Mismatch(path, recorded, live)]
+
+
+def equivalent(recorded: Any, live: Any) -> bool:
+    """Whether two scalars are equal, under some binding of the placeholders in the recorded one."""
+    return same(recorded, live) or (
+        isinstance(recorded, str)
+        and isinstance(live, str)
+        and _unify_text(recorded, live, {}) is not None
+    )
 
 
 def same(one: Any, other: Any) -> bool:
@@ -57,9 +69,10 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
     if isinstance(recorded, str) and isinstance(live, str):
         return _unify_text(recorded, live, bindings)
     if isinstance(recorded, dict) and isinstance(live, dict):
-        if recorded.keys() != live.keys():
+        names = _names(recorded, live)
+        if names is None:
             return None
-        pairs = [(value, live[name]) for name, value in recorded.items()]
+        pairs = [*names, *((recorded[one], live[other]) for one, other in names)]
     elif isinstance(recorded, list) and isinstance(live, list):
         if len(recorded) != len(live):
             return None
@@ -74,8 +87,50 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
     return bindings
 
 
+def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, str]] | None:
+    """The names of two objects in pairs. A value that is secret may be a name; then the order
+    counts.
+    """
+    if recorded.keys() == live.keys():
+        return [(name, name) for name in recorded]
+    others = [name for name in live if name not in recorded]
+    missing = [name for name in recorded if name not in live]
+    if len(recorded) != len(live) or not all(_HOLE.search(name) for name in missing):
+        return None
+    place = iter(others)
+    return [(name, name if name in live else next(place)) for name in recorded]
+
+
 def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    """Unifies two texts, with any number of different placeholders."""
+    """Unifies two texts, with any number of different placeholders, encoded or not."""
+    if recorded == live and not _HOLE.search(recorded):
+        return bindings
+    if _HOLE.search(recorded):
+        one, other = _decode_json(recorded), _decode_json(live)
+        if one is not None and other is not None:
+            return unify(one, other, bindings)
+    parts = encoded_parts(recorded)
+    if not parts:
+        return _unify_plain(recorded, live, bindings)
+    # What is encoded is a variable itself, whose value is decoded and then unified.
+    pattern = recorded
+    for number, part in reversed([*enumerate(parts)]):
+        pattern = f"{pattern[: part.start]}{_ENCODED}:{number}{pattern[part.end :]}"
+    found = _unify_plain(pattern, live, bindings)
+    for number, part in enumerate(parts):
+        if found is not None:
+            value = part.decode(found.pop(f"{_ENCODED}:{number}"))
+            found = None if value is None else _unify_text(part.text, value, found)
+    return found
+
+
+def _decode_json(text: str) -> Any:
+    """The object or array in a text that is JSON; None if it is none."""
+    is_json = text.lstrip()[:1] in ("{", "[")
+    return decode(text.encode("utf-8", "surrogatepass")) if is_json else None
+
+
+def _unify_plain(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
     # No regular expression: adjacent lazy groups take exponential time on hostile text.
     parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
     holes = [part for part in parts if _HOLE.fullmatch(part)]

@@ -46,7 +46,7 @@ def flatten(body: bytes) -> bytes:
     return body.strip(b"\r\n").replace(b"\r\n", b" ").replace(b"\n", b" ").replace(b"\r", b" ")
 
 
-def ids_asked(items: Iterable[Message]) -> list[bytes]:
+def request_ids(items: Iterable[Message]) -> list[bytes]:
     """The ids of the requests among these messages, as spelled."""
     return [item.id for item in items if isinstance(item, Request)]
 
@@ -55,8 +55,8 @@ def ids_asked(items: Iterable[Message]) -> list[bytes]:
 class HeldMessages:
     """Messages that wait, until a stream is opened or a session begins."""
 
-    most: int = 1000
-    most_bytes: int = 1 << 20
+    max_messages: int = 1000
+    max_bytes: int = 1 << 20
     size: int = 0
     _raws: deque[bytes] = attrs.field(factory=deque)
 
@@ -66,7 +66,7 @@ class HeldMessages:
     @property
     def overfull(self) -> bool:
         """Whether more is held than the bounds allow."""
-        return len(self._raws) > self.most or self.size > self.most_bytes
+        return len(self._raws) > self.max_messages or self.size > self.max_bytes
 
     def keep(self, raw: bytes) -> None:
         """Holds a message, whatever the bounds say."""
@@ -101,7 +101,7 @@ class ReplyFlattener:
         """`body` is the body of the POST; None for a GET, which has no requests."""
         raw = b"" if body is None else flatten(body)
         items = parse_items(raw)
-        self.open = ids_asked(items)
+        self.open = request_ids(items)
         """The ids of the requests without a response."""
         self.modern = any(map(speaks_modern, items))
         """Whether the body is of the era in which a client cancels by closing the exchange."""
@@ -116,33 +116,33 @@ class ReplyFlattener:
         """Whether each request of the body has its response."""
         return not self.open
 
-    def hear(self, frame: Frame) -> list[Frame]:
+    def feed(self, frame: Frame) -> list[Frame]:
         """The messages in this frame: usually one or none."""
         match frame.fact:
             case None:
-                return self._hear_message(frame.raw)
+                return self._read_message(frame.raw)
             case Fragment():
                 whole = self._reassembly.add(frame)
                 if whole is None or whole.too_long:
                     return []
-                return self._hear_message(whole.frame.raw)
+                return self._read_message(whole.frame.raw)
             case HttpResponse() as head:
                 self._head, self._event, self._quote = head, None, b""
                 self._reassembly = Reassembly()
             case SseMeta(event=event):
                 self._event = event
             case HttpBody():
-                self._remember(frame.raw)
+                self._quote_body(frame.raw)
             case ExchangeEnd() if self._status >= 400:
                 return self.fail(self._refusal())
             case _:
                 pass
         return []
 
-    def fail(self, why: str) -> list[Frame]:
+    def fail(self, reason: str) -> list[Frame]:
         """An error response for each request that is still open."""
         ids, self.open = self.open, []
-        return [Frame(S2C, edit.error(id_, SERVER_ERROR, why)) for id_ in ids]
+        return [Frame(S2C, edit.error(id_, SERVER_ERROR, reason)) for id_ in ids]
 
     def forget(self, id_: bytes) -> bool:
         """Removes a request from the open ones; False if it is not one of them."""
@@ -155,22 +155,22 @@ class ReplyFlattener:
     def _status(self) -> int:
         return 0 if self._head is None else self._head.status
 
-    def _hear_message(self, data: bytes) -> list[Frame]:
+    def _read_message(self, data: bytes) -> list[Frame]:
         event, self._event = self._event, None
         raw = flatten(data)
         if event not in {None, "", "message"} or not raw.strip():
             return []
         if self._head is None or self._head.media_type != EVENT_STREAM:
-            return self._hear_single(raw)
+            return self._read_single(raw)
         self._close_answered(raw)
         return [Frame(S2C, raw)]
 
-    def _hear_single(self, raw: bytes) -> list[Frame]:
+    def _read_single(self, raw: bytes) -> list[Frame]:
         """The message in a reply that is not an event stream."""
         content = parse(raw)
         if isinstance(content, Opaque) or _is_other_json(raw, content):
             if self._status >= 400 or self.answered:
-                self._remember(raw)
+                self._quote_body(raw)
                 return []
         elif isinstance(content, Response) and content.id is None and self._single and self.open:
             # A server that cannot read a request answers with no id, but the POST has only one
@@ -184,7 +184,7 @@ class ReplyFlattener:
             if isinstance(item, Response) and item.id is not None:
                 self.forget(item.id)
 
-    def _remember(self, text: bytes) -> None:
+    def _quote_body(self, text: bytes) -> None:
         self._quote = (self._quote + text)[: _MAX_QUOTE_CHARS * _MAX_UTF8_BYTES_PER_CHAR]
 
     def _refusal(self) -> str:

@@ -59,7 +59,12 @@ __all__ = [
 
 
 class Direction(Enum):
-    """Which way a frame travels. The values are those of the cassette's `d`."""
+    """Which way a frame travels: `C2S` from the client to the server, `S2C` back. The values are
+    those of the cassette's `d`.
+
+    >>> mcpmock.C2S.value, mcpmock.S2C.back is mcpmock.C2S
+    ('c2s', True)
+    """
 
     C2S = "c2s"
     S2C = "s2c"
@@ -124,6 +129,10 @@ class Frame(msgspec.Struct, gc=False):
     `exchange` is the number of the HTTP exchange, None on stdio. `wire` holds the bytes with their
     framing where that is more than `raw` and `eol`: a whole server-sent event. To change a message,
     make a new frame without `wire`.
+
+    >>> frame = mcpmock.Frame(mcpmock.C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    >>> frame.content.method, frame.size
+    ('ping', 41)
     """
 
     direction: Direction

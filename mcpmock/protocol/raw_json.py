@@ -84,6 +84,13 @@ def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
     return b"".join((*parts, raw[end:])) if parts else raw
 
 
+def strings(raw: bytes) -> Iterator[Span]:
+    """Each string in `raw`, names and values alike, in the order written."""
+    for token in _STRINGS_AND_BRACKETS.finditer(raw):
+        if token[0][:1] == b'"':
+            yield Span(*token.span())
+
+
 def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
     """Each scalar in `raw` with its path (names and positions), in the order written, those of
     duplicate names too. Ends where the text stops being JSON: the caller treats the rest as text.

@@ -50,6 +50,8 @@ class Ledger:
     """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
     reassembly: Reassembly = attrs.field(factory=Reassembly)
     """The long messages under way, by session, direction and exchange."""
+    revised_events: int = 0
+    """Up to which event a value may stand that became known to be secret behind it."""
     _began: float | None = None
 
     def time(self, now: float) -> int:
@@ -76,6 +78,9 @@ class Ledger:
             self.append(lines)
             if self.gaps:
                 self.gaps.clear()
+        redactor = self.redactor
+        if redactor is not None and redactor.learned:
+            redactor.learned, self.revised_events = False, self.events
 
     def lose(self, session: int, events: int, size: int, reason: str) -> None:
         """Counts what could not be noted."""
@@ -137,13 +142,14 @@ class Recorder(Stage):
         try:
             t = ledger.time(now)
             lines = ledger.gap_lines(t) if ledger.gaps else []
+            fault, redactor = msgspec.json.encode(value), ledger.redactor
             event = Event(
                 n=ledger.events + len(lines) + 1,
                 t=t,
                 s=self.session,
                 x=frame.exchange,
                 d=frame.direction.value,
-                fault=value,
+                fault=msgspec.Raw(fault if redactor is None else redactor.json(fault)),
             )
             ledger.write([*lines, msgspec.json.encode(event) + b"\n"])
         except Exception as error:  # noqa: BLE001 (law 6, as above)

@@ -7,11 +7,12 @@ linear time. The table of names is `secret_names`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from mcpmock.protocol.raw_json import Span
 
+from .encodings import BASE64_TEXT, decode_base64
 from .secret_names import SECRET_ENDINGS, kind_of_name
 
 Found = tuple[Span, str]
@@ -21,7 +22,13 @@ _QUERY_NAMES = (
     rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
 )
 _FORMATS = (
-    ("private-key", rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-\"]{16,})-----END"),
+    # An encrypted key has header lines, with dashes in them; a torn one has no end.
+    (
+        "private-key",
+        rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        rb"(?P<secret>(?:[^-\"]++|-(?!----))++(?=-----END)|"
+        rb"[\w+/=\\:,.\s-]{0,300}?[A-Za-z0-9+/]{16}[A-Za-z0-9+/=\\\s]*+)",
+    ),
     ("jwt", rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)"),
     ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}))"),
     ("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})"),
@@ -31,11 +38,13 @@ _FORMATS = (
     ("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})"),
     (  # In a challenge, `Bearer` is followed by parameters instead (RFC 6750, RFC 9728).
         "bearer",
-        rb"\b[Bb]earer (?!(?:resource_metadata|error_description)=)"
+        rb"\bBearer (?!(?:authentication|authorization|credentials)\b|(?:resource_metadata|"
+        rb"error_description)=)"
         rb"(?P<secret>[\w.~+/-]{12,}=*)",
     ),
     ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
     ("query", rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)"),
+    ("basic", rb"\bBasic (?P<secret>[A-Za-z0-9+/]{6,}={0,2})(?![\w+/=])"),
 )
 _WINDOW_BYTES = 1 << 20
 """`suspicious` looks through a long message in windows of this size."""
@@ -43,30 +52,47 @@ _WINDOW_OVERLAP_BYTES = 1 << 10
 """Neighbouring windows share this much: a name cut by one border is whole in the next window."""
 
 
-def _colon_after(tails: Iterable[str]) -> bytes:
-    """An expression for the `":` after names with these ends, unless a number, an object, true,
-    false or null follows.
-    """
-    # It begins with literal bytes, so the search runs at the speed of memchr from one name to the
-    # next; there three classes of letters exclude most names before any end is compared.
-    ends = sorted({tail[-3:] for tail in tails})
-    classes = "".join(f"[{''.join(sorted(set(letters)))}]" for letters in zip(*ends, strict=True))
-    choices = "|".join(ends)
-    return f'":(?![{{0-9tfn-])(?<={classes}":)(?<=(?:{choices})":)'.encode()
+# The expressions of `suspicious` run over every recorded message, so each begins with a literal,
+# and the search runs at the speed of memchr from one to the next; there three classes of letters
+# exclude most names before any end is compared. Those behind a rare byte run only where it occurs.
+_NAME_ENDS = sorted({
+    spelled[-3:]
+    for *_, word in SECRET_ENDINGS
+    for spelled in (word, word.upper(), word[-3:].capitalize())
+})  # fmt: skip
+_NAME_END_CLASSES = "".join(
+    f"[{''.join(sorted(set(letters)))}]" for letters in zip(*_NAME_ENDS, strict=True)
+)
 
 
-# The expressions of `suspicious` run over every recorded message, so each begins with a literal;
-# those of `_RARE_HINTS` run only where their rare byte occurs at all.
-_secret_name_ends = re.compile(
-    _colon_after(
-        spelled
-        for *_, word in SECRET_ENDINGS
-        for spelled in (word, word.upper(), word[-3:].capitalize())
+_NAME_END_CHOICES = "|".join(_NAME_ENDS)
+# Behind a name and a colon begins a string; in JSON inside a string, and in other notations, the
+# quotes in between are escaped, others or none.
+_AFTER_NAME = re.compile(
+    (
+        r""":(?=["' \[\\])(?:(?<=CLASSES["']:)(?<=(?:ENDS)["']:)|"""
+        r"""(?<=CLASSES:)(?<=(?:ENDS):)|(?<=\\":)|(?<=[\t ]:))"""
     )
+    .replace("CLASSES", _NAME_END_CLASSES)
+    .replace("ENDS", _NAME_END_CHOICES)
+    .encode()
 )
-_HINTS = tuple(
-    re.compile(hint) for hint in (rb"g(?:h[pousr]_|ithub_pat_|lpat-)", rb"earer ", rb'" :')
+_BEFORE_VALUE = re.compile(
+    r"=(?:(?<=CLASSES=)(?<=(?:ENDS)=)|(?<=CLASSES =)(?<=(?:ENDS) =))".replace(
+        "CLASSES", _NAME_END_CLASSES
+    )
+    .replace("ENDS", _NAME_END_CHOICES)
+    .encode()
 )
+_NAME_BEFORE = re.compile(rb"[\w. -]{1,64}+\Z")
+_TOKENS_OF_FORGES = re.compile(rb"g(?:h[pousr]_|ithub_pat_|lpat-)")
+# Base64 is looked for where there are so many of its letters in a row that few words have as many.
+_BASE64_LETTERS = bytes(
+    0x61 if bytes((byte,)).isalnum() or byte in b"+/" else 0x20 for byte in range(256)
+)
+_MANY_LETTERS = b"a" * 20
+_RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
+_BASE64_TEXT = re.compile(BASE64_TEXT * 4)
 _RARE_HINTS = tuple(
     (byte, re.compile(hint))
     for byte, hint in (
@@ -76,8 +102,10 @@ _RARE_HINTS = tuple(
         (b"@", rb"@(?<=[^/]@)"),
         (b"?", rb"\?" + _QUERY_NAMES + rb"="),
         (b"&", rb"&" + _QUERY_NAMES + rb"="),
-        (b"\\", rb"\\u00[4-7]"),  # a letter spelled as an escape: perhaps of a name
-        (b"\t", rb"\t"),
+        (b"%", rb"%[2-7][0-9A-Fa-f]"),
+        (b"B", rb"B(?:earer |asic [A-Za-z0-9+/]{6})"),
+        # What is spelled as an escape without need: letters of a name, a mark in a URL.
+        (b"\\", rb"\\u00(?:2[0-9a-fA-F]|3[0-9adAD]|[4-7])"),
     )
 )
 _ASSIGNMENT = re.compile(
@@ -86,26 +114,63 @@ _ASSIGNMENT = re.compile(
     rb"(?<![\w-])(?P<bare>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)",
     re.S,
 )
+_ESCAPED_PAIR = re.compile(
+    rb"(?P<name>[\w.-]{3,64}+)(?P<quote>\\++[\"'])\s?[=:]\s?(?P=quote)(?P<value>[^\"'\\]{1,1024}+)"
+)
+_QUOTED_PAIR = re.compile(
+    rb"(?P<mark>[\"'])(?P<name>[\w.-]{3,64}+)(?P=mark)\s{0,4}+(?::|=>?)\s{0,4}+"
+    rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)\"|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)')",
+    re.S,
+)
+_LINE_START = rb"^[ \t]*+(?:[-+*<>$#|]{1,3}[ \t]++)?(?:export[ \t]++|set[ \t]++|ENV[ \t]++|\$env:)?"
+_VALUE = rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
+_LINE = re.compile(
+    _LINE_START + rb"(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>[ \t]*+=[ \t]*+|:[ \t]++)" + _VALUE,
+    re.M,
+)
+_COLON_PAIR = re.compile(
+    rb"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>:[ \t]++)"
+    rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
+)
+# In a text that a tool reads there is code beside settings: `token=token,`, `key = make_key()`.
+_CODE = re.compile(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|undefined", re.S)
+_CREDENTIAL = re.compile(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
+_COMMENT = re.compile(rb"[ \t]++#.*|[ \t]++\Z")
 _SCHEME = re.compile(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
 _format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
 
 
 def suspicious(data: bytes) -> bool:
-    """Whether JSON lines may hold a secret: a quick look that never misses one."""
+    """Whether JSON lines, or a text in quotes, may hold a secret: a quick look that never misses
+    one.
+    """
     if len(data) > _WINDOW_BYTES:
         starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
         return any(suspicious(data[start : start + _WINDOW_BYTES]) for start in starts)
-    for match in _secret_name_ends.finditer(data):
-        end = match.start()
-        if _names_a_secret(data[data.rfind(b'"', 0, end) + 1 : end]):
+    for match in _AFTER_NAME.finditer(data):
+        if _names_a_secret_before(data, match.start()):
             return True
-    for hint in _HINTS:
-        if hint.search(data):
-            return True
-    for byte, hint in _RARE_HINTS:  # noqa: SIM110 (an any() here doubles the time of a short message)
+    if b"=" in data:
+        for match in _BEFORE_VALUE.finditer(data):
+            if _names_a_secret_before(data, match.start()):
+                return True
+    if _TOKENS_OF_FORGES.search(data):
+        return True
+    for byte, hint in _RARE_HINTS:
         if byte in data and hint.search(data):
             return True
-    return False
+    return holds_base64_text(data)
+
+
+def respelled(data: bytes) -> bool:
+    """Whether a text may stand in this data with its letters escaped, or in base64."""
+    return _RESPELLED.search(data) is not None or holds_base64_text(data)
+
+
+def holds_base64_text(data: bytes) -> bool:
+    """Whether this data may hold text in base64."""
+    long_words = _MANY_LETTERS in data.translate(_BASE64_LETTERS)
+    return long_words and _BASE64_TEXT.search(data) is not None
 
 
 def formats(raw: bytes, span: Span) -> Iterator[Found]:
@@ -113,23 +178,85 @@ def formats(raw: bytes, span: Span) -> Iterator[Found]:
     for kind, pattern in _format_rules:
         for match in pattern.finditer(raw, *span):
             name = match["name"].decode() if "name" in pattern.groupindex else ""
-            yield Span(*match.span("secret")), kind_of_name(name) or kind
+            if kind != "basic" or _is_basic(match["secret"]):
+                yield Span(*match.span("secret")), kind_of_name(name) or kind
 
 
 def assignments(raw: bytes) -> Iterator[Found]:
-    """The values that are assigned to names of secrets, in any notation."""
+    """The values that are assigned to names of secrets, in any notation: for logs and pages."""
     for match in _ASSIGNMENT.finditer(raw):
         group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
-        name = match["bare" if group == "value" else "name"].decode("utf-8", "replace")
-        kind = kind_of_name(name)
+        kind = _kind_of(match["bare" if group == "value" else "name"])
         if kind is not None:
             yield without_scheme(raw, Span(*match.span(group))), kind
+    for match in _ESCAPED_PAIR.finditer(raw):
+        kind = _kind_of(match["name"])
+        if kind is not None:
+            yield without_scheme(raw, Span(*match.span("value"))), kind
+    yield from _values(raw, _COLON_PAIR)
+
+
+def settings(raw: bytes) -> Iterator[Found]:
+    """The values that are assigned to names of secrets as settings are: `NAME=value` on a line of
+    its own, `"name": "value"`, a header. For the texts in messages, which are prose and code too.
+    """
+    for match in _QUOTED_PAIR.finditer(raw):
+        kind = _kind_of(match["name"])
+        if kind is not None:
+            group = "quoted" if match["quoted"] is not None else "single"
+            yield without_scheme(raw, Span(*match.span(group))), kind
+    for match in _ESCAPED_PAIR.finditer(raw):
+        kind = _kind_of(match["name"])
+        if kind is not None:
+            yield without_scheme(raw, Span(*match.span("value"))), kind
+    yield from _values(raw, _LINE)
+
+
+def _values(raw: bytes, pattern: re.Pattern[bytes]) -> Iterator[Found]:
+    for match in pattern.finditer(raw):
+        kind = _kind_of(match["name"])
+        if kind is None:
+            continue
+        group = next(name for name in ("quoted", "single", "bare") if match[name] is not None)
+        span = without_scheme(raw, Span(*match.span(group)))
+        if group == "bare":
+            comment = _COMMENT.search(raw, *span)
+            span = span if comment is None else Span(span.start, comment.start())
+        value, sign = raw[span.start : span.end], match["sign"]
+        if _CODE.fullmatch(value) or value == match["name"]:
+            continue
+        environment = sign == b"=" and (match["name"].isupper() or not re.search(rb"\s", value))
+        cookie = kind == "cookie" and b"=" in value
+        if group != "bare" or environment or cookie or _CREDENTIAL.fullmatch(value):
+            yield span, kind
 
 
 def without_scheme(raw: bytes, span: Span) -> Span:
     """The span without the authentication scheme before the credentials."""
     scheme = _SCHEME.match(raw, span.start, span.end)
     return Span(scheme.end(), span.end) if scheme else span
+
+
+def _is_basic(credentials: bytes) -> bool:
+    """Whether this is a user and a password in base64 (RFC 7617), not the next word of a text."""
+    return b":" in (decode_base64(credentials) or b"")
+
+
+def _kind_of(name: bytes) -> str | None:
+    return kind_of_name(name.decode("utf-8", "replace"))
+
+
+def _names_a_secret_before(data: bytes, end: int) -> bool:
+    """Whether a secret's name ends here, before its quote and the backslashes that escape it."""
+    while end and data[end - 1] in b"\"' \t\\":
+        end -= 1
+    name = _NAME_BEFORE.search(data, max(end - 64, 0), end)
+    if name is None:
+        return False
+    # The escape of a line break before a name (`\nAPI_KEY=`) ends in a letter.
+    return _names_a_secret(name[0]) or (
+        data[name.start() - 1 : name.start()] == b"\\" and _names_a_secret(name[0][1:])
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -18,11 +18,22 @@ SECRET_ENDINGS = frozenset({
     ("authorization",), ("cookie",), ("connection", "string"), ("client", "assertion"),
     ("code", "verifier"), ("subscription", "key"),
 })  # fmt: skip
-# These tokens name a call or a page and give no access; the first is MCP's own (basic/utilities/
-# progress).
-_EXEMPT = frozenset({
-    ("progress", "token"), ("page", "token"), ("continuation", "token"), ("sync", "token"),
-    ("cancel", "token"), ("cancellation", "token"), ("resume", "token"),
+# A token is a credential unless the word before it names something that gives no access: a place in
+# a sequence, a call, or a unit of design or of text. The first is MCP's own (basic/utilities/
+# progress), the places are paging in the APIs of Google, AWS, Azure and OData.
+_NO_CREDENTIALS = frozenset({
+    # calls
+    "progress", "cancel", "cancellation", "abort", "idempotency",
+    # places in a sequence
+    "page", "paging", "pagination", "next", "previous", "prev", "first", "last", "start", "end",
+    "continuation", "continue", "cursor", "sync", "delta", "skip", "resume", "resumption", "offset",
+    "position", "marker", "scroll", "change",
+    # units of design
+    "design", "color", "colour", "spacing", "typography", "font", "radius", "shadow", "theme",
+    "style", "css",
+    # units of text
+    "text", "word", "stop", "mask", "pad", "padding", "eos", "bos", "eot", "unk", "sep", "cls",
+    "special", "input", "output", "prompt", "completion", "lexer", "parser", "syntax", "separator",
 })  # fmt: skip
 SESSION_ID = "session-id"
 """The kind of a session id, which only headers and queries name."""
@@ -38,10 +49,10 @@ def words_of(name: str) -> tuple[str, ...]:
 def kind_of_name(name: str) -> str | None:
     """The kind of secret that a name stands for (`githubToken`: `token`), None if it is none."""
     words = words_of(name)
+    if words[-1:] == ("token",) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
+        return None
     for size in (2, 1):
         ending = words[-size:]
-        if ending in _EXEMPT:
-            return None
         if len(ending) == size and ending in SECRET_ENDINGS:
             return "-".join(ending)
     return None

@@ -28,23 +28,33 @@ class Found:
 def check(cassette: Cassette) -> Iterator[Found]:
     """Yield the violations in a cassette, take by take, in the order of the events."""
     for number, take in enumerate(cassette.takes, 1):
-        yield from _check_take(number, take, damaged=bool(cassette.damage))
+        checker = TakeChecker(number, take, damaged=bool(cassette.damage))
+        for event in take.events:
+            yield from checker.check(event)
 
 
-def _check_take(number: int, take: Take, *, damaged: bool) -> Iterator[Found]:
-    """Check each session by itself; in a damaged cassette every session counts as incomplete."""
-    transport, server = take.transport, ServerState()
-    conversations: dict[int, ConversationChecker] = {}
-    for event in take.events:
-        conversation = conversations.get(event.s)
+@attrs.define
+class TakeChecker:
+    """Checks each session of a take by itself, event by event."""
+
+    number: int
+    take: Take
+    damaged: bool = False
+    """In a damaged cassette every session counts as incomplete."""
+    _server: ServerState = attrs.field(factory=ServerState)
+    _conversations: dict[int, ConversationChecker] = attrs.field(factory=dict)
+
+    def check(self, event: Event) -> Iterator[Found]:
+        """The violations in the next event."""
+        conversation = self._conversations.get(event.s)
         if conversation is None:
             conversation = ConversationChecker.over(
-                transport, sessionless=event.s == NO_SESSION, server=server
+                self.take.transport, sessionless=event.s == NO_SESSION, server=self._server
             )
-            conversations[event.s] = conversation
-        if damaged or event.gap is not UNSET or event.oversize is not None:
+            self._conversations[event.s] = conversation
+        if self.damaged or event.gap is not UNSET or event.oversize is not None:
             conversation.mark_incomplete()
         frame = None if event.oversize is not None else event.frame
         if frame is not None:
             for violation in conversation.check(frame, event.n):
-                yield Found(number, event, violation)
+                yield Found(self.number, event, violation)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.printable import printable
 from mcpmock.protocol.messages import Response
 from mcpmock.redaction.redactor import PLACEHOLDER
 
@@ -31,7 +32,7 @@ from .normalize import Namings
 from .pairing import ConversationPair, pair_all_calls
 from .severity import ABSENT, Change, Difference, Verdict
 
-__all__ = ["Comparison", "Difference", "Progress", "Rules", "Verdict", "compare"]
+__all__ = ["Diff", "Difference", "Progress", "Rules", "Verdict", "compare"]
 
 Progress = Callable[[int, int], None]
 """Progress callback: (done, total)."""
@@ -40,12 +41,16 @@ _HTTP_ERROR = 400
 
 
 @attrs.frozen(kw_only=True)
-class Comparison:
-    """The result of comparing two recordings.
+class Diff:
+    """The result of comparing two recordings: true if anything differs, and readable as text.
 
     >>> diff = mcpmock.diff("weather.jsonl", "snow.jsonl")
-    >>> diff.old, diff.new, diff.worst, len(diff.differences)
-    ('weather.jsonl', 'snow.jsonl', <Verdict.RISKY: 2>, 1)
+    >>> diff.old, diff.new, diff.worst, len(diff.differences), bool(diff)
+    ('weather.jsonl', 'snow.jsonl', <Verdict.RISKY: 2>, 1, True)
+    >>> print(diff)
+    weather.jsonl -> snow.jsonl: 1 risky
+    risky result-text-changed: tools/call get_weather $.result.content[0].text: "rain" -> "snow"
+    >>> assert not mcpmock.diff("weather.jsonl", "weather.jsonl")
     """
 
     old: str
@@ -65,10 +70,22 @@ class Comparison:
         """The worst verdict; None if nothing differs."""
         return max(self.counts, default=None)
 
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+    def __str__(self) -> str:
+        counts = [f"{self.counts[verdict]} {verdict.word}" for verdict in sorted(self.counts)[::-1]]
+        lines = [f"{self.old} -> {self.new}: {', '.join(counts) or 'no differences'}"]
+        for found in self.differences:
+            values = " -> ".join("absent" if one is None else one for one in (found.old, found.new))
+            place = f"{found.call or found.method} {found.path}"
+            lines.append(f"{found.verdict.word} {found.rule.name}: {place}: {values}")
+        return "\n".join(map(printable, lines))
+
 
 def compare(
     old: Cassette, new: Cassette, rules: Rules | None = None, progress: Progress | None = None
-) -> Comparison:
+) -> Diff:
     """The differences from the old recording to the new one."""
     kinds = [{take.transport for take in cassette.takes} for cassette in (old, new)]
     work = _Work.of(old, new, progress)
@@ -79,7 +96,7 @@ def compare(
     findings = Findings(rules or Rules())
     comparer = _Comparer(findings, work)
     comparer.run(*sides)
-    return Comparison(
+    return Diff(
         old=old.name,
         new=new.name,
         differences=findings.differences(),

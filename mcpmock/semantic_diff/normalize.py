@@ -22,7 +22,12 @@ import msgspec
 from mcpmock.playback.request_key import canonical, significant
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response
-from mcpmock.redaction.redactor import HOLE, PLACEHOLDER
+from mcpmock.redaction.placeholders import (
+    HOLE,
+    PLACEHOLDER,
+    decode_placeholders,
+    holds_placeholder,
+)
 
 Document = dict[str, Any]
 """`{"params": ...}`, `{"result": ...}` or `{"error": ...}`; `{"text": ...}` for output that is not
@@ -67,7 +72,10 @@ def document_of(message: Request | Notification | Response | Opaque, method: str
 def key_of(document: Any) -> bytes:
     """Equal for documents that differ only in the numbers of placeholders. Not for storing."""
     key = canonical(document)
-    return _NUMBERS.sub(rb"\1", key) if PLACEHOLDER in key else key
+    if not holds_placeholder(key):
+        return key
+    decoded = decode_placeholders(key.decode("utf-8", "surrogatepass"))
+    return _NUMBERS.sub(rb"\1", decoded.encode("utf-8", "surrogatepass"))
 
 
 @attrs.define
@@ -81,6 +89,7 @@ class Namings:
         """Whether two texts are equal under the correspondences known so far; if so, those in them
         become known.
         """
+        old, new = decode_placeholders(old), decode_placeholders(new)
         if _PLACEHOLDER not in old or _PLACEHOLDER not in new:
             return old == new
         if _HOLE.split(old) != _HOLE.split(new):

@@ -7,7 +7,7 @@ URL another session is opened. `verify` is this, and then `semantic_diff.compare
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -24,10 +24,11 @@ from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CassetteError
 from mcpmock.playback.client.driver import Driver
-from mcpmock.playback.client.script import ClientScript, script_of
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.client.script import ClientScript, script_of, unbound_placeholders
+from mcpmock.playback.plan.flatten_http import bare_take
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.redaction.placeholders import highest_number
 from mcpmock.runner import FLUSH_TIMEOUT_S
 from mcpmock.transports.session_router import TransportKind
 
@@ -49,27 +50,53 @@ class DriveFront(Front):
 
     scripts: Sequence[ClientScript]
     timing: Timing = attrs.field(factory=Timing)
+    values: Mapping[str, str] = attrs.field(factory=dict)
+    """The values of placeholders."""
 
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
         """The exit status is 1 where the server did not do what a client waited for."""
         run.check()
+        self._report_unbound(run.setup.say)
         async with _own_stderr() as stderr:
-            drive = _Drive(run, self.timing, stderr)
+            drive = _Drive(run, self, stderr)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(drive.obey, stops)
-                failed = await drive.play(self.scripts)
+                failed = await drive.play()
                 nursery.cancel_scope.cancel()
         if drive.stopped_by:
             return status_of(drive.stopped_by)
         return run.reach.status or (DIFFERENT if failed else 0)
 
+    def _report_unbound(self, say: Say) -> None:
+        unbound: dict[str, int] = {}
+        for script in self.scripts:
+            for placeholder, n in unbound_placeholders(script):
+                unbound.setdefault(placeholder, n)
+        missing = [one for one in unbound if one not in self.values]
+        if missing:
+            shown = ", ".join(f"{one} (event {unbound[one]})" for one in missing)
+            advice = f"name one with --value '{missing[0]}=env:NAME'"
+            say(f"placeholders that are sent without a value: {shown}; {advice}")
+        for placeholder in self.values:
+            if placeholder not in unbound:
+                say(f"{placeholder}: its value is not used, because no message needs it")
 
-def drive_front(cassette: Cassette, timing: Timing | None = None) -> DriveFront:
-    """Raises CassetteError for a cassette without a client."""
-    scripts = client_scripts(cassette)
+
+def drive_front(
+    cassette: Cassette,
+    timing: Timing | None = None,
+    *,
+    kind: TransportKind | None = None,
+    values: Mapping[str, str] | None = None,
+) -> DriveFront:
+    """The clients of a cassette for a server with this transport. `values` are those of the
+    placeholders that no answer of the server gives a value. Raises CassetteError for a cassette
+    without a client.
+    """
+    scripts = client_scripts(cassette, kind)
     if not scripts:
         raise CassetteError(cassette.name, "no client says anything in it")
-    return DriveFront(scripts=scripts, timing=timing or Timing())
+    return DriveFront(scripts=scripts, timing=timing or Timing(), values=values or {})
 
 
 @attrs.frozen
@@ -89,6 +116,7 @@ async def drive_and_record(
     say: Say,
     *,
     timing: Timing | None = None,
+    values: Mapping[str, str] | None = None,
     faults: FaultRun | None = None,
     stop: trio.Event | None = None,
 ) -> DriveOutcome:
@@ -99,10 +127,15 @@ async def drive_and_record(
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
         setup = Setup(
-            front=drive_front(cassette, timing),
+            front=drive_front(cassette, timing, kind=server.kind, values=values),
             back=server,
             faults=faults,
-            recording=Recording(output=output, redact=redact),
+            recording=Recording(
+                output=output,
+                redact=redact,
+                placeholders=highest_number(cassette),
+                values=values or {},
+            ),
             say=say,
             stop=stop,
         )
@@ -111,11 +144,20 @@ async def drive_and_record(
     return DriveOutcome(status, read("live", data), data)
 
 
-def client_scripts(cassette: Cassette) -> list[ClientScript]:
-    """What the clients of a cassette did, session by session; those that did nothing left out."""
-    episodes = bare(cassette, one_session=False).episodes()
-    scripts = [script_of(episode) for episode in episodes]
-    return [script for script in scripts if any(line.frame.fact is None for line in script.lines)]
+def client_scripts(cassette: Cassette, kind: TransportKind | None = None) -> list[ClientScript]:
+    """What the clients of a cassette did, session by session; those that did nothing left out.
+    Where they and the server speak Streamable HTTP, they open the standalone stream as recorded.
+    """
+    scripts: list[ClientScript] = []
+    for take in cassette.takes:
+        streams = take.transport == TransportKind.STREAMABLE_HTTP.value and take.transport == (
+            kind and kind.value
+        )
+        for episode in bare_take(take, one_session=False, keep_streams=streams).episodes():
+            script = script_of(episode)
+            if any(line.frame.fact is None for line in script.lines):
+                scripts.append(attrs.evolve(script, opens_streams=streams))
+    return scripts
 
 
 @asynccontextmanager
@@ -134,7 +176,7 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
 @attrs.define
 class _Drive:
     run: Run
-    timing: Timing
+    front: DriveFront
     stderr: DescriptorQueue
     stopped_by: int = 0
     """The signal that ended the drive."""
@@ -147,10 +189,11 @@ class _Drive:
             self.stopped_by = signum
             self._playing.cancel()
 
-    async def play(self, scripts: Sequence[ClientScript]) -> int:
+    async def play(self) -> int:
         """How often the server did not do what the clients waited for. A take holds the session of
         one process, or all sessions at a URL.
         """
+        scripts = self.front.scripts
         takes = [[script] for script in scripts] if self._kind is None else [scripts]
         transport = STDIO if self._kind is None else self._kind.value
         failed = 0
@@ -171,9 +214,17 @@ class _Drive:
             return 0
         for n in script.oversized:
             self.run.setup.say(f"event {n} is not played: it was too long to be recorded whole")
-        driver = Driver(script, self.timing, report=self.run.setup.say)
+        driver = Driver(
+            script,
+            self.front.timing,
+            report=self.run.setup.say,
+            bindings=dict(self.front.values),
+        )
         conversation = Conversation(
-            number=self._session(script), head=[driver], recorder_at_server=True
+            number=self._session(script),
+            head=[driver],
+            client_opens_stream=script.opens_streams,
+            recorder_at_server=True,
         )
         with trio.CancelScope() as self._playing:
             server = await self.run.open_server()

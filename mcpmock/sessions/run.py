@@ -61,6 +61,8 @@ class Conversation:
     player: Player | None = None
     unchanged: bool = False
     """Whether exchanges reach the server as they are: no rules on its side either."""
+    client_opens_stream: bool = False
+    """Whether the client says when a standalone stream is opened: otherwise the rules decide."""
     recorder_at_server: bool = False
     """Whether recorders stand next to the server, and see what reaches it, instead of next to the
     client, where they see what it sees.
@@ -123,7 +125,7 @@ def compose(
             *conversation.head,
             # A recording holds what the client sees: faults stand behind the recorder.
             *([] if at_server else recorders),
-            *_faults(setup.faults, recorder, conversation),
+            *_faults(setup, recorder, conversation),
             *conversation.rules,
             *_answering(setup, player),
             *_to_server(setup, conversation, exchange_numbers or count(1)),
@@ -133,10 +135,11 @@ def compose(
 
 
 def _faults(
-    faults: FaultRun | None,
+    setup: Setup,
     recorder: Recorder | DeferredRecorder | None,
     conversation: Conversation,
 ) -> list[Stage]:
+    faults = setup.faults
     if faults is None:  # nothing of the engine is imported: a recorder has to start quickly
         return []
 
@@ -147,7 +150,8 @@ def _faults(
         if recorder is not None:
             recorder.receipt(receipt.value, receipt.matched.frame, now)
 
-    return [FaultEngine(faults, conversation.number, conversation.transport, note)]
+    replayed = setup.back is None
+    return [FaultEngine(faults, conversation.number, conversation.transport, note, replayed)]
 
 
 def _answering(setup: Setup, player: Player | None) -> list[Stage]:
@@ -167,7 +171,8 @@ def _to_server(
 ) -> list[Stage]:
     if setup.back is None or conversation.unchanged:
         return []
-    return setup.back.rules(exchange_numbers)
+    opens = conversation.client_opens_stream
+    return setup.back.rules(exchange_numbers, client_opens_stream=opens)
 
 
 class Run:

@@ -73,7 +73,12 @@ class Server:
         on unchanged, or None where we make the exchanges.
         """
 
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:  # noqa: ARG002
+    def rules(
+        self,
+        exchange_numbers: Iterator[int],  # noqa: ARG002
+        *,
+        client_opens_stream: bool = False,  # noqa: ARG002
+    ) -> list[Stage]:
         """Translation from bare messages to what the server speaks."""
         return []
 

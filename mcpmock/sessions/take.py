@@ -8,7 +8,7 @@ take. What a recorder notes is the affair of `recording`.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.redaction.cassettes import LineReviser
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
 
@@ -51,6 +52,10 @@ class Recording:
     new: bool = False
     strict: bool = False
     redact: bool = True
+    placeholders: int = 0
+    """The highest number of the placeholders that a driven client sends."""
+    values: Mapping[str, str] = attrs.field(factory=dict)
+    """The values that it sends in place of some of them: secrets, wherever they appear."""
     test: str | None = None
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None
@@ -134,6 +139,8 @@ class TakeRecording:
             self.file.begin(header)
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
+        if redactor is not None:
+            redactor.learned = False  # by the command line, before the first event
 
     async def _keep_synced(self) -> None:
         """Group commit: after kill -9 the kernel still has every event, so fsync only matters for a
@@ -154,9 +161,10 @@ class TakeRecording:
                 return
 
     def _close(self) -> None:
-        redacted = self.ledger.redactor.count if self.ledger.redactor else 0
         try:
             self.ledger.finish(trio.current_time())
+            self._revise()
+            redacted = self.ledger.redactor.count if self.ledger.redactor else 0
             self.file.close(
                 redacted=redacted,
                 gaps=self.ledger.lost,
@@ -175,6 +183,25 @@ class TakeRecording:
     def _cassette(self) -> Path:
         """The file that the take belongs into, in the end."""
         return self.recording.sibling_of or self.packed or self.file.path
+
+    def _revise(self) -> None:
+        """Values that became known to be secret only after they had been recorded: now they are
+        replaced too. What cannot be replaced is said.
+        """
+        redactor, events = self.ledger.redactor, self.ledger.revised_events
+        if redactor is None or not events:
+            return
+        reviser = LineReviser(redactor)
+        scan = f"`mcpmock scan {self.file.path}` names the places"
+        try:
+            self.file.revise(reviser.revise, events)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            self.say(f"{self.file.path}: secrets may be left in it: {reason}; {scan}")
+            return
+        if reviser.suspects:
+            events_with = f"secrets may be left in {len(reviser.suspects)} of its events"
+            self.say(f"{self.file.path}: {events_with}; {scan}")
 
 
 async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
@@ -205,6 +232,10 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
     redactor = Redactor() if recording.redact else None
+    if redactor is not None:
+        redactor.learn(os.environ)
+        redactor.learn_bindings(recording.values)
+        redactor.reserve(recording.placeholders)
     ledger = Ledger(file.append, redactor, strict=recording.strict)
     take = TakeRecording(file, ledger, recording, say, packed)
     ledger.on_gap = take.on_gap
@@ -226,7 +257,7 @@ def _paths(recording: Recording) -> tuple[Path, Path | None]:
 def _redacted_target(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
     """A command line or a URL for a header, without its secrets."""
     if isinstance(target, str):
-        return redactor.text(target.encode()).decode() if redactor else target
+        return redactor.url(target) if redactor else target
     if redactor:
         return redactor.argv(target)
     return [os.fsencode(word).decode("utf-8", "replace") for word in target]

@@ -63,9 +63,17 @@ class Url(Server):
             client_of=front.connection_of,
         )
 
-    def rules(self, exchange_numbers: Iterator[int]) -> list[Stage]:
-        rules = SseClient if self.transport is TransportKind.SSE else StreamableHttpClient
-        return [rules(self.upstream.target, self.headers, exchange_numbers)]
+    def rules(
+        self, exchange_numbers: Iterator[int], *, client_opens_stream: bool = False
+    ) -> list[Stage]:
+        target = self.upstream.target
+        if self.transport is TransportKind.SSE:
+            return [SseClient(target, self.headers, exchange_numbers)]
+        return [
+            StreamableHttpClient(
+                target, self.headers, exchange_numbers, client_opens_stream=client_opens_stream
+            )
+        ]
 
     def _reported(self, connect: Connect, reach: Reach) -> Connect:
         """`connect`, whose outcome `reach` records."""

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.printable import printable
-from mcpmock.protocol.messages import C2S
+from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.redaction.redactor import Redactor
 from mcpmock.view.miss_report import miss_lines
 
 from .settings import Settings
@@ -39,7 +40,8 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown))
-    if last := list(log.last):
+    last, stderr = _without_secrets(log)
+    if last:
         yield "last messages:"
         for frame in last[-MAX_LINES:]:
             arrow = "->" if frame.direction is C2S else "<-"
@@ -48,19 +50,30 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
             yield f"  {arrow} {text[:MAX_LINE_LENGTH]}{cut}"
     if waiting := list(log.open.values()):
         yield f"without an answer: {', '.join(waiting)}"
-    if log.stderr:
+    if stderr:
         yield "standard error of the server:"
-        tail = bytes(log.stderr).decode("utf-8", "replace").splitlines()[-MAX_LINES:]
+        tail = stderr.decode("utf-8", "replace").splitlines()[-MAX_LINES:]
         yield from (f"  {line}" for line in tail)
     if summary := faults.summary():
         yield f"faults (seed {faults.seed}):"
         yield from (f"  {line}" for line in summary)
     if not real and settings.stub is None:
         yield "to reproduce:"
-        yield f"  {reproduction(settings, log, faults)}"
+        yield f"  {reproduction(settings, last, faults)}"
 
 
-def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
+def _without_secrets(log: Log) -> tuple[list[Frame], bytes]:
+    """The last messages and the end of standard error, as a recording would have them."""
+    redactor = Redactor()
+    for player in log.players:
+        redactor.learn_bindings(player.bindings)
+    last, stderr = list(log.last), bytes(log.stderr)
+    for frame in last:
+        redactor.frame(frame)  # a later one may give away what an earlier one holds
+    return [redactor.frame(frame) for frame in last], redactor.text(stderr)
+
+
+def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl) -> str:
     """A shell command: the same server, with the clients' messages as input unless they are long.
     Faults that have no shorthand are left out.
     """
@@ -70,7 +83,6 @@ def reproduction(settings: Settings, log: Log, faults: FaultControl) -> str:
             words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
     words += _fault_options(settings, faults)
     command = shlex.join(words)
-    last = list(log.last)
     texts = [frame.raw.decode("utf-8", "replace") for frame in last if frame.direction is C2S]
     whole = len(last) < MAX_LAST_MESSAGES and texts and all(text.isprintable() for text in texts)
     piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"

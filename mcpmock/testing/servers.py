@@ -5,7 +5,7 @@ recording goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -77,9 +77,11 @@ class Client:
         url: str | None = None,
         timing: str = "none",
         faults: Faults | None = None,
+        values: Mapping[str, str] | None = None,
     ) -> Driven:
         """Plays the client to a command or a URL, and gives the outcome: `.diff().worst` is None if
-        the server still behaves as recorded. `faults` override those of the marker. Blocks, so the
+        the server still behaves as recorded. `faults` override those of the marker, `values` are as
+        in `mcpmock.drive`. Blocks, so the
         server must not run in the event loop of the test. Raises CassetteError, CannotStart.
         """
         settings = self.settings
@@ -88,7 +90,8 @@ class Client:
         real = parse_server(server, url)
 
         async def main(ready: Callable[[Driven], None], _stop: trio.Event) -> None:
-            ready(await drive_server(settings.path, real, timing, faults, settings.seed))
+            seed = settings.seed
+            ready(await drive_server(settings.path, real, timing, faults, seed, values))
 
         thread: Thread[Driven] = Thread(main)
         __tracebackhide__ = True

@@ -18,7 +18,7 @@ from mcpmock.protocol.http_reply import (
     HeldMessages,
     ReplyFlattener,
     flatten,
-    ids_asked,
+    request_ids,
 )
 from mcpmock.protocol.messages import (
     C2S,
@@ -182,7 +182,7 @@ class SseClient(ExchangeClient):
         if self._stream_closed or not raw.strip():
             return
         message = parse(raw)
-        self._stream.open += ids_asked(parse_items(raw))
+        self._stream.open += request_ids(parse_items(raw))
         if isinstance(message, Notification) and message.method == CANCELLED:
             self._stream.forget(member(message.params, "requestId") or b"")
         self._held.append(raw)
@@ -208,7 +208,7 @@ class SseClient(ExchangeClient):
         if frame.fact is None and self._endpoint_is_next:
             self._endpoint = path_and_query(frame.raw.decode("utf-8", "replace"), self._target)
         self._endpoint_is_next = isinstance(frame.fact, SseMeta) and frame.fact.event == "endpoint"
-        self._to_client += self._stream.hear(frame)
+        self._to_client += self._stream.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             missing = "an endpoint" if self._endpoint is None else "an answer"
             self._to_client += self._stream.fail(f"mcpmock: the stream ended without {missing}")
@@ -218,7 +218,7 @@ class SseClient(ExchangeClient):
     def _take_post_response(self, frame: Frame, reply: ReplyFlattener) -> None:
         # The JSON-RPC answer comes on the stream; the response to the POST matters only if it is
         # a refusal, which answers the request with an error.
-        messages = reply.hear(frame)
+        messages = reply.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             del self._posts[frame.exchange or 0]
         for message in messages:

@@ -24,7 +24,7 @@ from .timeline import Row
 _IDLE_FACTOR = 20
 """A pause is idle that is so many times as long as the median one."""
 _MIN_IDLE_US = 1000
-_MAX_LINES = 8
+MAX_LINES = 8
 """More calls that overlap in one lane share its lines."""
 
 
@@ -91,8 +91,8 @@ class Lanes:
     _all: list[_Lane] = attrs.field(factory=list)
     _open: dict[int, tuple[_Lane, int]] = attrs.field(factory=dict)
 
-    def place(self, index: int, row: Row) -> tuple[int, int] | None:
-        """The number of the lane and the line in it; None for what is not drawn in one."""
+    def place(self, index: int, row: Row) -> int | None:
+        """8 times the number of the lane, and the line in it; None for what has no lane."""
         if row.event.d is None or row.kind in ("http", "sse", "body", "end"):
             return None
         key = (row.take, row.event.s, row.event.d)
@@ -101,34 +101,32 @@ class Lanes:
             self._all.append(_Lane(*key))
         lane = self._all[number]
         if row.kind == "request":
-            return number, self._occupy(lane, index)
+            return number * MAX_LINES + self._occupy(lane, index)
         if row.kind in ("response", "error") and row.call in self._open:
             asked, line = self._open.pop(row.call)
             asked.calls[line] = None
-        return number, 0
+        return number * MAX_LINES
 
     def _occupy(self, lane: _Lane, index: int) -> int:
         free = next((line for line, call in enumerate(lane.calls) if call is None), None)
-        if free is None and len(lane.calls) < _MAX_LINES:
+        if free is None and len(lane.calls) < MAX_LINES:
             lane.calls.append(None)
             free = len(lane.calls) - 1
         if free is None:
-            return index % _MAX_LINES
+            return index % MAX_LINES
         lane.calls[free] = index
         self._open[index] = (lane, free)
         return free
 
-    def tops(self) -> list[int]:
-        """The line of the page at which each lane begins: by take, session, client first."""
+    def table(self) -> list[tuple[int, int, int, int]]:
+        """Take, session, direction (1: from the client, 2: from the server) of each lane, and the
+        line of the page at which it begins: by take, session, client first.
+        """
         tops, at = [0] * len(self._all), 0
         for number in sorted(range(len(self._all)), key=lambda number: self._all[number].place):
             tops[number] = at
             at += self._all[number].lines
-        return tops
-
-    def table(self) -> list[tuple[int, int, int, int]]:
-        """Take, session, direction (1: from the client, 2: from the server), first line."""
-        return [(*lane.place, top) for lane, top in zip(self._all, self.tops(), strict=True)]
+        return [(*lane.place, top) for lane, top in zip(self._all, tops, strict=True)]
 
     @property
     def lines(self) -> int:

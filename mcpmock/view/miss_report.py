@@ -21,6 +21,7 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
             f"  {_describe_source(near)}: {near.why}{_describe_differences(near)}"
             for near in miss.near
         ),
+        *(['  --repeats last (repeats="last") answers it again'] if miss.is_used_up else []),
         f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
     ]
 

@@ -68,18 +68,20 @@ class SeenRace:
         return f"As seen at the recorder: {seen} had passed when the cancel did. {after}"
 
 
-def seen_races(rows: Sequence[Row]) -> list[SeenRace]:
-    """The cancelled calls among these rows, in the order of their cancels."""
+def seen_races(rows: Sequence[Row], start: int = 0) -> list[SeenRace]:
+    """The calls that were cancelled from the row `start` on, in the order of their cancels."""
+    recent = range(start, len(rows))
     cancels = {
-        row.call: place
-        for place, row in reversed(list(enumerate(rows)))
-        if row.method == CANCELLED and row.call is not None
+        call: place
+        for place in reversed(recent)
+        if rows[place].method == CANCELLED and (call := rows[place].call) is not None
     }
     if not cancels:
         return []
     sent: dict[int, list[int]] = {call: [] for call in cancels}
     receipts: dict[tuple[int, str], dict[str, Any]] = {}
-    for place, row in enumerate(rows):
+    for place in range(min(cancels), len(rows)):
+        row = rows[place]
         fault = row.event.fault
         if fault is not UNSET and isinstance(fault, dict) and fault.get("kind") == "cancel_race":
             receipts[row.take, str(fault.get("id"))] = fault

@@ -30,7 +30,7 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Request, Response, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
 from mcpmock.rules.checker import Found, check
-from mcpmock.semantic_diff.compare import Comparison, Difference, compare
+from mcpmock.semantic_diff.compare import Diff, Difference, compare
 
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
@@ -41,6 +41,8 @@ MARK = b"<!-- made by mcpmock report -->"
 """The first line of each page, by which a page of ours is known."""
 MAX_ROWS = 300_000
 """More make a browser slow: 300,000 rows are ready in 3 s and take 660 MB of its memory."""
+RECENT_ROWS = 5000
+"""How far back a live page looks for races and for who waited for whom."""
 MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
 _COMPRESSION_LEVEL = 6
@@ -49,23 +51,10 @@ _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
-@attrs.frozen
-class AnnotatedCassette:
-    """A cassette with what is known about it."""
-
-    cassette: Cassette
-    rows: Sequence[Row]
-    found: Sequence[Found]
-
-    @classmethod
-    def of(cls, cassette: Cassette) -> AnnotatedCassette:
-        return cls(cassette, timeline(cassette), list(check(cassette)))
-
-
 def report_page(cassette: Cassette, other: Cassette | None = None) -> bytes:
     """The page of a cassette, or of how the other one differs from it."""
-    recordings = [AnnotatedCassette.of(one) for one in (cassette, other) if one is not None]
-    data: dict[str, Any] = {"recordings": [recording_data(one) for one in recordings]}
+    cassettes = [one for one in (cassette, other) if one is not None]
+    data: dict[str, Any] = {"recordings": [_whole_data(one) for one in cassettes]}
     title = cassette.name
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other))
@@ -112,38 +101,106 @@ def encode(data: Any) -> bytes:
         return json.dumps(data, ensure_ascii=True).encode()
 
 
-def recording_data(recording: AnnotatedCassette) -> dict[str, Any]:
-    """What the page knows of a recording."""
-    cassette, rows = recording.cassette, recording.rows
-    marked = {
-        (found.take, found.event.n)
-        for found in recording.found
-        if found.violation.level is not Level.NOTICE
-    }
-    races = seen_races(rows)
-    kept = _kept_rows(rows, marked)
+def _whole_data(cassette: Cassette) -> dict[str, Any]:
+    rows, found = timeline(cassette), list(check(cassette))
+    kept = _kept_rows(rows, _marked(found))
     places = {old: new for new, old in enumerate(kept)}
-    axis, lanes = TimeAxis.over(rows), Lanes()
-    columns = _columns([rows[place] for place in kept], places)
-    _add_places(columns, axis, lanes, rows, kept)
-    return {
-        "file": PurePath(cassette.name).name,
-        "facts": [_take_facts(number, take) for number, take in enumerate(cassette.takes, 1)],
-        "notices": [notice.text for notice in cassette.notices],
-        "chips": list(_chips(recording, len(races), len(rows) - len(kept))),
-        "urls": [_origin(take) for take in cassette.takes],
-        "rows": columns,
-        "timed": axis.idle > 0,
-        "width": max(axis.at, 1),
-        "folds": axis.folds,
-        "starts": axis.takes,
-        "lanes": lanes.table(),
-        "lines": lanes.lines,
-        "problems": [new for old, new in places.items() if _is_problem(rows[old], marked)],
-        "violations": [_violation_data(found) for found in recording.found],
-        "paths": _paths([rows[place] for place in kept], places) if axis.idle else {},
-        "races": [_race_data(race, places) for race in races if race.call in places],
-    }
+    data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
+    return data.add([_moved(rows[place], places) for place in kept], found)
+
+
+def _moved(row: Row, places: dict[int, int]) -> Row:
+    """The row with the indexes that other rows have in the page."""
+    call, within = (None if i is None else places.get(i) for i in (row.call, row.within))
+    if (call, within) == (row.call, row.within):
+        return row
+    return attrs.evolve(row, call=call, within=within)
+
+
+@attrs.define
+class PageRecording:
+    """What the page knows of one recording. A live one grows: `add` gives what is new."""
+
+    cassette: Cassette
+    axis: TimeAxis
+    left_out: int = 0
+    rows: list[Row] = attrs.field(factory=list)
+    _lanes: Lanes = attrs.field(factory=Lanes)
+    _words: dict[str, dict[str | None, int]] = attrs.field(factory=lambda: {n: {} for n in _WORDS})
+    _kinds: Counter[str] = attrs.field(factory=Counter)
+    _levels: Counter[Level] = attrs.field(factory=Counter)
+    _cancels: int = 0
+
+    def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
+        """The data of rows that come behind those of before, and of what is wrong with them;
+        counts, lanes and folds are those of all.
+        """
+        start, known = len(self.rows), {name: len(words) for name, words in self._words.items()}
+        self.rows += rows
+        self._kinds.update(row.kind for row in rows)
+        self._levels.update(one.violation.level for one in found)
+        self._cancels += sum(row.method == CANCELLED for row in rows)
+        marked = _marked(found)
+        columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
+        for name, word in _WORDS.items():
+            numbers = self._words[name]
+            columns[name] = [numbers.setdefault(word(row), len(numbers)) for row in rows]
+            columns[f"{name}s"] = list(numbers)[known[name] :]
+        _add_payloads(columns, rows)
+        columns["u"] = [self.axis.place(row) for row in rows]
+        columns["line"] = [self._lanes.place(i, row) for i, row in enumerate(rows, start)]
+        recent = max(0, start - RECENT_ROWS)
+        takes = self.cassette.takes
+        return {
+            "file": PurePath(self.cassette.name).name,
+            "facts": [_take_facts(number, take) for number, take in enumerate(takes, 1)],
+            "notices": [notice.text for notice in self.cassette.notices],
+            "chips": list(self._chips()),
+            "urls": [_origin(take) for take in takes],
+            "rows": columns,
+            "timed": self.axis.idle > 0,
+            "width": max(self.axis.at, 1),
+            "folds": self.axis.folds,
+            "starts": self.axis.takes,
+            "lanes": self._lanes.table(),
+            "lines": self._lanes.lines,
+            "problems": [i for i, row in enumerate(rows, start) if _is_problem(row, marked)],
+            "violations": [_violation_data(one) for one in found],
+            "paths": _paths(self.rows, recent) if self.axis.idle else {},
+            "races": [_race_data(race) for race in seen_races(self.rows, recent)],
+        }
+
+    def _chips(self) -> Iterator[tuple[str, str, str]]:
+        """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
+        takes, kinds, levels = self.cassette.takes, self._kinds, self._levels
+        names = [name for take in takes for name in (take.transport, _revision(take)) if name]
+        yield from ((name, "", "") for name in dict.fromkeys(names))
+        if len(takes) != 1:
+            yield _many(len(takes), "take"), "", ""
+        counts = (
+            (kinds["error"], "error", "error", "kind=error"),
+            (levels[Level.ERROR], "violation", "error", "level=error"),
+            (levels[Level.WARNING], "warning", "warning", "level=warning"),
+            (levels[Level.NOTICE], "notice", "", "level=notice"),
+            (self._cancels, "cancel", "warning", f"method={CANCELLED}"),
+            (kinds["fault"], "fault", "warning", "kind=fault"),
+            (kinds["gap"], "gap", "error", "kind=gap"),
+        )
+        yield from ((_many(n, noun), kind, query) for n, noun, kind, query in counts if n)
+        redacted = sum(event.redacted for take in takes for event in take.events)
+        if redacted:
+            yield f"{redacted} redacted", "", ""
+        if any(take.header.redaction == "off" for take in takes):
+            yield "not redacted: this page may hold secrets", "error", ""
+        if any(take.footer is None for take in takes):
+            yield "incomplete", "warning", ""
+        if self.left_out:
+            yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
+
+
+def _marked(found: Sequence[Found]) -> set[tuple[int, int]]:
+    """The events that violate a rule by more than a notice."""
+    return {(one.take, one.event.n) for one in found if one.violation.level is not Level.NOTICE}
 
 
 def _part(name: str) -> bytes:
@@ -182,16 +239,6 @@ def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
     return in_question or (row.take, row.event.n) in marked
 
 
-def _add_places(
-    columns: dict[str, Any], axis: TimeAxis, lanes: Lanes, rows: Sequence[Row], kept: Sequence[int]
-) -> None:
-    """Columns for drawing: `u` on the time axis, and the line."""
-    places = [(axis.place(row), lanes.place(index, row)) for index, row in enumerate(rows)]
-    columns["u"] = [places[index][0] for index in kept]
-    tops, drawn = lanes.tops(), [places[index][1] for index in kept]
-    columns["line"] = [None if place is None else tops[place[0]] + place[1] for place in drawn]
-
-
 def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
     """What is told of a take: names and values, those that are known."""
     header, last = take.header, take.events[-1] if take.events else None
@@ -215,52 +262,19 @@ def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found.items() if value]
 
 
-def _chips(
-    recording: AnnotatedCassette, cancels: int, left_out: int
-) -> Iterator[tuple[str, str, str]]:
-    """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
-    takes, rows = recording.cassette.takes, recording.rows
-    names = [name for take in takes for name in (take.transport, _revision(take)) if name]
-    yield from ((name, "", "") for name in dict.fromkeys(names))
-    if len(takes) != 1:
-        yield _many(len(takes), "take"), "", ""
-    kinds = Counter(row.kind for row in rows)
-    levels = Counter(found.violation.level for found in recording.found)
-    counts = (
-        (kinds["error"], "error", "error", "kind=error"),
-        (levels[Level.ERROR], "violation", "error", "level=error"),
-        (levels[Level.WARNING], "warning", "warning", "level=warning"),
-        (levels[Level.NOTICE], "notice", "", "level=notice"),
-        (cancels, "cancel", "warning", f"method={CANCELLED}"),
-        (kinds["fault"], "fault", "warning", "kind=fault"),
-        (kinds["gap"], "gap", "error", "kind=gap"),
-    )
-    yield from ((_many(n, noun), kind, query) for n, noun, kind, query in counts if n)
-    redacted = sum(event.redacted for take in takes for event in take.events)
-    if redacted:
-        yield f"{redacted} redacted", "", ""
-    if any(take.header.redaction == "off" for take in takes):
-        yield "not redacted: this page may hold secrets", "error", ""
-    if any(take.footer is None for take in takes):
-        yield "incomplete", "warning", ""
-    if left_out:
-        yield f"{_many(left_out, 'event')} left out: see the cassette", "warning", ""
-
-
-def _paths(rows: Sequence[Row], places: dict[int, int]) -> dict[int, dict[str, Any]]:
-    """Who waited for whom: of each answered call during which the server asked the client, the
-    parts of its time, in order, as (share, whether the server waited, title).
+def _paths(rows: Sequence[Row], start: int) -> dict[int, dict[str, Any]]:
+    """Who waited for whom: of each answered call from the row `start` on during which the server
+    asked the client, the parts of its time, in order, as (share, whether the server waited, title).
     """
-    answers = {row.call: row for row in reversed(rows) if row.latency is not None}
+    recent = range(start, len(rows))
+    answers = {rows[i].call: rows[i] for i in reversed(recent) if rows[i].latency is not None}
     asked: dict[int, list[tuple[int, int, str]]] = {}
-    for place, row in zip(places, rows, strict=True):
-        call = row.within
+    for place in recent:
+        row, call = rows[place], rows[place].within
         if row.kind == "request" and call is not None and {call, place} <= answers.keys():
             span = (row.event.t, answers[place].event.t, row.method or "")
             asked.setdefault(call, []).append(span)
-    return {
-        places[call]: _path(answers[call], spans) for call, spans in asked.items() if call in places
-    }
+    return {call: _path(answers[call], spans) for call, spans in asked.items()}
 
 
 def _path(answer: Row, spans: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
@@ -290,9 +304,9 @@ def _origin(take: Take) -> str | None:
     return None if found is None else found[0]
 
 
-def _race_data(race: SeenRace, places: dict[int, int]) -> dict[str, Any]:
+def _race_data(race: SeenRace) -> dict[str, Any]:
     more = {"summary": race.summary, "grid": race.grid(), "exact": race.exact is not None}
-    return {"call": places[race.call], **more, **drawing(race)}
+    return {"call": race.call, **more, **drawing(race)}
 
 
 def _revision(take: Take) -> str | None:
@@ -320,6 +334,8 @@ _VALUES: dict[str, Callable[[Row], Any]] = {
     "x": lambda row: row.event.x,
     "d": lambda row: _DIRECTIONS[row.event.d],
     "id": lambda row: row.id,
+    "call": lambda row: row.call,
+    "within": lambda row: row.within,
     "latency": lambda row: row.latency,
     "status": lambda row: row.status,
     "item": lambda row: row.item,
@@ -334,23 +350,14 @@ _WORDS: dict[str, Callable[[Row], str | None]] = {
 """Columns of words that repeat: the page gets each word once, and its number in each row."""
 
 
-def _columns(rows: Sequence[Row], places: dict[int, int]) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        name: [value(row) for row in rows] for name, value in _VALUES.items()
-    }
-    for name, word in _WORDS.items():
-        numbers: dict[str | None, int] = {}
-        columns[name] = [numbers.setdefault(word(row), len(numbers)) for row in rows]
-        columns[f"{name}s"] = list(numbers)
-    columns["call"] = [None if row.call is None else places.get(row.call) for row in rows]
-    columns["within"] = [None if row.within is None else places.get(row.within) for row in rows]
+def _add_payloads(columns: dict[str, Any], rows: Sequence[Row]) -> None:
+    """The columns `raw`, cut to what the page holds, and `size` of what was longer."""
     texts = list(_texts(rows))
     columns["raw"] = [text[:MAX_BODY_CHARS] for text in texts]
     columns["size"] = [None if size <= MAX_BODY_CHARS else size for size in map(len, texts)]
     for place, row in enumerate(rows):
         if row.event.oversize is not None:
             columns["size"][place] = row.event.oversize.bytes
-    return columns
 
 
 def _texts(rows: Sequence[Row]) -> Iterator[str]:
@@ -387,7 +394,7 @@ def _violation_data(found: Found) -> dict[str, Any]:
     }
 
 
-def _diff_data(comparison: Comparison) -> dict[str, Any]:
+def _diff_data(comparison: Diff) -> dict[str, Any]:
     return {
         "counts": {verdict.name.lower(): n for verdict, n in comparison.counts.items()},
         "ignored": comparison.ignored,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import attrs
 
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, Gap
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import C2S, Direction
 
@@ -60,6 +60,26 @@ class Calls:
         ordered = sorted(self.latencies)
         return ordered[max(ceil(share * len(ordered)) - 1, 0)] if ordered else None
 
+    def histogram(self) -> dict[int, int]:
+        """How many latencies are at most each upper bound and above the one before, in ascending
+        order. The bounds are 1, 2, 5, 10.. microseconds for all calls, so histograms add up.
+        """
+        counted = Counter(_upper_bound(latency) for latency in self.latencies)
+        return dict(sorted(counted.items()))
+
+
+def upper_bounds(first: int, last: int) -> Iterator[int]:
+    """The bounds of a histogram from one to another."""
+    bound = first
+    while bound <= last:
+        yield bound
+        bound = _upper_bound(bound + 1)
+
+
+def _upper_bound(microseconds: int) -> int:
+    decade = 10 ** max(len(str(microseconds)) - 1, 0)
+    return next(step * decade for step in (1, 2, 5, 10) if microseconds <= step * decade)
+
 
 @attrs.define
 class Notifications:
@@ -76,6 +96,9 @@ class Stats:
     cassettes: int = 0
     takes: int = 0
     events: int = 0
+    lost_events: int = 0
+    """How many events could not be recorded: a gap stands for any number of them."""
+    lost_bytes: int = 0
     calls: dict[What, Calls] = attrs.field(factory=dict)
     notifications: dict[What, Notifications] = attrs.field(factory=dict)
     kinds: Counter[str] = attrs.field(factory=Counter)
@@ -98,6 +121,9 @@ def _count_rows(found: Stats, rows: Sequence[Row]) -> None:
     for row, size in zip(rows, _sizes(rows), strict=True):
         # An SSE event without data carries no message.
         found.kinds[row.kind] += row.kind != "opaque" or size > 0
+        if isinstance(row.event.gap, Gap):
+            found.lost_events += row.event.gap.events
+            found.lost_bytes += row.event.gap.bytes
         if row.direction is None or row.method is None:
             continue
         if row.kind == "request":

@@ -84,7 +84,7 @@ def timeline(cassette: Cassette) -> list[Row]:
     """All events of all takes, in the order of the file."""
     rows: list[Row] = []
     for number, take in enumerate(cassette.takes, 1):
-        rows += _Annotator.of(take, number, len(rows)).all_rows()
+        rows += TakeAnnotator.of(take, number, len(rows)).all_rows()
     return rows
 
 
@@ -138,8 +138,8 @@ def _surrounding_facts(rows: Sequence[Row], found: set[int]) -> set[int]:
 
 
 @attrs.define
-class _Annotator:
-    """Reads one take."""
+class TakeAnnotator:
+    """Reads one take: `all_rows` of a whole one, `add` event by event of one that grows."""
 
     take: Take
     number: int
@@ -156,19 +156,25 @@ class _Annotator:
     _statuses: dict[int, int] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, take: Take, number: int, offset: int) -> _Annotator:
+    def of(cls, take: Take, number: int, offset: int) -> TakeAnnotator:
         timed = any(event.t for event in take.events)
         return cls(take, number, offset, timed)
 
     def all_rows(self) -> Iterator[Row]:
         for event in self.take.events:
-            frame = event.frame
-            if frame is None or frame.fact is not None:
-                self.rows.append(self._fact_row(event, frame))
-            else:
-                self._add_messages(event, frame)
+            self.add(event)
         for place, row in enumerate(self.rows, self.offset):
             yield self._complete_row(place, row)
+
+    def add(self, event: Event) -> Sequence[Row]:
+        """The rows of the next event, without what later events decide."""
+        known = len(self.rows)
+        frame = event.frame
+        if frame is None or frame.fact is not None:
+            self.rows.append(self._fact_row(event, frame))
+        else:
+            self._add_messages(event, frame)
+        return self.rows[known:]
 
     def _complete_row(self, place: int, row: Row) -> Row:
         """Add the status and the outcome, which later events decide."""

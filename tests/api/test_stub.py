@@ -114,6 +114,9 @@ def test_resources_take_bytes() -> None:
 
 def test_two_stubs(weather: Path) -> None:
     """One takes them all."""
+    for path in (Path("a.jsonl"), "a.jsonl", "runs/a.jsonl.gz"):
+        with pytest.raises(TypeError, match=rf"write mcpmock\.serve\('{path}', stub=stub\)"):
+            Stub(path)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stub=stub"), mcpmock.serve(Stub(), stub=Stub()):
         pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,6 +176,13 @@ def test_standard_error_keeps_its_bytes(raw: bytes) -> None:
     assert found is not None
 
     assert seen(frame) == seen(found)
+
+
+def test_the_first_event_has_its_time() -> None:
+    """A receipt at the very beginning of a take has a `t` like any other event."""
+    assert b'{"n":1,"t":0,"d":"c2s","fault":{"kind":"down"}}' == msgspec.json.encode(
+        Event(n=1, d="c2s", fault={"kind": "down"})
+    )
 
 
 def test_what_is_no_frame() -> None:

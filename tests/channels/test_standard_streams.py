@@ -25,11 +25,6 @@ VISITOR = str(ROOT / "mcpmock" / "channels" / "unix_client.py")
 IN_A_PROGRAM = "from mcpmock.channels.standard_streams import write_log_line as w; w('a'); w('b')"
 LOGGING = {
     (str(Path(sys.executable).parent / "mcpmock"), "show", "nowhere.jsonl"): 3,
-    (*MCPMOCK, "show", "nowhere.jsonl"): 3,
-    (*MCPMOCK, "nosuch"): 2,
-    (*MCPMOCK,): 2,
-    (*MCPMOCK, "record", "-o", "/dev/null/a.jsonl", "--", "true"): 3,
-    (*MCPMOCK, "replay", "cassettes/time.jsonl", "-v"): 0,
     DEMO_SERVER: 0,
     DEMO_CLIENT: 1,
     (*DEMO_CLIENT, "--", "/nowhere"): 127,
@@ -37,7 +32,9 @@ LOGGING = {
     (sys.executable, "-S", VISITOR, "/nowhere"): UNREACHABLE_STATUS,
     (sys.executable, "-c", IN_A_PROGRAM): 0,
 }
-"""Commands that write to standard error, and the exit status of each."""
+"""Programs that write to standard error, and the exit status of each; tests/cli/test_stderr.py has
+the commands of mcpmock.
+"""
 PRINTING = [
     (*MCPMOCK, "--help"),
     (*MCPMOCK, "show", "cassettes/time.jsonl"),

@@ -11,7 +11,7 @@ import pytest
 
 from mcpmock.cli import diff_formats
 from mcpmock.cli.diff_formats import fails, junit, markdown, object_of, text
-from mcpmock.semantic_diff.compare import Comparison, Difference, Verdict
+from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import RULES, EventLocation
 
 CALL = ("tools/call", "add")
@@ -51,13 +51,13 @@ NOISE = Difference(
 )
 
 
-def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Comparison:
+def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Diff:
     counts: dict[Verdict, int] = {}
     for found in differences:
         counts[found.verdict] = counts.get(found.verdict, 0) + 1
     if more:
         counts[Verdict.RISKY] = counts.get(Verdict.RISKY, 0) + more
-    whole = Comparison(
+    whole = Diff(
         old="a.jsonl",
         new="b.jsonl",
         differences=differences,

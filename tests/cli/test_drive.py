@@ -46,6 +46,36 @@ def test_a_command(run: Run, given: Given) -> None:
     assert (Timing("scale", 2.0), None) == (second.front.timing, second.recording)
 
 
+def test_values(run: Run, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from the environment, where other users of the machine cannot read them."""
+    monkeypatch.setenv("TOKEN", "t0k3n")
+    value = "--value=mcpmock:secret:token:1=env:TOKEN"
+    assert 7 == run("drive", "a.jsonl", value, "--", "server")[0]
+    [setup] = given
+    assert isinstance(setup.front, DriveFront)
+    assert {"mcpmock:secret:token:1": "t0k3n"} == setup.front.values
+
+
+@pytest.mark.parametrize("command", ["drive", "verify"])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("mcpmock:secret:token:1=env:UNSET_TOKEN", "UNSET_TOKEN is not set in the environment"),
+        ("mcpmock:secret:token:1=hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
+        ("mcpmock:secret:token:1=file:hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
+        ("hunter2=env:PATH", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
+        ("hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
+    ],
+)
+def test_wrong_values(run: Run, given: Given, command: str, value: str, words: str) -> None:
+    """The status is 2, nothing is started, and what may be a secret is not repeated."""
+    result = run(command, "a.jsonl", "--value", value, "--", "server")
+
+    assert (2, []) == (result[0], given)
+    assert words in said_of(result)
+    assert "hunter2" not in said_of(result)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,7 +72,8 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
         f"mcpmock: nothing recorded in {file} answers this tools/call",
         'mcpmock:   event 4: different; $.arguments.city: recorded "Oslo", asked "Bergen"',
         f"mcpmock:   see `mcpmock show {file} --filter method=tools/call`; record again to add it",
-        "mcpmock: 2 recorded requests never came: tools/call, tools/list",
+        'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
+        "tools/list (event 7)",
     ] == err.splitlines()
     assert [(1, MISSED)] == errors(heard(client))
 
@@ -90,7 +93,9 @@ def test_asked_more_often_than_recorded(run: Run, file: Path, client: MemoryChan
     status, _, err = run("replay", file)
 
     assert 1 == status
-    assert "  event 4: already used\n" in err
+    assert (
+        '  event 4: already used\nmcpmock:   --repeats last (repeats="last") answers it again\n'
+    ) in err
 
 
 def test_quiet(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -111,7 +116,8 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
     assert 0 == status
     assert [
         "mcpmock: notifications/odd: not in the recording; nothing waited for it",
-        "mcpmock: 2 recorded requests never came: tools/call, tools/list",
+        'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
+        "tools/list (event 7)",
     ] == err.splitlines()
 
 
@@ -243,3 +249,20 @@ def test_null_is_not_absent() -> None:
         "  event 4: different; $.a: recorded null, asked 1; $.c: recorded absent, asked null"
         == (miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1])
     )
+
+
+@pytest.mark.e2e
+def test_what_a_replay_imports(file: Path) -> None:
+    """A client waits for it: over stdio neither HTTP, nor rich, nor the recorder is needed."""
+    unneeded = ["h11", "rich", "mcpmock.channels.http", "mcpmock.recording"]
+    code = f"""
+import atexit, sys
+from mcpmock.cli import main
+atexit.register(lambda: print([x for x in {unneeded} if x in sys.modules], file=sys.stderr))
+sys.argv = ["mcpmock", "replay", {str(file)!r}]
+main()
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    assert done.stderr.endswith(b"[]\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, assert_inert, hostile
+from tests.cli.conftest import Run
 from tests.support.sealed import sealed
 
 
@@ -69,11 +69,3 @@ def test_what_cannot_be_read(run: Run, file: Path, tmp_path: Path) -> None:
     assert 3 == status
     assert str(file) in err
     assert not file.with_suffix(".html").exists()
-
-
-def test_hostile_text(run: Run, tmp_path: Path) -> None:
-    """No recorded text acts on the terminal."""
-    status, *printed = run("report", hostile(tmp_path))
-
-    assert 0 == status
-    assert_inert(*printed)

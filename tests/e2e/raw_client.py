@@ -84,7 +84,7 @@ def talk(
     argv: list[str],
     steps: Iterable[Step],
     *,
-    timeout: float = 20.0,
+    timeout: float = 60.0,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Spoken:

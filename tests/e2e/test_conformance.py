@@ -30,7 +30,7 @@ def verdicts(url: str, folder: Path) -> list[str]:
         [node, PROGRAM, "server", "--url", url],
         cwd=folder,  # it leaves its results there
         capture_output=True,
-        timeout=60,
+        timeout=110,
         encoding="utf-8",
         check=False,  # 1: not all have passed
     )

@@ -19,7 +19,7 @@ import trio
 from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
 from tests.support.http_caller import Answer, HungUpError, calling, posts
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
-from tests.support.processes import MCPMOCK, running, scripted
+from tests.support.processes import END, MCPMOCK, running, scripted
 
 from .http_processes import proxying, replaying
 
@@ -78,7 +78,7 @@ def test_the_server_goes_away(
             assert "down" in fault
         said = b"".join(iter(lambda: process.stdout.read(1 << 16), b""))  # type: ignore[union-attr]
 
-        assert (came, status) == (ids(said), process.wait(5))
+        assert (came, status) == (ids(said), process.wait(END))
     assert last_words in stderr.read_bytes()
 
 
@@ -94,7 +94,7 @@ def test_its_output_ends_and_it_does_not(how: str, file: Path) -> None:
         assert [0, 1] == ids(said)
         assert None is process.poll()
         process.stdin.close()
-        assert 0 == process.wait(5)
+        assert 0 == process.wait(END)
 
 
 def outcome(how: str, file: Path, *faults: str) -> tuple[int, bytes, bytes]:

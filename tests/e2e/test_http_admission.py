@@ -23,7 +23,7 @@ from mcpmock.channels.http.connection import HEAD_TIMEOUT_S
 from tests.support import JSON_HEADER, answers, post, request, response
 from tests.support.http_caller import HungUpError, calling, posts
 from tests.support.http_upstream import Asked, Reply, Upstream, answers_all, upstream
-from tests.support.processes import takes
+from tests.support.processes import END, takes
 
 from .http_processes import Served, proxying, recording, replaying
 
@@ -159,10 +159,10 @@ async def test_slow_clients(tmp_path: Path) -> None:
             async with trio.open_nursery() as nursery:
                 for nth in range(600):
                     await nursery.start(stay, front.url, whole[:-60] if nth % 2 else whole[:-1])
-                with trio.fail_after(HEAD_TIMEOUT_S / 3):
+                with trio.fail_after(HEAD_TIMEOUT_S * 2 / 3):
                     assert (await posts(front.url, PING)).status == 200
                 front.process.terminate()
-                front.process.wait(10)
+                front.process.wait(END)
                 nursery.cancel_scope.cancel()
         await posts(three.every[1].url, PING)
         assert three.let_in() == 1
@@ -224,7 +224,7 @@ async def printed(served: Served) -> str:
     """The token that a listener prints on its second line."""
     with served.came:
         while not (found := re.search(r"Authorization: Bearer (\S+)", served.stderr)):
-            assert served.came.wait(10)
+            assert served.came.wait(END)
     return found[1]
 
 

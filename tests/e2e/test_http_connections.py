@@ -13,7 +13,7 @@ import trio
 from tests.support import progress, request, response
 from tests.support.http_caller import Caller, HungUpError, at_once, calling
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
-from tests.support.processes import whole_take
+from tests.support.processes import END, whole_take
 
 from .http_processes import FORWARDING, forwarding
 
@@ -87,7 +87,7 @@ async def test_a_client_closes_an_idle_connection(tmp_path: Path, how: str, rese
             async with calling(front.url) as caller:
                 await answered(caller)
                 await caller.leave(reset=reset)
-                with trio.fail_after(5):
+                with trio.fail_after(END):
                     await gone.wait()
 
     assert seen == ["reset" if reset else "closed"]

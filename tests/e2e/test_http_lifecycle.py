@@ -18,7 +18,7 @@ from mcpmock.cassette.model import Take
 from tests.support import notification, request, response
 from tests.support.http_caller import HungUpError, calling, posts
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
-from tests.support.processes import scripted, takes, unlocked, whole_take
+from tests.support.processes import END, scripted, takes, unlocked, whole_take
 
 from .http_processes import FORWARDING, Served, forwarding, proxying, recording, replaying
 
@@ -57,7 +57,7 @@ async def stopped(served: Served, signum: int, asking: bytes = PING) -> int:
         await idle.post(asking)
         assert (await idle.answer()).status == 200
         served.process.send_signal(signum)
-        return served.process.wait(10)
+        return served.process.wait(END)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def until_killed(cassette: Path, url: str, count: int) -> list[bytes]:
                     return
 
     with recording(cassette, url) as recorder:
-        with trio.fail_after(20):
+        with trio.fail_after(END):
             async with trio.open_nursery() as nursery:
                 for first in range(8):
                     nursery.start_soon(client, first)
@@ -158,7 +158,7 @@ async def test_a_process_that_ends() -> None:
     """
     with proxying("--", *scripted("die", 9)) as proxy:
         for _ in range(2):
-            with trio.fail_after(5):
+            with trio.fail_after(END):
                 answer = await posts(proxy.url, request(1, "initialize", {}))
             session = answer.header("mcp-session-id") or ""
             assert b'"result"' not in answer.body
@@ -194,7 +194,7 @@ async def test_no_descriptor_is_left(tmp_path: Path, how: str) -> None:
             few = descriptors(front) + SPARE
             resource.prlimit(front.process.pid, resource.RLIMIT_NOFILE, (few, few))
             for first in range(0, 400, 10):
-                with trio.fail_after(10):
+                with trio.fail_after(END):
                     async with trio.open_nursery() as nursery:
                         for nth in range(first, first + 10):
                             nursery.start_soon(client, nth)
@@ -220,9 +220,9 @@ async def test_too_few_descriptors(tmp_path: Path) -> None:
                     assert (await first.answer()).status in (200, 502)
                     nursery.cancel_scope.cancel()
                 await first.post(PING)
-                with trio.fail_after(5):
+                with trio.fail_after(END):
                     assert (await first.answer()).status == 200
-            with trio.fail_after(5):
+            with trio.fail_after(END):
                 assert (await posts(recorder.url, PING)).status == 200
     assert recorder.exit_code == 0
     assert recorder.stderr.count("\n") == 1

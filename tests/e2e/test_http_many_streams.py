@@ -13,9 +13,9 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.protocol.messages import S2C
 from tests.support import notification
-from tests.support.http_caller import calling
+from tests.support.http_caller import TOGETHER, calling
 from tests.support.http_upstream import Asked, Reply, upstream
-from tests.support.processes import whole_take
+from tests.support.processes import END, whole_take
 
 from .http_processes import FORWARDING, Served, forwarding, recording, replaying
 
@@ -28,7 +28,6 @@ EVENTS = 5
 FILLER = "x" * 60_000
 FLOOD = 200
 """Fillers that are sent in one go: more than a socket and we hold together."""
-TIME = 50.0
 
 
 def said(n: int, filler: str) -> bytes:
@@ -65,11 +64,9 @@ class Crowd:
                 await reply.event(said(n, text))
         await reply.left()
 
-    async def visit(self, front: Served) -> float:
-        """All of them come, and hear all events; then we are told to end. Says how long that
-        takes.
-        """
-        with trio.fail_after(TIME):
+    async def visit(self, front: Served) -> None:
+        """All of them come, and hear all events; then SIGTERM ends it all."""
+        with trio.fail_after(TOGETHER):
             async with trio.open_nursery() as nursery:
                 for nth in range(STREAMS):
                     if nth < STALLED:
@@ -77,11 +74,8 @@ class Crowd:
                     else:
                         nursery.start_soon(self._listen, front.url, nth)
                 await self.turns[EVENTS].wait()
-                since = trio.current_time()
                 front.process.terminate()
-                front.process.wait(10)
-                took = trio.current_time() - since
-        return took
+                front.process.wait(END)
 
     async def _stall(self, url: str, nth: int, task_status: trio.TaskStatus[None]) -> None:
         kind = "flood" if nth < FLOODS else "events"
@@ -106,16 +100,15 @@ class Crowd:
 @pytest.mark.parametrize("how", FORWARDING)
 async def test_five_hundred_streams(tmp_path: Path, how: str) -> None:
     """Each hears its own events, in lockstep with all the others, beside fifty that never read and
-    a few of those that are sent far more than we hold for them. SIGTERM ends it all within 2 s, and
+    a few of those that are sent far more than we hold for them. SIGTERM ends it all, and
     the cassette is whole: it has every event that was heard.
     """
     crowd = Crowd()
     async with upstream(crowd.answer) as server:
         with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
-            took = await crowd.visit(front)
+            await crowd.visit(front)
 
     assert (front.exit_code, front.stderr.count("\n")) == (0, 1)
-    assert took < 2
     assert sorted(crowd.heard) == [
         (nth, n, f"/mcp?{nth}") for nth in range(STALLED, STREAMS) for n in range(EVENTS)
     ]
@@ -135,7 +128,7 @@ def recorded(cassette: Path) -> set[tuple[int, int, str]]:
 
 async def test_five_hundred_replayed_streams(tmp_path: Path) -> None:
     """One recorded stream is played to all of them at once, beside those that do not read, and
-    stays open; SIGTERM ends it all within 2 s.
+    stays open; SIGTERM ends it all.
     """
 
     async def script(asked: Asked, reply: Reply) -> None:
@@ -156,10 +149,9 @@ async def test_five_hundred_replayed_streams(tmp_path: Path) -> None:
                         await caller.event()
     crowd = Crowd()
     with replaying(cassette) as player:
-        took = await crowd.visit(player)
+        await crowd.visit(player)
 
     assert (player.exit_code, player.stderr.count("\n")) == (0, 1)
-    assert took < 2
     assert sorted(crowd.heard) == [
         (nth, n, "/mcp") for nth in range(STALLED, STREAMS) for n in range(EVENTS)
     ]

@@ -14,7 +14,7 @@ import trio
 from tests.support import notification, request
 from tests.support.http_caller import Caller, HungUpError, calling
 from tests.support.http_upstream import Asked, Reply, upstream
-from tests.support.processes import whole_take
+from tests.support.processes import END, whole_take
 
 from .http_processes import FORWARDING, forwarding
 
@@ -76,7 +76,7 @@ async def test_a_client_that_leaves(tmp_path: Path, how: str, reset: bool) -> No
         with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
             for moment in MOMENTS:
                 async with calling(front.url) as caller:
-                    with trio.fail_after(20):
+                    with trio.fail_after(END):
                         await reach(moment, caller)
                         await come.receive()
                         await caller.leave(reset=reset)
@@ -106,7 +106,7 @@ async def test_a_server_that_dies(tmp_path: Path, how: str, reset: bool) -> None
                     await reach(moment, caller)
                     heard.send_nowait(None)
                     read = caller.head if moment == "before the head" else caller.to_the_end
-                    with trio.fail_after(20), pytest.raises(HungUpError):
+                    with trio.fail_after(END), pytest.raises(HungUpError):
                         await read()
 
     if how == "record":

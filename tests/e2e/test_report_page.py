@@ -17,7 +17,6 @@ from mcpmock.cassette.parser import read
 from mcpmock.view.filter import Filter
 from mcpmock.view.report import report_page
 from mcpmock.view.timeline import timeline
-from tests.cli.conftest import hostile
 from tests.support import (
     batch,
     call,
@@ -28,6 +27,7 @@ from tests.support import (
     request,
     response,
 )
+from tests.support.hostile import HOSTILE, loadable_and_not
 
 from .parts import PARTS
 
@@ -60,7 +60,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     python = PARTS / "browser" / "bin" / "python"
     if BROWSER is None or not python.exists():
         pytest.skip("there is no Chromium here, or no part `browser`")
-    pages = dict(_pages(tmp_path))
+    pages = dict(_pages())
     for name, page in pages.items():
         (tmp_path / name).write_bytes(page)
     rows = timeline(load(SHIPPED / "everything-http.jsonl"))
@@ -81,7 +81,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     assert "skipped" not in run.stdout
 
 
-def _pages(folder: Path) -> Iterator[tuple[str, bytes]]:
+def _pages() -> Iterator[tuple[str, bytes]]:
     for name in ("everything", "everything-http"):
         yield f"{name}.html", report_page(load(SHIPPED / f"{name}.jsonl"))
     race = cassette_bytes(
@@ -101,7 +101,7 @@ def _pages(folder: Path) -> Iterator[tuple[str, bytes]]:
         for text in ("4 degrees, snow", "4 degrees, rain")
     )
     yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
-    yield "hostile.html", report_page(_hostile(folder))
+    yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
     deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -119,22 +119,23 @@ def _text(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _hostile(folder: Path) -> Cassette:
-    """The hostile cassette of the command line's tests, and markup in every member."""
-    bad = "<img src=x onerror=window.hacked=1></script><script>alert(1)</script>\u202e\u2028"
-    data = hostile(folder).read_bytes()
+def _hostile() -> Cassette:
+    """Markup and control characters in every member, after the hostile string in every place."""
+    bad = f"<img src=x onerror=window.hacked=1></script><script>alert(1)</script>{HOSTILE}"
     lines = [
-        {"n": 40, "d": "c2s", "m": json.loads(request(bad, bad, {bad: bad}))},
-        {"n": 41, "d": "s2c", "m": json.loads(response(bad, {bad: [bad, {bad: bad}]}))},
-        {"n": 42, "d": "s2c", "m": json.loads(batch(response(1, {bad: bad})))},
-        {"n": 43, "stderr": bad},
+        {"n": 1, "d": "c2s", "m": json.loads(request(bad, bad, {bad: bad}))},
+        {"n": 2, "d": "s2c", "m": json.loads(response(bad, {bad: [bad, {bad: bad}]}))},
+        {"n": 3, "d": "s2c", "m": json.loads(batch(response(1, {bad: bad})))},
+        {"n": 4, "stderr": bad},
         {
-            "n": 44,
+            "n": 5,
             "x": 3,
             "d": "c2s",
-            "http": {"method": bad, "target": bad, "headers": [[bad, bad]]},
+            "http": {"method": bad, "target": bad, "headers": [[bad] * 2]},
         },
-        {"n": 45, "x": 3, "d": "s2c", "body": bad},
-        {"n": 46, "fault": {"kind": bad, "name": bad, "id": bad, "drawn": {bad: bad}}},
+        {"n": 6, "x": 3, "d": "s2c", "body": bad},
+        {"n": 7, "fault": {"kind": bad, "name": bad, "id": bad, "drawn": {bad: bad}}},
     ]
-    return read(bad, data + b"".join(dump(line) + b"\n" for line in lines))
+    header = {"mcpmock": 1, "recorded_at": bad, "tool": bad, "transport": bad, "target": [bad, bad]}
+    data = b"".join(dump(line) + b"\n" for line in (header, *lines))
+    return read(bad, data + loadable_and_not()[0])

@@ -123,7 +123,7 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
     path = f"{pythons('suites').parent}:{os.environ['PATH']}"
     shown = subprocess.run(
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
-        capture_output=True, text=True, timeout=20, check=False,
+        capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (1, True) == (shown.returncode, "--seed 7" in command)
     assert in_this_order(shown.stderr, *miss), shown

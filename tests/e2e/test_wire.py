@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from mcpmock.cassette.model import Oversize, Take
 from mcpmock.protocol.messages import C2S, S2C
 from tests.support.processes import (
+    MCPMOCK,
     crossed,
     feeding,
     peak_memory,
@@ -128,6 +130,17 @@ def test_odd_lines_are_replayed_as_they_were(tmp_path: Path) -> None:
     assert recorded.stdout.partition(b"\n")[2] == b"".join(ODD)
     assert replayed.stdout == recorded.stdout
     assert replayed.stderr == b""
+
+
+def test_odd_lines_are_verified(tmp_path: Path) -> None:
+    """Sent to the same server again, the same odd lines come back: there is no difference."""
+    cassette = tmp_path / "a.jsonl"
+    talk(record(cassette, scripted("echo")), in_turn())
+    pids = ("--ignore", "notifications/ready $.params.pids")
+    command = [*MCPMOCK, "verify", str(cassette), *pids, "--", *scripted("echo")]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+    assert (0, b"") == (done.returncode, done.stderr), done.stdout
 
 
 def long_line(size: int) -> Iterator[bytes]:

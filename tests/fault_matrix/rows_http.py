@@ -53,6 +53,12 @@ def mislabelled(run: Run, base: Run) -> None:
     assert ("text/html", [(3.0, LISTED)]) == (answer.headers["content-type"], answer.messages)
 
 
+def mislabelled_stream(run: Run, base: Run) -> None:
+    """The events come at their times, as the bytes of a body."""
+    answer, before = answer_to(run, "odd"), answer_to(base, "odd")
+    assert ("text/html", before.body) == (answer.headers["content-type"], answer.body)
+
+
 def alone(run: Run, base: Run) -> None:
     answer = answer_to(run, "odd")
     assert ("application/json", [(2.5, ANSWER)]) == (
@@ -127,6 +133,7 @@ ROWS = [
         free=["tools/list"],
         check=mislabelled,
     ),
+    Row(fault=WrongContentType(match=CALL), free=["odd"], check=mislabelled_stream),
     Row(fault=JsonInsteadOfSse(match=CALL), free=["odd"], check=alone),
     Row(
         fault=CloseBeforeResponse(match=CALL),
@@ -134,7 +141,7 @@ ROWS = [
         check=breaks_off(b""),
         on=BREAKS_AT_ANSWER,
     ),
-    streams(b": storm\n\n" * 3, SseCommentStorm(count=3, comment="storm", match=SECOND)),
+    streams(b": storm\n\n" * 3, SseCommentStorm(count=3, text="storm", match=SECOND)),
     streams(b"retry: 5\n\n", SseRetry(retry=5, match=SECOND)),
     streams(b"id: 9\n", SseDuplicateId(id="9", match=SECOND)),
     Row(fault=SseGap(match=SECOND), client={ANSWER: []}),

@@ -45,7 +45,7 @@ SAMPLING = Match(method="sampling/*")
 POSTED: Changes = {"sse": {"free": ["odd"]}}
 """Where the POST is answered by us."""
 UNANSWERED: Becomes = {PROGRESS: [], ANSWER: []}
-NOBODY_ASKED = response(999_999)
+NOBODY_ASKED = response(1_000_000_000)
 REFUSED = error(1, -32603, "Internal error")
 FAILED = response(1, {"content": [{"type": "text", "text": "the tool failed"}], "isError": True})
 MISSES: dict[str, Any] = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
@@ -137,7 +137,9 @@ ROWS = [
             ],
         },
     ),
-    Row(fault=WrongId(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":2')]}),
+    Row(
+        fault=WrongId(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":1000000001')]}
+    ),
     Row(fault=IdTypeFlip(match=CALL), client={ANSWER: [ANSWER.replace(b'"id":1', b'"id":"1"')]}),
     Row(fault=UnsolicitedResponse(match=SECOND), client={ANSWER: [NOBODY_ASKED, ANSWER]}),
     Row(fault=UnsolicitedResponse(match=CALL, toward="server"), server={ODD: [NOBODY_ASKED, ODD]}),
@@ -151,9 +153,9 @@ ROWS = [
         on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
     ),
     Row(fault=Deep(match=SECOND, depth=3), client={ANSWER: [ANSWER[:-2] + b',"mcpmock":[[[]]]}}']}),
-    Row(fault=Truncate(match=SECOND, keep=10), client={ANSWER: [ANSWER[:10]]}),
+    Row(fault=Truncate(match=SECOND, bytes=10), client={ANSWER: [ANSWER[:10]]}),
     Row(
-        fault=Truncate(match=CALL, keep=10, toward="server"),
+        fault=Truncate(match=CALL, bytes=10, toward="server"),
         client=UNANSWERED,
         server={ODD: [ODD[:10]]},
         on={"streamable-http": {"free": ["odd"]}, "sse": {"free": ["odd"]}},

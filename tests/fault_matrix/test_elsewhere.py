@@ -9,9 +9,7 @@ import pytest
 
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.errors import InitializeError
-from mcpmock.faults.kinds.http import WrongContentType
 from mcpmock.faults.kinds.process import Down
-from mcpmock.faults.kinds.timing import SlowClose
 from mcpmock.faults.match import Match
 from tests.support import error
 
@@ -61,22 +59,3 @@ def test_what_there_is_not(fault: Fault, transport: str) -> None:
         run.summary
     )
     assert base(transport, "live") == attrs.evolve(run, summary=[])
-
-
-def test_what_came_in_another_form() -> None:
-    """An answer on an event stream has no content type to be wrong about, and that is told."""
-    fault = WrongContentType(match=Match(tool="even"))
-
-    assert [
-        "fault wrong_content_type: never fired: 1 messages matched, on event streams, and it is "
-        "for bodies in JSON"
-    ] == with_faults("streamable-http", "live", fault).summary
-
-
-def test_a_replay_over_stdio_has_no_close_of_its_own() -> None:
-    """Where the recorded server did not end first, the client does, and nothing is there to be
-    slow.
-    """
-    run = with_faults("stdio", "replay", SlowClose())
-
-    assert ["fault slow_close: never fired: nothing matched"] == run.summary

@@ -6,9 +6,11 @@ import pytest
 
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.content import Inject
-from mcpmock.faults.kinds.order import RespondTwice
+from mcpmock.faults.kinds.mcp import ProgressAfterResponse
+from mcpmock.faults.kinds.order import Duplicate, RespondTwice
 from mcpmock.faults.kinds.timing import Delay, Hold, Latency
 from mcpmock.faults.match import Match
+from tests.support import progress
 
 from .conversation import ANSWER, EVEN_ANSWER, EVEN_PROGRESS, LISTED, PONG, PROGRESS
 from .hearing import Timed
@@ -20,7 +22,7 @@ OF_CALL = (PROGRESS, ANSWER)
 AT_ONCE = {PROGRESS: 2.25, EVEN_PROGRESS: 2.4375, ANSWER: 2.5, EVEN_ANSWER: 2.6875, LISTED: 3.0}
 
 
-def heard(transport: str, mode: str, *faults: Fault) -> list[Timed]:
+def heard(transport: str, mode: str, *faults: Fault, more: bytes = b"") -> list[Timed]:
     """What of the two calls and the list reaches the first client, in the order of its times."""
     here = (for_first(fault, transport) for fault in faults)
     ways = with_faults(transport, mode, *here).client[0]
@@ -30,7 +32,7 @@ def heard(transport: str, mode: str, *faults: Fault) -> list[Timed]:
         came = sorted(
             (timed for way in ways.values() for timed in way.messages()), key=lambda one: one[0]
         )
-    return [(at, raw) for at, raw in came if raw in AT_ONCE]
+    return [(at, raw) for at, raw in came if raw in AT_ONCE or raw == more]
 
 
 @pytest.mark.parametrize(("transport", "mode"), EVERYWHERE)
@@ -81,12 +83,22 @@ def test_behind_a_barrier_everything_waits(transport: str, mode: str) -> None:
     }
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_what_comes_besides_waits_for_nobody(mode: str) -> None:
-    """A second answer is late by its own time alone, and delays nothing."""
-    came = heard("stdio", mode, RespondTwice(after=1.0, match=Match(tool="odd")))
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RespondTwice(after=1.0, match=Match(tool="odd")),
+        Duplicate(after=1.0, match=Match(tool="odd", nth=2)),
+        ProgressAfterResponse(after=1.0, match=Match(tool="odd")),
+    ],
+    ids=lambda fault: fault.kind,
+)
+@pytest.mark.parametrize(("transport", "mode"), EVERYWHERE)
+def test_what_comes_besides_waits_for_nobody(transport: str, mode: str, fault: Fault) -> None:
+    """A second answer is late by its own time, and delays nothing but the end of its stream."""
+    more = progress("t", 1000) if isinstance(fault, ProgressAfterResponse) else ANSWER
+    came = heard(transport, mode, fault, more=more)
 
-    assert [*sorted((at, raw) for raw, at in AT_ONCE.items()), (3.5, ANSWER)] == came
+    assert [*sorted((at, raw) for raw, at in AT_ONCE.items()), (3.5, more)] == came
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -37,15 +37,18 @@ def test_the_same_line_waits() -> None:
 
 
 def test_a_barrier_holds_its_direction() -> None:
-    """All that goes the same way waits, and nothing that goes the other."""
+    """All that goes the same way waits, and nothing that goes the other. What is free waits for
+    nothing, and the end of its stream waits for it.
+    """
     holding = DelayQueue()
     list(holding.send([s2c(b"a")], 5, 1, [], barrier=True))
 
     assert [] == sent(holding.send([s2c(b"b")], 1, 1, []))
     assert [b"c"] == sent(holding.send([c2s(b"c")], 1, 1, []))
-    assert [b"d"] == sent(holding.send_freely([s2c(b"d")], 1, 1))
-    assert [] == sent(holding.send_freely([s2c(b"e")], 6, 1))
-    assert [b"a", b"b", b"e"] == sent(holding.release(6))
+    assert [b"d"] == sent(holding.send_freely([s2c(b"d")], 1, 1, "end"))
+    assert [] == sent(holding.send_freely([s2c(b"e")], 6, 1, "end"))
+    assert [] == sent(holding.send([s2c(b"f")], 1, 1, ["end"]))
+    assert [b"a", b"b", b"e", b"f"] == sent(holding.release(6))
 
 
 def test_keeping() -> None:

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.kinds.timing import Latency
+from collections.abc import Sequence
+
+import attrs
+import pytest
+
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.faults.kinds.connection import LimitData
+from mcpmock.faults.kinds.content import Replace, Truncate
+from mcpmock.faults.kinds.http import JsonInsteadOfSse, Outage, Quota, WrongContentType
+from mcpmock.faults.kinds.mcp import CapabilityLie, CursorLoop, ToolVanishes, VersionMismatch
+from mcpmock.faults.kinds.sse import SseDuplicateId
+from mcpmock.faults.kinds.timing import Delay, Latency, Slicer
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
-from mcpmock.protocol.messages import C2S, S2C
-from tests.support import call, response, s2c
-from tests.support.faulty import engine_of, faulty, receipts
+from mcpmock.protocol.messages import C2S, S2C, Frame
+from tests.support import (
+    INITIALIZE,
+    answers,
+    c2s,
+    call,
+    opens,
+    post,
+    progress,
+    request,
+    response,
+    s2c,
+    says,
+    shown,
+)
+from tests.support.faulty import ANSWER, CALL, engine_of, faulty, receipts
 
 
 def test_a_receipt() -> None:
@@ -36,9 +61,9 @@ def test_a_receipt() -> None:
 def test_the_summary() -> None:
     """Which fired how often, which never did, and which of those had to."""
     wire = faulty(
-        Latency(match=Match(nth=2)),
-        Latency(name="never", must_fire=True, match=Match(tool="x")),
-    )
+        Latency(latency=1, match=Match(nth=2)),
+        Latency(name="never", latency=1, must_fire=True, match=Match(tool="x")),
+    ).abandon()
     for _ in range(3):
         wire.pipeline.enter([s2c(response(1))], 0)
     run = engine_of(wire).run
@@ -49,6 +74,78 @@ def test_the_summary() -> None:
     ] == run.summary()
     assert ["never"] == [fault.title for fault in run.owing()]
     assert [(1, 3), (0, 0)] == [(tally["fired"], tally["matched"]) for tally in run.tallies()]
+
+
+LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"})
+WELCOME = response(0, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
+ON_STDIO = [c2s(INITIALIZE), s2c(WELCOME), c2s(call(1, "x")), s2c(progress(1)), s2c(ANSWER)]
+UNCHANGED: list[tuple[Fault, str, Sequence[Sequence[Frame]]]] = [
+    (Latency(latency=0.0, jitter=0.0), "stdio", [[f] for f in ON_STDIO]),
+    (Delay(delay=0), "stdio", [[f] for f in ON_STDIO]),
+    (Slicer(size="1MB"), "stdio", [[f] for f in ON_STDIO]),
+    (LimitData(bytes="1MB"), "stdio", [[f] for f in ON_STDIO]),
+    (Truncate(bytes="1MB"), "stdio", [[f] for f in ON_STDIO]),
+    (Replace(text=ANSWER.decode(), match=Match(method="tools/call")), "stdio", [[s2c(ANSWER)]]),
+    (VersionMismatch(version="2025-11-25"), "stdio", [[f] for f in ON_STDIO]),
+    (CapabilityLie(claims=("tools",)), "stdio", [[f] for f in ON_STDIO]),
+    (ToolVanishes(gone="z*"), "stdio", [[c2s(request(1, "tools/list"))], [s2c(LISTED)]]),
+    (CursorLoop(cursor="x"), "stdio", [[c2s(request(1, "tools/list"))], [s2c(LISTED)]]),
+    (Cancel(i=5), "stdio", [[f] for f in ON_STDIO]),
+    (Quota(requests=1), "streamable-http", [post(1, CALL)]),
+    (JsonInsteadOfSse(), "streamable-http", [post(1, CALL), answers(1, ANSWER)]),
+    (
+        WrongContentType(content_type="application/json"),
+        "streamable-http",
+        [post(1, CALL), answers(1, ANSWER, content_length="9")],
+    ),
+    (
+        SseDuplicateId(id="7"),
+        "streamable-http",
+        [post(1, CALL), [*opens(1), *says(1, ANSWER, id="7")]],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "transport", "batches"), UNCHANGED, ids=[row[0].kind for row in UNCHANGED]
+)
+def test_a_fault_that_changes_nothing_has_not_fired(
+    fault: Fault, transport: str, batches: Sequence[Sequence[Frame]]
+) -> None:
+    """The messages pass as they came, without a receipt, and `must_fire` is not met."""
+    wire = faulty(attrs.evolve(fault, must_fire=True), transport=transport).abandon()
+    told, run = receipts(wire), engine_of(wire).run
+
+    assert [*map(shown, batches)] == [
+        shown(f for out in wire.pipeline.enter(batch, 0) for f in out) for batch in batches
+    ]
+    assert ([], [0], [fault.kind]) == (
+        told,
+        [tally["fired"] for tally in run.tallies()],
+        [owing.kind for owing in run.owing()],
+    )
+
+
+def test_each_message_fires_by_itself() -> None:
+    """An outage fires while it lasts, a quota above its limit; `times` counts what fired."""
+    outage = faulty(Outage(time=2), transport="streamable-http").abandon()
+    quota = faulty(Quota(requests=1, match=Match(times=1)), transport="streamable-http").abandon()
+    for wire in (outage, quota):
+        for at in range(4):
+            wire.pipeline.enter(post(at, CALL), at / 2 if wire is quota else at)
+
+    assert [2, 1] == [engine_of(wire).run.tallies()[0]["fired"] for wire in (outage, quota)]
+    assert ["fault outage: fired 2 of 4 times that it matched"] == engine_of(outage).run.summary()
+
+
+def test_a_race_fires_with_its_first_change() -> None:
+    """Not with the request that begins it."""
+    wire = faulty(CancelRace(cell="cancel_during_work")).abandon()
+    told = receipts(wire)
+    for frame in [c2s(call(1, "x", token="t")), s2c(progress("t")), s2c(response(1))]:
+        wire.pipeline.enter([frame], 0)
+
+    assert [("response", 1)] == [(receipt["on"], receipt["fired"]) for receipt in told]
 
 
 def test_faults_may_change_while_it_runs() -> None:
@@ -67,7 +164,7 @@ def test_faults_may_change_while_it_runs() -> None:
 
 def test_what_is_worth_a_look() -> None:
     """The bytes that tell, and whether any message may be meant."""
-    run = FaultRun.of(Plan(faults=(Latency(match=Match(tool="get_*")),)))
+    run = FaultRun.of(Plan(faults=(Latency(latency=1, match=Match(tool="get_*")),)))
     assert ({C2S: [b'"get_'], S2C: []}, False, On.MESSAGE) == (
         run.interest.needles,
         run.interest.wide,
@@ -76,9 +173,9 @@ def test_what_is_worth_a_look() -> None:
     run.add(CancelRace(cell="cancel_before_start", match=Match(tool="x")))
     overheard = [b'"get_', b'"x"', b"notifications/cancelled"]
     assert {C2S: overheard, S2C: []} == run.interest.needles
-    run.add(Latency(match=Match(probability=0)))
+    run.add(Latency(latency=1, match=Match(probability=0)))
     assert not run.interest.wide
-    run.add(Latency())
+    run.add(Latency(latency=1))
     assert run.interest.wide
 
 

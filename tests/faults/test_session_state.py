@@ -25,10 +25,12 @@ def test_lines() -> None:
 
     assert [call] == list(lines_of([answer], about(answer), None))
     assert [] == list(lines_of([other], Subject(other, None, None), None))
-    assert [(S2C, None)] == list(lines_of([end], Subject(end, None, None), None))
+    assert [(S2C, None), ("end", S2C, None)] == list(
+        lines_of([end], Subject(end, None, None), None)
+    )
     assert [call, (S2C, 3)] == list(lines_of(told, about(told[-1]), None))
     assert [call] == list(lines_of(told, about(told[-1]), 3))
-    assert [(S2C, 4)] == list(lines_of([ends(4)], about(ends(4)), 3))
+    assert [(S2C, 4), ("end", S2C, 4)] == list(lines_of([ends(4)], about(ends(4)), 3))
     assert (C2S, None) == way_of([c2s(b"x")])
 
 

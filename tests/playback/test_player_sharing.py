@@ -57,6 +57,65 @@ def test_repeats(repeats: str, expected: list[int | None]) -> None:
     assert expected.count(None) == player_of(played).missed
 
 
+def tools(*listed: tuple[str, object]) -> bytes:
+    """A list of tools with their annotations."""
+    return response(1, {"tools": [{"name": name, "annotations": hints} for name, hints in listed]})
+
+
+READ, WRITE = call(2, "read"), call(3, "write")
+ASKED_AGAIN = (
+    *OPENING,
+    c(request(1, "tools/list")),
+    s(tools(("read", {"readOnlyHint": True}), ("write", {"readOnlyHint": False}), ("odd", 1))),
+    *(line for id_, name in ((2, "read"), (3, "write"), (4, "odd"))
+      for line in (c(call(id_, name)), s(response(id_, {"of": name})))),
+    c(request(5, "prompts/list", {"cursor": "2"})), s(response(5, {"prompts": []})),
+    c(request(6, "server/discover")), s(response(6, {"d": 1})),
+    c(request(7, "ping")), s(response(7, {"p": 1})),
+    c(request(8, "resources/read", {"uri": "a:b"})), s(response(8)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("live", "again"),
+    [
+        (request(1, "tools/list"), True),
+        (request(1, "prompts/list", {"cursor": "2"}), True),
+        (request(1, "server/discover"), True),
+        (request(1, "ping"), True),
+        (call(1, "read"), True),
+        (call(1, "write"), False),
+        (call(1, "odd"), False),
+        (request(1, "resources/read", {"uri": "a:b"}), False),
+        (batch(request(1, "ping"), request(2, "tools/list")), True),
+        (batch(request(1, "ping"), call(2, "write")), False),
+        (INITIALIZE, False),
+    ],
+)
+def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
+    """By default lists, probes, pings and read-only tools get their last answer again, which is
+    noted; what may change something is a miss.
+    """
+    told: list[Miss | PlayerNote] = []
+    recorded = (*ASKED_AGAIN, c(live), s(response(1))) if live[:1] == b"[" else ASKED_AGAIN
+    played = script(Player(SessionSelection(cassette(*recorded), ReplayOptions()), told.append))
+    [first], second, third = (played.heard(live) for _ in range(3))
+
+    assert again is (second == third == [first])
+    assert [PlayerNote if again else Miss] * 2 == [type(one) for one in told]
+
+
+@pytest.mark.parametrize("playing", [{"order": "strict"}, {"repeats": "error"}])
+def test_what_may_not_be_asked_again(playing: dict[str, str]) -> None:
+    """In strict order, and where the options say so, a list that is asked again is a miss."""
+    played = play(*ASKED_AGAIN[3:5], **playing)
+    played.heard(request(1, "tools/list"))
+
+    [raw] = played.heard(request(9, "tools/list"))
+    assert [(9, -31999)] == errors([raw])
+    assert b"this tools/list again (the option repeats says what may be)" in raw
+
+
 def test_an_encore_has_all_that_belonged_to_the_call() -> None:
     """A repeated answer comes with its progress, its pause before the answer, and its question to
     the client.
@@ -215,6 +274,35 @@ def test_a_miss() -> None:
     [near] = error["data"]["near"]
     assert [{"path": "$.arguments.city", "recorded": "Oslo", "live": "Rome"}] == near["differences"]
     assert ["tools/call"] == [one.method for one in told]
+
+
+def test_a_miss_shows_no_live_secret() -> None:
+    """A placeholder differs from no value; what is secret by its name, by its format, by a header
+    or by an earlier placeholder is shown as a recording would have it.
+    """
+    hole = "mcpmock:secret:password:1"
+    told: list[Any] = []
+    recorded = cassette(
+        c(call(1, "login", password=hole)),
+        s(response(1)),
+        c(call(2, "w", city="Oslo", password=hole)),
+        s(response(2)),
+    )
+    played = script(Player(SessionSelection(recorded, ReplayOptions()), told.append))
+    played.heard(call(5, "login", password="live-pa55word"))
+    live = {"city": "Rome live-pa55word", "password": "other-pa55", "more": {"apiKey": "k3y"}}
+    [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9))
+    [miss] = told
+
+    shown = {one.path: one.live for one in miss.near[0].differences}
+    assert {
+        "$.arguments.city": "Rome mcpmock:secret:password:1",
+        "$.arguments.more": {"apiKey": "mcpmock:secret:api-key:3"},
+        "$.arguments.see": "mcpmock:secret:github:4",
+    } == shown
+    for secret in ("live-pa55word", "other-pa55", "k3y", "x1Y2"):
+        assert secret.encode() not in raw
+        assert secret not in repr(miss)
 
 
 def test_a_recorded_miss_of_an_older_version() -> None:

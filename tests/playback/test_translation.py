@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.parser import read
 from mcpmock.playback.miss import Miss
+from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import PlayerNote, ReplayOptions, SessionSelection
-from mcpmock.playback.translation import revisions_spoken
+from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import Frame, parse
+from mcpmock.protocol.methods import REVISIONS
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -54,7 +60,11 @@ CACHED = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public"}
 DISCOVERED = {
     **CACHED,
     "supportedVersions": ["2026-07-28"],
-    "capabilities": {"tools": {"listChanged": True}, "logging": {}},
+    "capabilities": {
+        "tools": {"listChanged": True},
+        "logging": {},
+        "resources": {"subscribe": True},
+    },
     "instructions": "Ask.",
     "_meta": SERVER,
 }
@@ -129,7 +139,7 @@ def values(raws: list[bytes]) -> list[Any]:
 )
 def test_a_handshake_is_made_from_the_discovery(asked: str, answered: str) -> None:
     """With the client's own revision, the latest that it can have if it asks for no such one, and
-    without logging, which legacy clients switch on by a request of their own.
+    without what legacy clients switch on by requests of their own: logging and subscriptions.
     """
     (welcome,) = values(play_modern().heard(initialize(asked)))
 
@@ -138,7 +148,7 @@ def test_a_handshake_is_made_from_the_discovery(asked: str, answered: str) -> No
         "id": 0,
         "result": {
             "protocolVersion": answered,
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": {"tools": {"listChanged": True}, "resources": {}},
             "instructions": "Ask.",
             "serverInfo": {"name": "weather", "version": "2"},
         },
@@ -318,6 +328,23 @@ def test_a_modern_client_over_http() -> None:
     assert ["901 405", "901 eof"] == played.hears(0, get(901))
 
 
+def test_what_was_left_over() -> None:
+    """Of the session as it was translated: a handshake that a client has no use for is not missing,
+    nor is a call that it could not have made.
+    """
+    legacy, other = play_modern(), play_legacy()
+    legacy.heard(initialize("2025-06-18"))
+    legacy.heard(INITIALIZED)
+    legacy.heard(request(7, "tools/list"))
+    other.heard(modern(1, "tools/list"))
+    other.heard(modern(2, "tools/call", name="x", arguments={"a": 1}))
+    stateless = replay_http(HTTP_LEGACY, stateless=True).abandon()
+    stateless.hears(0, post(900, modern(9, "tools/call", name="x", arguments={})))
+
+    left = [player_of(played).leftovers() for played in (legacy, other, stateless)]
+    assert [['1 recorded requests never came: tools/call x {"a":1} (event 5)'], [], []] == left
+
+
 def test_over_http_and_sse() -> None:
     """The handshake is answered on the event stream, as all else."""
     stream: list[list[Frame]] = [
@@ -349,3 +376,68 @@ def test_the_selection_is_made_once() -> None:
 
     assert [candidate.plan for candidate in one] == [candidate.plan for candidate in two]
     assert one[0].plan is two[0].plan
+
+
+def test_fields_of_an_event_go_with_its_message() -> None:
+    """Of a message that is left out, no fields of its server-sent event are left behind."""
+    changed = notification("notifications/tools/list_changed")
+    recorded = over_http(
+        in_session(
+            2,
+            post(1, INITIALIZE),
+            answers(1, WELCOME, mcp_session_id="S"),
+            post(2, call(1, "x"), session="S"),
+            opens(2),
+            says(2, request("r", "ping"), event="message"),
+            says(2, LOG, event="message"),
+            says(2, response(1), event="message"),
+            get(3, session="S"),
+            opens(3),
+            says(3, changed, event="message"),
+        )
+    )
+    [episode] = recorded.episodes()
+    events = translate(episode, "2026-07-28").events
+
+    assert [2] * len(events) == [event.x for event in events]
+    assert ["message", LOG, "message"] == [
+        event.payload if event.sse is UNSET else event.sse.event for event in events[3:6]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "revision"),
+    [
+        (initialize("2025-03-26"), "2025-03-26"),
+        (initialize("1"), "2025-11-25"),
+        (modern(1, "tools/list"), "2026-07-28"),
+        (modern(1, "tools/list").replace(b"2026-07-28", b"2031-01-01"), "2026-07-28"),
+        (modern(1, "server/discover"), None),
+        (request(1, "tools/list"), None),
+        (INITIALIZED, None),
+    ],
+)
+def test_revision_asked(asked: bytes, revision: str | None) -> None:
+    """One that there is, so that clients cannot ask for any number of translations."""
+    assert revision == revision_asked(parse(asked))
+
+
+@pytest.mark.parametrize(
+    "name", ["time", "workshop-stateless", "workshop-sessions", "everything-sse"]
+)
+def test_damaged_recordings(name: str) -> None:
+    """Whatever lines are missing, doubled or damaged, what is left is translated, both ways."""
+    file = Path(__file__).parents[2] / "cassettes" / f"{name}.jsonl"
+    header, *lines = file.read_bytes().splitlines(keepends=True)
+    for seed in range(5):
+        print("seed", seed)
+        dice = random.Random(seed)
+        chosen = [line for line in lines for _ in range(dice.choice((0, 1, 1, 1, 1, 1, 1, 2)))]
+        spoilt = [line.replace(b"{", dice.choice((b"{", b"[", b'{"')), 2) for line in chosen]
+        mixed = [
+            dice.choice((one, one, one, other)) for one, other in zip(chosen, spoilt, strict=True)
+        ]
+        for episode in read("a", header + b"".join(mixed)).episodes():
+            assert set(revisions_spoken(episode.events)) <= set(REVISIONS)
+            for revision in ("2025-06-18", "2026-07-28"):
+                build_plan(translate(episode, revision))

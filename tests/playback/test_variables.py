@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from time import process_time
 from typing import Any
 
@@ -10,6 +11,11 @@ import pytest
 from mcpmock.playback.variables import compare, same, unify
 
 HOLE, OTHER_HOLE = "mcpmock:secret:token:1", "mcpmock:secret:token:2"
+PERCENT = HOLE.replace(":", "%3A")
+
+
+def base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
 
 
 @pytest.mark.parametrize(
@@ -40,10 +46,13 @@ def test_same(one: Any, other: Any, expected: bool) -> None:
         ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ["$.a[0].b"]),
         (1, "1", ["$"]),
         ([1], [True], ["$[0]"]),
+        ({"a": HOLE, "b": HOLE}, {"a": "x", "b": "y"}, []),
+        ({"a": HOLE}, {"a": 5}, ["$.a"]),
+        (f"a={HOLE}", "b=x", ["$"]),
     ],
 )
 def test_compare(one: Any, other: Any, paths: list[str]) -> None:
-    """Differences are named where they are, innermost."""
+    """Differences are named where they are, innermost; a placeholder differs from no text."""
     assert paths == [difference.path for difference in compare(one, other)]
 
 
@@ -64,6 +73,15 @@ def test_compare(one: Any, other: Any, paths: list[str]) -> None:
         (True, 1, {}, None),
         ([1], [1, 2], {}, None),
         (f"{HOLE}\n.", "a\nb\n.", {}, {HOLE: "a\nb"}),
+        ({HOLE: 1, "b": HOLE}, {"x": 1, "b": "x"}, {}, {HOLE: "x"}),
+        ({HOLE: 1, "b": HOLE}, {"x": 1, "b": "y"}, {}, None),
+        (f'{{"a":"{HOLE}"}}', '{"a": "x\\"\\/y"}', {}, {HOLE: 'x"/y'}),
+        (f'{{"a":"{HOLE}"}}', '{"a":"x","b":1}', {}, None),
+        (f"q={PERCENT}&b={PERCENT}", "q=x%2Fy&b=x%2fy", {}, {HOLE: "x/y"}),
+        (f"q={PERCENT}&b={HOLE}", "q=x%2Fy&b=z", {}, None),
+        (f"v: {base64(f'a={HOLE}')}.", f"v: {base64('a=x/y')}.", {}, {HOLE: "x/y"}),
+        (f"v: {base64(f'a={HOLE}')}.", f"v: {base64('b=x/y')}.", {}, None),
+        (f"\u00e9 {base64(f'a={HOLE}')}", "\u00e9 no base64", {}, None),
     ],
 )
 def test_unify(

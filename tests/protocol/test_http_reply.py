@@ -1,4 +1,4 @@
-"""What exchanges amount to in bare messages."""
+"""HTTP replies as bare messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcpmock.protocol.http_reply import (
     HeldMessages,
     ReplyFlattener,
     flatten,
-    ids_asked,
+    request_ids,
 )
 from mcpmock.protocol.messages import (
     S2C,
@@ -47,7 +47,7 @@ END = fact(ExchangeEnd())
 
 
 def hear(answering: ReplyFlattener, *frames: Frame) -> list[bytes]:
-    out = [one for frame in frames for one in answering.hear(frame)]
+    out = [one for frame in frames for one in answering.feed(frame)]
     assert {(S2C, b"\n", None, None, None)} >= {
         (one.direction, one.eol, one.fact, one.exchange, one.wire) for one in out
     }
@@ -69,16 +69,16 @@ def test_flatten(body: bytes, line: bytes) -> None:
     assert line == flatten(body)
 
 
-def test_ids_asked() -> None:
+def test_request_ids() -> None:
     """Those of requests, as spelled."""
     items = parse_items(batch(request(b"1.0", "a"), LOG, response(2), request("b", "b")))
 
-    assert [b"1.0", b'"b"'] == ids_asked(items)
+    assert [b"1.0", b'"b"'] == request_ids(items)
 
 
 def test_held() -> None:
     """The oldest are dropped, by number and by size."""
-    by_number, by_size = HeldMessages(most=2), HeldMessages(most_bytes=4)
+    by_number, by_size = HeldMessages(max_messages=2), HeldMessages(max_bytes=4)
     for raw in (b"aa", b"bb", b"cc"):
         by_number.add(raw)
         by_size.add(raw)
@@ -128,7 +128,7 @@ def test_an_event_stream() -> None:
 
 
 def test_a_get_asks_nothing() -> None:
-    """It is answered from the start; a refusal of it is nobody's error."""
+    """A GET has no requests, so its refusal is no error response."""
     answering = ReplyFlattener(None)
 
     assert answering.answered
@@ -163,7 +163,7 @@ WITHOUT_ID = (
 
 @pytest.mark.parametrize("raw", WITHOUT_ID)
 def test_an_answer_without_id_is_to_the_only_request(raw: bytes) -> None:
-    """It can mean no other; of a batch or a stream nobody knows."""
+    """An error without an id gets the id of the only request; in a batch or a stream it stays."""
     [told] = hear(ReplyFlattener(ASKED), head(400, JSON, "Bad Request"), said(raw), END)
     assert (1, -32000) == (json.loads(told)["id"], json.loads(told)["error"]["code"])
 
@@ -188,7 +188,7 @@ REFUSALS = (
 
 @pytest.mark.parametrize(("frames", "message"), REFUSALS)
 def test_refusals(frames: list[Frame], message: str) -> None:
-    """An error for whoever waits, with the beginning of what the server said."""
+    """A refusal is an error response for each open request, with the beginning of the body."""
     assert [error(1, -32000, message)] == hear(ReplyFlattener(ASKED), *frames, END)
     assert [] == hear(ReplyFlattener(INITIALIZED), *frames, END)
 
@@ -199,13 +199,13 @@ def test_an_answer_with_an_error_status_is_an_answer() -> None:
 
 
 def test_a_whole_answer_that_is_none() -> None:
-    """What is no JSON-RPC passes where somebody waits; behind a notification it is nothing."""
+    """A body that is not JSON-RPC passes while a request is open, and is dropped otherwise."""
     assert [b"{}"] == hear(ReplyFlattener(ASKED), head(200), said(b"{}"), END)
     assert [] == hear(ReplyFlattener(INITIALIZED), head(202), said(b"{}"), END)
 
 
 def test_an_answer_goes_on_in_another_exchange() -> None:
-    """A resumed stream has a head of its own, and what was said before is forgotten."""
+    """The head and the event of an earlier exchange are forgotten."""
     answering = ReplyFlattener(ASKED)
     hear(answering, head(200, EVENTS), fact(SseMeta(event="ping")), fact(ExchangeEnd("reset")))
 

@@ -1,4 +1,4 @@
-"""Classification that never fails, ids as they are spelled, and what a frame is."""
+"""Classification that never fails, ids as spelled, and frames."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ ODD_VALUES = [
     ],
 )
 def test_parse(raw: bytes, expected: Message) -> None:
-    """Bytes are what they say, leniently; what is no JSON-RPC is opaque."""
+    """Bytes are classified leniently; those that are not JSON-RPC are opaque."""
     assert expected == parse(raw)
 
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: value[:12].decode())
 def test_odd_values_do_not_hide_what_a_message_is(value: bytes) -> None:
-    """What msgspec or a recursive parser refuses is an ordinary value in a message."""
+    """A value that msgspec or a recursive parser refuses is an ordinary value in a message."""
     assert Request(b"1", "x", b'{"a":%b}' % value) == parse(
         b'{"id":1,"method":"x","params":{"a":%b}}' % value
     )
@@ -150,7 +150,7 @@ def test_items_of_a_batch() -> None:
 
 
 def test_items_of_what_is_no_batch() -> None:
-    """A message that is no batch is its own only member."""
+    """A message outside a batch is its own only member."""
     assert [Request(b"1", "ping")] == parse_items(request(1, "ping"))
     assert [Opaque()] == parse_items(b"[torn")
 
@@ -168,7 +168,7 @@ def test_items_of_what_is_no_batch() -> None:
     ],
 )
 def test_decode(raw: bytes, expected: object) -> None:
-    """Values are decoded for looking at, and what no decoder takes is None."""
+    """A text that no decoder accepts is None."""
     assert expected == decode(raw)
 
 
@@ -222,17 +222,3 @@ def test_content_is_decoded_once() -> None:
 def test_size_is_that_of_the_wire() -> None:
     """A frame's size counts its line end too."""
     assert 6 == Frame(C2S, b"1234", b"\r\n").size
-
-
-def test_directions() -> None:
-    """Each direction's way back is the other one."""
-    assert (S2C, C2S) == (C2S.back, S2C.back)
-
-
-@pytest.mark.parametrize(
-    ("exit_", "status"),
-    [(ProcessExit(0), 0), (ProcessExit(7), 7), (ProcessExit(signal=9), 137), (ProcessExit(), 0)],
-)
-def test_exit_status(exit_: ProcessExit, status: int) -> None:
-    """A process's status is what a shell would say."""
-    assert status == exit_.status

@@ -33,7 +33,7 @@ def test_pieces_become_the_frame(raws: list[bytes], eol: bytes) -> None:
 @pytest.mark.parametrize("fact", [None, HttpBody()])
 @pytest.mark.parametrize("max_bytes", [2, 3])
 def test_a_frame_in_one_piece(fact: HttpBody | None, max_bytes: int) -> None:
-    """A frame that is no fragment is whole, and the bound holds for it too."""
+    """A frame that is not a fragment is whole, and the bound applies to it too."""
     frame = Frame(C2S, b"abc", fact=fact, exchange=7)
     whole = Reassembly(max_bytes).add(frame)
 

@@ -10,7 +10,7 @@ META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
 
 def test_eras() -> None:
-    """A message says its era by the revision it names, and a probe by its method."""
+    """The era of a message follows from the revision it names; `server/discover` is modern."""
     assert [True, True, False, False, False] == [
         is_modern(v) for v in ("2026-07-28", "2027-01-01", "2025-11-25", "zzz", None)
     ]
@@ -24,7 +24,9 @@ def test_eras() -> None:
 
 
 def test_the_revision_that_a_message_names() -> None:
-    """Requests and notifications of the modern era say it; a value that is no text says nothing."""
+    """Requests and notifications of the modern era name it; a value that is not a string is
+    ignored.
+    """
     odd = {"_meta": {"io.modelcontextprotocol/protocolVersion": 5}}
     raws = [request(1, "a", META), notification("a", META), request(1, "a", odd), response(1, META)]
 

@@ -1,4 +1,4 @@
-"""What happens to a transport, and what its heads say."""
+"""Events of a transport, and the fields of heads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELDS = [
 
 
 def test_headers_are_found_in_any_case() -> None:
-    """The first of a name, without the spaces and tabs around it, and what else is its value."""
+    """The first field of a name counts, without the spaces and tabs around its value."""
     found = [header(FIELDS, name) for name in ("accept", "x", "y", "Content-TYPE")]
 
     assert ["a\xa0", "", None, "Text/HTML ; charset=x"] == found
@@ -29,7 +29,7 @@ def test_media_types() -> None:
 
 
 def test_paths() -> None:
-    """What stands before the first question mark."""
+    """The path ends at the first question mark."""
     paths = [HttpRequest("GET", target, []).path for target in ("/a?b?c", "/a", "*", "?x")]
 
     assert ["/a", "/a", "*", ""] == paths

@@ -1,4 +1,4 @@
-"""Who asks, who answers, who cancels."""
+"""Requests, responses and cancellations."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def test_ids_of_both_sides_are_apart() -> None:
 
 
 def test_a_modern_id_may_be_used_again_once_it_is_answered() -> None:
-    """Only what is open must differ."""
+    """In the modern era only the ids of open requests must differ."""
     once = [c2s(ask(1, "tools/call")), s2c(done(1))]
 
     assert [] == names(*modern(), *once, *once)
 
 
 def test_a_cancel_may_cross_its_answer() -> None:
-    """A cancel of what was answered before is no violation, nor is what it names an unknown id."""
+    """A cancel of an answered request is no violation."""
     assert [] == names(*opening(), CALL, s2c(response(1)), c2s(CANCEL))
     assert ["answered-twice"] == names(
         *opening(), CALL, s2c(response(1)), c2s(CANCEL), s2c(response(1))
@@ -110,7 +110,7 @@ def test_a_second_answer_to_what_was_cancelled_is_one_too_many() -> None:
 
 
 def test_the_ways_of_the_python_sdk_are_named() -> None:
-    """An error 0 or -32800 in answer to a cancel is a notice that says who does that."""
+    """An error 0 or -32800 in answer to a cancel is a notice that names the SDK."""
     for code in (0, -32800):
         [told] = violations(*opening(), CALL, c2s(CANCEL), s2c(error(1, code, "cancelled")))
 

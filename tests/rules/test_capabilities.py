@@ -1,4 +1,4 @@
-"""Who may send which method."""
+"""Which side may send which method."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ PLANTED = [
 
 
 def test_a_result_is_the_servers_fault_too() -> None:
-    """The client asked for what was not declared, and got it."""
+    """A result of a method whose capability is not declared is a violation."""
     asks = [c2s(request(1, "tools/list")), s2c(response(1, {"tools": []}))]
 
     assert ["capability", "tools-undeclared"] == names(*opening(server={}), *asks)
 
 
 def test_what_is_declared_is_allowed() -> None:
-    """An empty object declares, `false` does not, and a mode of its own allows what needs it."""
+    """An empty object declares a capability, `false` does not."""
     client = {**CLIENT, "elicitation": {"url": {}}, "sampling": {"tools": {}}}
     server = {**SERVER, "tasks": {"requests": {"tools": {"call": {}}}}}
     opened = opening(client=client, server=server)

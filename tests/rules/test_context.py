@@ -1,4 +1,4 @@
-"""What is known of a message, and of a conversation."""
+"""The context of a message, and the state of a conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def checked_message(raw: bytes, attribution: Attribution | None = None) -> Check
 
 
 def test_members() -> None:
-    """Each kind has its own; what is no object is an empty one."""
+    """Each type of message has its own members; one that is not an object is empty."""
     asked = request(1, "tools/call", {"name": "dig", "_meta": {"a": 1}})
     call = PendingCall(1, C2S, parse(asked), None)  # type: ignore[arg-type]
 
@@ -55,7 +55,7 @@ def test_declared(capabilities: Any, there: bool) -> None:
 
 
 def test_once() -> None:
-    """A thing is said once, and of very many things none any more."""
+    """Each key is true once; beyond the bound none is."""
     state = State()
 
     assert [True, False, True] == [state.once(what) for what in "aab"]
@@ -65,6 +65,6 @@ def test_once() -> None:
 
 
 def test_short() -> None:
-    """What comes from the wire is quoted, not repeated."""
+    """A value from the wire is decoded leniently and shortened."""
     assert ("\ufffd", "a", 60) == (short(b"\xff"), short("a"), len(short("a" * 1000)))
     assert {} == as_object([1])

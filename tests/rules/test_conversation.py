@@ -1,4 +1,4 @@
-"""A conversation: what goes in, what comes out, and what it does not hold against anybody."""
+"""`ConversationChecker`: frames in, violations out; what was not seen is no violation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pieces(raw: bytes, *, last: bool = True, exchange: int | None = None) -> lis
 
 
 def test_a_violation_says_all() -> None:
-    """The frame, the rule with its sentence, where that stands, and what broke it."""
+    """A violation has its frame, its rule with the sentence and page, and a text."""
     [told] = violations(*opening("2025-06-18"), c2s(request(None, "ping")))
 
     assert (4, "id-null", "2025-06-18 basic/index") == (told.number, told.rule.name, told.cited)
@@ -56,7 +56,7 @@ def test_a_violation_says_all() -> None:
 
 
 def test_facts_are_no_messages() -> None:
-    """What happens to a transport breaks no rule of stdio."""
+    """Events of the transport break no rule of stdio."""
     assert [] == names(*opening(), logs("up\n"), hangs_up(C2S), exits(0))
 
 
@@ -70,7 +70,7 @@ def test_each_member_of_a_batch_is_heard() -> None:
 
 
 def test_a_message_in_pieces_is_one() -> None:
-    """It is heard when its last piece is here."""
+    """A message is checked when its last piece has arrived."""
     asks = [*opening(), c2s(request(1, "ping"))]
 
     assert [] == names(*asks, pieces(response(1)))
@@ -78,7 +78,7 @@ def test_a_message_in_pieces_is_one() -> None:
 
 
 def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From then on nothing is known to be missing, but what is wrong by itself is still found."""
+    """After a message that was too long nothing counts as missing; other violations are found."""
     monkeypatch.setattr(memory, "_MAX_MESSAGE_BYTES", 10)
     asks: list[Step] = [*opening(), pieces(request(1, "roots/list")), c2s(response(1))]
 
@@ -86,7 +86,7 @@ def test_what_is_too_long_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_incomplete_session_breaks_no_rule() -> None:
-    """An answer to what was not seen, progress under its token, a cancel of it."""
+    """A response, progress and a cancel may belong to a request that was not seen."""
     conversation = ConversationChecker()
     conversation.mark_incomplete()
     late: list[Frame] = [
@@ -100,7 +100,7 @@ def test_an_incomplete_session_breaks_no_rule() -> None:
 
 
 def test_long_requests_are_not_kept() -> None:
-    """What a request says beside what rules ask for is let go; ids and tokens are not that long."""
+    """The arguments of a long request are dropped, its id and token are not."""
     conversation = ConversationChecker()
     big = {"name": "dig", "arguments": {"text": "x" * 100_000}}
     for frame in (*opening(), c2s(request(1, "tools/call", big, token=7)), s2c(progress(7))):
@@ -114,7 +114,7 @@ def test_long_requests_are_not_kept() -> None:
 
 
 def test_a_long_meta_is_not_kept_either() -> None:
-    """The token in it may be what is reported on: so later progress breaks no rule."""
+    """A long `_meta` may contain the token, so later progress breaks no rule."""
     raw = request(1, "tools/call", {"name": "dig", "_meta": {"progressToken": 7, "x": "y" * 2000}})
 
     assert [] == names(*opening(), c2s(raw), s2c(progress(7)))
@@ -154,7 +154,7 @@ def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_page_is_no_message() -> None:
-    """What a server says with an error status need not be JSON-RPC."""
+    """The body of an HTTP error need not be JSON-RPC."""
     pages = [b"<html>", b'{"error":"invalid_token"}', b'{"error":{"code":1}}']
     for page in pages:
         asks = [post(3, request(1, "ping"), session="s-1", mcp_protocol_version="2025-11-25")]
@@ -162,7 +162,7 @@ def test_an_error_page_is_no_message() -> None:
 
 
 def test_garbage_never_raises() -> None:
-    """Frames of all kinds, in any order, with torn and odd messages in them, are heard."""
+    """Frames of all kinds in any order, torn and odd ones too, raise no error."""
     dice = random.Random(1)
     raws = [request(1, "tools/call", {"_meta": []}), response(1), b"[", b"[]", b"[[1]]", b"\xff",
             b'{"jsonrpc":2,"id":{},"method":"notifications/cancelled","params":[]}', b"{}",

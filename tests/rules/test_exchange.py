@@ -1,4 +1,4 @@
-"""What is kept of an HTTP exchange."""
+"""The state of an HTTP exchange."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def take(exchanges: OpenExchanges, *frames: Frame) -> CheckedExchange:
 
 
 def test_heads() -> None:
-    """What was asked and what was answered."""
+    """An exchange has the heads of its request and its response."""
     frames = post(7, request(1, "ping"), session="s", mcp_protocol_version="2025-06-18")
     found = take(OpenExchanges(), *frames, *answers(7, b"{}")[:2])
 

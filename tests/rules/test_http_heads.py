@@ -166,7 +166,7 @@ def test_a_request_without_the_session_id() -> None:
 
 
 def test_a_session_from_end_to_end() -> None:
-    """Opened, used, listened to, deleted; what comes behind that gets a 404."""
+    """A session is opened, used and deleted; later requests get a 404."""
     used = [*pinged(), got(4), opens(4), posted(5, ROOTS), accepts(5), *deleted(6)]
     late = [posted(7, request(2, "ping")), accepts(7, 404), *deleted(8, 404)]
 
@@ -174,14 +174,14 @@ def test_a_session_from_end_to_end() -> None:
 
 
 def test_servers_may_refuse() -> None:
-    """405 to a GET and a DELETE, 4xx to what they do not like."""
+    """A server may answer 405 to a GET and a DELETE, and 4xx to a message."""
     refused = [got(3), accepts(3, 405), posted(4, ROOTS), accepts(4, 400), *deleted(5, 405)]
 
     assert [] == names(*opening_http(), *refused, transport=HTTP)
 
 
 def test_a_400_for_a_session_that_is_over_is_known() -> None:
-    """It is a notice that says who does that."""
+    """It is a notice that names the server."""
     late = [*deleted(3), posted(4, PING), accepts(4, 400)]
     [told] = violations(*opening_http(), *late, transport=HTTP)
 
@@ -189,7 +189,7 @@ def test_a_400_for_a_session_that_is_over_is_known() -> None:
 
 
 def test_the_body_may_be_noted_behind_the_answer() -> None:
-    """What a POST asks may be known later than the head of its response."""
+    """The body of a POST may be recorded after the head of its response."""
     head, body = posted(3, ROOTS)
     answer = accepts(3, 200)
 
@@ -199,7 +199,7 @@ def test_the_body_may_be_noted_behind_the_answer() -> None:
 
 
 def test_browsers_ask_first() -> None:
-    """What comes ahead of a request has none of its fields."""
+    """The OPTIONS of a browser has none of the fields."""
     asks: list[Step] = [*opening_http(), bodiless(3, "OPTIONS"), accepts(3, 204)]
 
     assert [] == names(*asks, transport=HTTP)
@@ -218,7 +218,7 @@ def test_other_paths_have_other_rules() -> None:
 
 
 def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
-    """It told that it speaks legacy revisions too, so it serves their requests as they ask."""
+    """A server that supports legacy revisions too may answer a GET as they do."""
     both = discovered().replace(
         b'["%b"]' % LATEST.encode(), b'["%b","2025-11-25"]' % LATEST.encode()
     )
@@ -229,7 +229,7 @@ def test_a_server_of_both_eras_may_stream_to_a_get() -> None:
 
 
 def test_what_is_no_ascii_is_wrapped() -> None:
-    """A name is compared with what the wrapping holds."""
+    """A name in a Base64 wrapper is compared unwrapped."""
     asks = called(READ, "resources/read", name=WRAPPED)
 
     assert [] == names(*asks, answers(2, done(1, HINTS)), transport=HTTP, sessionless=True)
@@ -243,7 +243,7 @@ def test_what_was_redacted_is_not_compared() -> None:
 
 
 def test_errors_with_their_statuses() -> None:
-    """What is refused is refused with 400 or 404, and a tool's own error with 200."""
+    """A refusal has the status 400 or 404, a tool's own error 200."""
     fine = [(-32601, 404), (-32020, 400), (-32602, 200), (-32603, 200)]
 
     for code, status in fine:

@@ -55,7 +55,7 @@ def test_the_modern_era_over_it() -> None:
 
 
 def test_an_endpoint_that_is_no_url() -> None:
-    """Where it cannot be told what it names, nothing is held against it."""
+    """An endpoint that is not a URL makes no POST a violation."""
     endpoint = says(1, b"http://[", event="endpoint")
 
     assert [] == names(*CONNECTED, endpoint, *opening_sse()[3:5], transport=SSE)

@@ -122,7 +122,7 @@ PLANTED = [
 
 
 def test_a_stream_that_breaks_off_and_is_resumed() -> None:
-    """What was sent before comes again, and the response on the GET is where it belongs."""
+    """Events may be repeated on the GET that resumes a stream, and its response may come there."""
     broken = [*streaming(3, CALL), says(3, UP, id="1"), says(3, progress(7, 2), id="2")]
     left = ends(3, "closed", C2S)
     resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, progress(7, 2), id="2")]
@@ -133,7 +133,7 @@ def test_a_stream_that_breaks_off_and_is_resumed() -> None:
 
 
 def test_a_server_may_close_what_can_be_resumed() -> None:
-    """In 2025-11-25 a stream whose events have ids may be closed and asked for again."""
+    """In 2025-11-25 a server may close a stream whose events have ids."""
     polled: list[Step] = [*streaming(3, CALL), says(3, b"", id="1", retry=10), ends(3)]
     resumed: list[Step] = [got(4, last_event_id="1"), opens(4), says(4, DONE, id="2"), ends(4)]
 
@@ -158,7 +158,7 @@ def test_a_broken_stream_breaks_no_rule() -> None:
 
 
 def test_a_listen_may_end_without_a_word() -> None:
-    """The specification says it in three ways; all are fine."""
+    """The specification has three ways to end a listen; all are allowed."""
     listen = asked(2, ask(1, "subscriptions/listen", {"notifications": {}}), "subscriptions/listen")
 
     assert [] == names(*modern_http(), listen, opens(2), ends(2), transport=HTTP, sessionless=True)

@@ -42,7 +42,7 @@ PLANTED = [
 
 
 def test_rounds() -> None:
-    """Asked twice for what the client can give, it gives it, with the state as it came."""
+    """A client answers two rounds of input requests and echoes the state."""
     rounds = [
         wants(inputRequests={"a": SAMPLE}, requestState="s"),
         again(2, inputResponses={"a": {}}, requestState="s"),

@@ -1,4 +1,4 @@
-"""What a message must look like."""
+"""The shape of a message."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ PLANTED = [
 
 
 def test_batches_were_once_allowed() -> None:
-    """In 2025-03-26 a batch is no violation, and what is in it is looked at like any other."""
+    """In 2025-03-26 a batch is allowed, and its members are checked like other messages."""
     asks = batch(request(1, "ping"), request(2, "tools/list"))
 
     assert [] == names(*opening("2025-03-26"), c2s(asks), s2c(batch(response(1), response(2))))

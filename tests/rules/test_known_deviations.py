@@ -1,4 +1,4 @@
-"""What the official SDKs are known for."""
+"""Known deviations of the official SDKs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_level_is_set_on_any_server() -> None:
 
 
 def test_an_error_for_nobody() -> None:
-    """What Python servers refuse for its head is answered with an id of theirs."""
+    """Python servers answer a request refused for its head with an id of their own."""
     asks = posted(3, request(1, "ping"))
     [told] = violations(
         *opening_http(), asks, answers(3, error("server-error", -32600), 400), transport=HTTP
@@ -57,7 +57,7 @@ def test_an_error_for_nobody() -> None:
 
 
 def test_events_with_nothing_in_them() -> None:
-    """A blank line and an empty object are no messages, and known; others are errors."""
+    """A blank line and an empty object are known deviations; other such messages are errors."""
     stream = [got(3), opens(3), says(3, b"{}", event="message"), says(3, b"[]", event="message")]
     told = violations(*opening_http(), *stream, transport=HTTP)
     lines = violations(*opening(), s2c(b""), s2c(b"ready"))

@@ -86,19 +86,19 @@ def test_initialized_may_cross_a_request_over_http() -> None:
 
 
 def test_a_session_may_be_older_than_its_recording() -> None:
-    """What has a session id may have had its handshake before anybody listened."""
+    """A session with an id may have begun before the recording."""
     assert [] == names(posted(1, LIST), got(2), transport="streamable-http")
 
 
 def test_an_unknown_revision_is_not_checked() -> None:
-    """What a later revision asks for cannot be known: from the answer on nothing is found."""
+    """After an answer that settles an unknown revision no rule is checked."""
     late = [c2s(initialize("2031-01-01")), s2c(welcome("2031-01-01")), c2s(INITIALIZED)]
 
     assert [] == names(*late, c2s(request(None, "ping")))
 
 
 def test_the_revision_is_the_one_that_was_settled() -> None:
-    """A client asks for one and the server answers with another: that one counts."""
+    """The revision in the server's answer counts, not the one that the client requested."""
     opened = [c2s(initialize("1999-01-01")), s2c(welcome("2025-03-26")), c2s(INITIALIZED)]
     [told] = violations(*opened, s2c(request(1, "elicitation/create", {})))
 

@@ -1,4 +1,4 @@
-"""How much of what was heard is kept."""
+"""Bounds on what the checker remembers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def asked(**params: Any) -> Request:
 
 
 def test_a_request_is_kept_without_its_arguments() -> None:
-    """A short one as it is; of a long one what later messages are held against."""
+    """Of a long request only the params that later rules read are kept."""
     short = asked(name="dig")
     long = slim_request(asked(name="dig", arguments=LONG, _meta={"progressToken": 7}, task={}))
 
@@ -36,7 +36,7 @@ def test_what_is_too_long_to_be_kept() -> None:
 
 
 def test_very_many_in_pieces_are_not_kept() -> None:
-    """Only some may be under way at once; what is over makes room."""
+    """Only so many messages may be incomplete at a time; a finished exchange makes room."""
     torn = IncompleteMessages()
     for x in range(16):
         assert torn.add_piece(Frame(S2C, b"a", fact=Fragment(), exchange=x)) is None

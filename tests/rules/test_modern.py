@@ -55,13 +55,13 @@ PLANTED = [
 
 
 def test_a_legacy_server_owes_nothing_to_a_modern_client() -> None:
-    """Who asks a legacy server as if it were a modern one gets answers of the legacy era."""
+    """A legacy server that gets modern requests is checked by the rules of its era."""
     assert [] == names(LIST, s2c(response(1, {"tools": []})), c2s(ask(2, "tools/call")))
     assert [] == names(LIST, s2c(error(1, -32000)))
 
 
 def test_extensions_have_results_of_their_own() -> None:
-    """A client that told of an extension may get what that one defines."""
+    """A client that declares an extension may get the result types of that extension."""
     capabilities: Any = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     asks = c2s(ask(1, "tools/call", clientCapabilities=capabilities))
 
@@ -69,7 +69,7 @@ def test_extensions_have_results_of_their_own() -> None:
 
 
 def test_input_required_has_no_cache_hints() -> None:
-    """Only what is complete is cached."""
+    """Only complete results need caching hints."""
     asks = c2s(ask(1, "resources/read", {"uri": "x:y"}))
     result = {"resultType": "input_required", "requestState": "s"}
 
@@ -77,7 +77,7 @@ def test_input_required_has_no_cache_hints() -> None:
 
 
 def test_an_error_shows_the_era_too() -> None:
-    """After an error of the modern era, what comes without `_meta` lacks it."""
+    """After an error of the modern era, requests without `_meta` are violations."""
     refused = error(1, -32021).replace(
         b'"message"', b'"data":{"requiredCapabilities":{}},"message"'
     )
@@ -86,7 +86,7 @@ def test_an_error_shows_the_era_too() -> None:
 
 
 def test_ping_is_known_of_the_python_sdk() -> None:
-    """It sends what this revision has no more, which is named."""
+    """A ping in the modern era is a known deviation of the Python SDK."""
     [told] = violations(*modern(), c2s(ask(1, "ping")))
 
     assert ("method-revision", "notice") == (told.rule.name, told.level.value)

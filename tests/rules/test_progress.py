@@ -59,7 +59,7 @@ def test_progress_that_goes_up_is_fine() -> None:
 
 
 def test_the_first_after_a_cancel_may_have_crossed_it() -> None:
-    """One report may have been on its way; who goes on is named for it."""
+    """One report after a cancel may have crossed it; further ones are a known deviation."""
     assert [] == names(*opening(), CALL, STOP, UP)
     [told] = violations(*opening(), CALL, STOP, UP, UP_AGAIN)
 
@@ -76,9 +76,7 @@ def test_a_task_goes_on_after_its_answer() -> None:
 
 
 def test_between_streams_there_is_no_order() -> None:
-    """Progress on another stream may be read late, for all that it was said in time; that it is on
-    another stream is a violation of its own.
-    """
+    """Progress on another stream is a violation of its own, and never late."""
     asks: list[Step] = [
         posted(3, CALL.raw),
         answers(3, response(1)),
@@ -90,7 +88,7 @@ def test_between_streams_there_is_no_order() -> None:
 
 
 def test_progress_without_an_amount() -> None:
-    """It is none, and whose it is is not asked."""
+    """Progress without an amount is a violation, whatever its token."""
     nobody = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'
 
     assert ["progress-members"] == names(*opening(), s2c(nobody))

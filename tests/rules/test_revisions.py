@@ -1,4 +1,4 @@
-"""Which revision a message is held against."""
+"""The revision that a message is checked against."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def named(version: str) -> CheckedExchange:
     ],
 )
 def test_a_request(state: State, raw: bytes, revision: str | None) -> None:
-    """What it says itself, what was settled, what is likely."""
+    """The revision is the one it names, else the settled one, else the likeliest."""
     assert revision == revision_of(state, C2S, parse(raw), None)
 
 

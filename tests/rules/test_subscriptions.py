@@ -1,4 +1,4 @@
-"""What a server of the modern era says unasked."""
+"""Notifications of modern servers."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ PLANTED = [
 
 
 def test_a_listen() -> None:
-    """Acknowledged, told of what it asked for, and ended by either side, with a response or a
-    cancel.
-    """
+    """A listen is acknowledged, notified of what it requested, and ended by either side."""
     listened = [*modern(), LISTENS, ACKNOWLEDGED, s2c(told()), s2c(told())]
 
     assert [] == names(*listened, c2s(cancelled(1)))

@@ -1,7 +1,7 @@
-"""Conversations with violations planted in them: what the tests of the rules share.
+"""Conversations with planted violations, which the tests of the rules share.
 
-A row is a lawful conversation but for one thing, and names the rule that this breaks. Openings make
-up what comes before: both eras, on stdio, over Streamable HTTP and over HTTP+SSE.
+A row is a conversation that breaks one rule, and the name of that rule. Openings make up its
+beginning: both eras, on stdio, over Streamable HTTP and over HTTP+SSE.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ INFO = {"name": "tests", "version": "1"}
 
 @attrs.frozen
 class Planted:
-    """`steps` break `rule`, and `also` these; `of` is the session, the first being that of callers
-    who have none.
-    """
+    """`steps` break `rule` and those in `also`; `of` is the session, 1 for callers without one."""
 
     rule: str
     steps: Sequence[Step]
@@ -75,7 +73,7 @@ class Planted:
 
     @property
     def cassette(self) -> Cassette:
-        """What a recorder makes of it."""
+        """The steps as a recorder writes them."""
         if self.transport == "stdio":
             return cassette(*((frame.direction.value, frame) for frame in self.frames))
         header = HEADER.replace(b"stdio", self.transport.encode())
@@ -93,7 +91,7 @@ def violations(
     sessionless: bool = False,
     server: ServerState | None = None,
 ) -> list[Violation]:
-    """What a conversation makes of these; frames are numbered from 1."""
+    """The violations in these frames, which are numbered from 1."""
     conversation = ConversationChecker.over(transport, sessionless=sessionless, server=server)
     numbered = enumerate(flat(steps), 1)
     return [told for number, frame in numbered for told in conversation.check(frame, number)]

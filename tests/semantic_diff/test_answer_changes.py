@@ -65,12 +65,12 @@ TEXT = "result-text-changed $.result.content[0].text"
     ],
 )
 def test_answers(old: Any, new: Any, expected: list[str]) -> None:
-    """Each change is told once, by the rule that judges it."""
+    """Each change is reported once, by the rule that judges it."""
     assert expected == told("tools/call", old, new)
 
 
 def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
-    """By the method that was asked."""
+    """The rules depend on the method of the request."""
     named = result(tools=[{"name": "a"}])
 
     assert ["tool-removed $.result.tools[?@.name=='a']"] == told(

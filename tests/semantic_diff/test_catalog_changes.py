@@ -1,4 +1,4 @@
-"""What a server says of itself: lists whose members have names, and the handshake."""
+"""Lists of tools and the like, whose members have names, and the handshake."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_members_stand_for_each_other_by_name() -> None:
 
 
 def test_another_order_breaks_nobody() -> None:
-    """It is told once, with the names."""
+    """Another order is one compatible change, with the names."""
     old, new = tools("a", "b"), tools("b", "a")
     (change,) = catalog_changes("tools/list", {"tools": old}, {"tools": new}, (), measure())
 
@@ -66,7 +66,7 @@ def test_another_order_breaks_nobody() -> None:
     ],
 )  # fmt: skip
 def test_tools(old: Any, new: Any, expected: str) -> None:
-    """What is said of a tool, and what it takes and gives."""
+    """The descriptions, the input and the output of a tool are compared."""
     found = listed("tools/list", [{"name": "t", **old}], [{"name": "t", **new}])
 
     assert [expected.replace(" ", " $.tools[?@.name=='t']")] == found
@@ -138,5 +138,5 @@ def test_odd_members() -> None:
     ],
 )  # fmt: skip
 def test_handshakes(old: Any, new: Any, expected: list[str]) -> None:
-    """Capabilities, revisions, who it is, what it says to models."""
+    """Capabilities, revisions, server info and instructions are compared."""
     assert expected == shown([*handshake_changes(old, new, (), measure())])

@@ -13,7 +13,7 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
-from mcpmock.semantic_diff.compare import Comparison, Verdict, compare
+from mcpmock.semantic_diff.compare import Diff, Verdict, compare
 from mcpmock.semantic_diff.ignore_rules import Rules
 from tests.support import (
     INITIALIZE,
@@ -85,7 +85,7 @@ def _with_id(raw: bytes, id_: int) -> bytes:
     return raw.replace(b'"id":0', b'"id":%d' % id_)
 
 
-def compared(old: Cassette, new: Cassette) -> Comparison:
+def compared(old: Cassette, new: Cassette) -> Diff:
     """The comparison, of which each difference names the rule that ignores it."""
     comparison = compare(old, new)
     for one in comparison.differences:
@@ -95,14 +95,14 @@ def compared(old: Cassette, new: Cassette) -> Comparison:
     return comparison
 
 
-def changed(change: Callable[[Server], object]) -> Comparison:
+def changed(change: Callable[[Server], object]) -> Diff:
     """A visit to the server, and one to a changed one, with other ids."""
     server = Server()
     change(server)
     return compared(cassette(*Server().visit()), cassette(*server.visit(50)))
 
 
-def told(comparison: Comparison) -> list[str]:
+def told(comparison: Diff) -> list[str]:
     return [
         " ".join(filter(None, (d.verdict.word, d.rule.name, d.call, d.path)))
         for d in comparison.differences
@@ -191,7 +191,7 @@ def test_where_to_look() -> None:
 
 
 def test_what_the_client_did_otherwise() -> None:
-    """That is no fault of the server's."""
+    """Other requests of the client are no breaking change of the server."""
     visit = Server().visit()
     old, without = cassette(*visit), cassette(*visit[:5], *visit[7:])
     other = cassette(*visit[:5], c(call(2, "add", a=1, b=9)), *visit[6:])
@@ -204,7 +204,7 @@ def test_what_the_client_did_otherwise() -> None:
 
 
 def test_rules_of_the_user() -> None:
-    """What is ignored is no difference, and is counted."""
+    """An ignored change is no difference, and is counted."""
     server = Server()
     server.counted = [response(0, COUNT).replace(b"counted", b"done")]
     server.sum = response(0, {"content": [], "structuredContent": {"sum": 3.004}})
@@ -235,7 +235,7 @@ def test_secrets_have_other_numbers_in_another_recording() -> None:
 
 
 def test_a_server_that_fails() -> None:
-    """That it ended by itself is told, with the events."""
+    """That the server ended by itself is a difference, with the event."""
     visit = Server().visit()
     dies = ("end", {"exit": 3})
     fine, dead = cassette(*visit), cassette(*visit, dies)
@@ -300,7 +300,7 @@ def test_a_change_is_told_over_any_transport() -> None:
 
 
 def test_what_a_transport_cannot_say_is_not_missed() -> None:
-    """Streamable HTTP loses what nobody asked for while no stream is open."""
+    """Streamable HTTP loses unrelated notifications while no stream is open."""
     server = Server()
     server.more = [notification("notifications/tools/list_changed")]
     told_more, silent = cassette(*server.visit()), streamable(Server())
@@ -351,6 +351,20 @@ def test_each_difference_of_real_servers_names_its_rule(pair: tuple[str, str]) -
     old, new = (load(CASSETTES / f"{name}.jsonl") for name in pair)
 
     assert 15 < len(compared(old, new).differences)
+
+
+def test_a_diff_is_true_if_anything_differs() -> None:
+    """As text it has a line for each difference; nothing recorded acts on a terminal in it."""
+    hostile = "\x1b]0;x\x07\n::error::"
+    old = cassette(c(INITIALIZE), s(WELCOME), c(call(1, hostile)), s(response(1, {"a": 1})))
+    new = cassette(c(INITIALIZE), s(WELCOME), c(call(1, hostile)), s(response(1, {"a": hostile})))
+    found = compared(old, new)
+
+    assert found
+    assert not compared(old, old)
+    assert str(compared(old, old)).endswith("no differences")
+    assert len(found.differences) + 1 == len(str(found).split("\n"))
+    assert "\x1b" not in str(found)
 
 
 def test_the_rule_of_a_hostile_name_ignores_only_that() -> None:

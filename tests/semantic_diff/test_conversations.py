@@ -1,4 +1,4 @@
-"""A cassette as conversations: what belongs to what, over any transport."""
+"""The conversations of a cassette: which message belongs to which call, over any transport."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def told(conversation: RecordedConversation) -> list[tuple[str, int, list[str]]]
 
 
 def test_what_belongs_to_a_call() -> None:
-    """Progress by its token, cancels by the id, what else came while it was the only one open."""
+    """Progress belongs by its token, a cancel by its id, other messages to the only open call."""
     (one,) = read(
         cassette(
             *OPENING,
@@ -86,7 +86,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_noise_and_answers_to_nothing() -> None:
-    """What is no message stands apart."""
+    """Output that is not a message and responses without a request belong to no call."""
     (one,) = read(cassette(s(b"a banner"), s(response(9)), s(b'["x"]')))
 
     assert [{"text": "a banner"}, {"text": '["x"]'}] == [x.document for x in one.noise]
@@ -162,7 +162,7 @@ def test_over_http_a_stream_tells_what_belongs_to_a_call() -> None:
 
 
 def test_what_came_on_another_stream_belongs_to_no_call() -> None:
-    """A stream of its own is for what nobody asked."""
+    """Messages on a GET stream are unrelated to calls."""
     (one,) = read(
         over_http(
             in_session(
@@ -188,7 +188,7 @@ def test_what_holds_no_message_is_no_conversation() -> None:
 
 
 def test_how_far_we_are() -> None:
-    """Every thousand events it is told how many come."""
+    """Progress is reported every thousand events."""
     counts: list[int] = []
     read_conversations(cassette(*[s(LOG)] * 2500), one_session=False, count=counts.append)
 

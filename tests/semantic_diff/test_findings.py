@@ -79,7 +79,7 @@ def test_long_values_are_told_from_where_they_part(old: str, new: str) -> None:
 
 
 def test_short_values_are_told_whole() -> None:
-    """What is not there is not told."""
+    """A short value is shown whole; an absent one is None."""
     assert ('{"a":1}', None) == excerpts({"a": 1}, ABSENT)
     assert ("null", '"x"') == excerpts(None, "x")
     assert ("[1]", MAX_EXCERPT_CHARS) == (

@@ -1,4 +1,4 @@
-"""What a user lets pass: places, lists without an order, a tolerance."""
+"""The user's rules: values to ignore, lists without an order, a tolerance."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_rule_covers_a_place_and_what_is_in_it(rule: str, ignored: bool) -> No
 
 
 def test_what_is_around_a_place_is_not_covered() -> None:
-    """A rule for a member says nothing of the whole."""
+    """A rule for a member does not cover the object around it."""
     assert not leeway("$.result._meta").ignores(("result",))
     assert not leeway().ignores(("result",))
 
@@ -58,7 +58,7 @@ def test_lists_without_an_order() -> None:
 
 
 def test_what_is_nested_too_deeply_is_led_nowhere() -> None:
-    """A hostile document stops nobody."""
+    """A document that is nested too deeply has no places."""
     deep: object = 1
     for _ in range(900):
         deep = {"a": deep}
@@ -85,6 +85,6 @@ def test_tolerance() -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "%"])
 def test_what_is_no_tolerance(text: str) -> None:
-    """It is refused, with what there is."""
+    """An invalid tolerance is refused with an example."""
     with pytest.raises(ValueError, match=r"0\.5 and 1% are"):
         Tolerance.parse(text)

@@ -1,4 +1,4 @@
-"""One message: what counts of it, what it is called; and lists that come in pages."""
+"""One message: its document and its label; and lists in pages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_pages_are_one_list() -> None:
 
 
 def test_what_is_no_page_stays() -> None:
-    """A cursor nobody gave, a page that is an error."""
+    """A call with an unknown cursor, or answered by an error, is no page."""
     made = calls(ask(1, "z"), page(1, "a"), ask(2), page(2, "b", "x"), ask(3, "x"), error(3))
 
     assert 3 == len(made)

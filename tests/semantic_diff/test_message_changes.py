@@ -85,7 +85,7 @@ STEP = "notifications/progress $"
 def test_what_came_otherwise(
     old: tuple[Line, ...], new: tuple[Line, ...], expected: list[str]
 ) -> None:
-    """Only what is found nowhere, and the order of what surely belongs to one call."""
+    """Messages without a counterpart are differences, and the order of those of one call."""
     assert expected == told(old, new)
 
 
@@ -112,7 +112,7 @@ def test_what_comes_of_a_call_that_was_given_up_is_chance() -> None:
 
 
 def test_unrelated_calls_may_come_in_any_order() -> None:
-    """Each with what belongs to it."""
+    """The order of unrelated calls is ignored."""
     assert [] == told(
         (ASK, *STEPS, ANSWER, *LATER), (LATER[0], ASK, STEPS[0], LATER[1], *STEPS[1:], ANSWER)
     )

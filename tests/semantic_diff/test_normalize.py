@@ -1,4 +1,4 @@
-"""What counts of a message, and who is who."""
+"""The document of a message, and corresponding placeholders."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def document(raw: bytes, method: str = "x") -> Document:
     ],
 )
 def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
-    """Ids, tokens, trace context, order, the spelling of numbers, what a server mints."""
+    """Ids, tokens, trace context, order, the spelling of numbers and issued values are ignored."""
     assert key_of(document(one, method)) == key_of(document(other, method))
 
 
@@ -71,19 +71,19 @@ def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
     ],
 )
 def test_what_counts(one: bytes, other: bytes) -> None:
-    """Everything else: also what only has the name of something minted."""
+    """Everything else is compared, also a member that only has the name of an issued value."""
     assert key_of(document(one)) != key_of(document(other))
 
 
 def test_discovery_tells_the_server() -> None:
-    """Where it is told once, it counts."""
+    """The server info is compared in `server/discover` only."""
     told = response(1, {"_meta": {SERVER: {"version": "1"}}})
 
     assert {"result": {"_meta": {SERVER: {"version": "1"}}}} == document(told, "server/discover")
 
 
 def test_what_no_decoder_takes_is_text() -> None:
-    """It can be compared all the same; so can what is long."""
+    """Bytes that no decoder accepts are compared as text, long ones too."""
     deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     long = "x" * 20_000
 
@@ -122,7 +122,7 @@ def test_who_is_who() -> None:
 
 @pytest.mark.parametrize("value", [None, {"a": [1, "é"]}, "\ud800", 10**30])
 def test_values_as_text(value: Any) -> None:
-    """JSON, also of what msgspec does not write."""
+    """Values are shown as JSON, also those that msgspec does not encode."""
     expected = '"\\ud800"' if value == "\ud800" else dump(value).decode()
 
     assert expected == text_of(value)

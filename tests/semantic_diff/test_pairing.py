@@ -1,4 +1,4 @@
-"""What in one recording stands for what in another."""
+"""The pairs of conversations and calls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_another_tool_is_another_call() -> None:
 
 
 def test_long_rows_are_paired_in_order() -> None:
-    """Nobody waits for the best of all."""
+    """Beyond a bound the most similar call is not searched for."""
     old, new = made(*range(60)), made(*range(100, 160))
 
     assert [f"{n}{n}" for n in range(60)] == pairs(old, new)[0].split()
@@ -108,7 +108,7 @@ def test_conversations(old: list[str], new: list[str], expected: list[str]) -> N
 
 
 def test_what_everybody_asks_tells_nothing_apart() -> None:
-    """A thousand sessions with one call in common are not held against each other one by one."""
+    """A call that a thousand sessions have in common does not pair them one by one."""
     old = [conversation("a", f"old {n}") for n in range(100)]
     new = [conversation("a", f"new {n}") for n in range(100)]
 

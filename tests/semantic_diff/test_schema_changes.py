@@ -1,4 +1,4 @@
-"""Two schemas: who breaks if one takes the place of the other."""
+"""Two JSON Schemas: whether the change breaks callers or readers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
     ],
 )  # fmt: skip
 def test_changes(old: Any, new: Any, taken: list[str], given: list[str]) -> None:
-    """What is taken and what is given are judged the opposite way."""
+    """Input and output are judged the opposite way."""
     unquoted = [[line.replace("['", ".").replace("']", "") for line in told(old, new, use)]
                 for use in (INPUT, OUTPUT)]  # fmt: skip
 

@@ -17,7 +17,7 @@ def test_verdicts_have_an_order() -> None:
 
 
 def test_every_rule_is_whole() -> None:
-    """A rule is found by its name, is of a known kind and says something."""
+    """A rule is found by its name, is of a known kind and has words."""
     for name, rule in RULES.items():
         assert name == rule.name
         assert rule.kind in {"added", "removed", "changed", "reordered"}
@@ -35,7 +35,7 @@ def test_every_rule_is_whole() -> None:
     ],
 )
 def test_paths_are_jsonpaths(path: tuple[str | Item, ...], text: str) -> None:
-    """Plain names stand behind a dot, others in quotes; what has a name is found by it."""
+    """Plain names follow a dot, others are in quotes; a named member is found by its name."""
     assert text == to_jsonpath(path)
 
 

@@ -43,12 +43,12 @@ def told(old: Any, new: Any, **rules: Any) -> list[str]:
     ],
 )
 def test_edits(old: Any, new: Any, expected: list[str]) -> None:
-    """As few as tell what changed, each at its place."""
+    """The edits are as few as possible, each at its path."""
     assert expected == told(old, new)
 
 
 def test_numbers_within_the_tolerance_are_the_same() -> None:
-    """Wherever they stand; texts and booleans are no numbers."""
+    """Numbers within the tolerance are equal anywhere; texts and booleans are not numbers."""
     assert [] == told([{"a": 1.0}], [{"a": 1.05}], tolerance="0.1")
     assert ["VALUE $"] == told(1, 1.2, tolerance="0.1")
     assert ["TYPE $"] == told(0, False, tolerance="1")
@@ -79,7 +79,7 @@ def test_long_lists_are_compared_place_by_place() -> None:
 
 
 def test_deep_values_are_the_same_or_not() -> None:
-    """At some depth no more is said."""
+    """Beyond a depth a value that differs is one edit."""
     old: Any = 1
     new: Any = 2
     for _ in range(150):

@@ -16,17 +16,25 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Oversize
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart, CassetteError
+from mcpmock.faults.control import run_of
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.playback.client.script import STREAM_OPENING
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
+from mcpmock.semantic_diff.compare import compare
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions import servers
-from mcpmock.sessions.drive import client_scripts, drive_front
+from mcpmock.sessions.drive import client_scripts, drive_and_record, drive_front
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.take import Recording, Say
+from mcpmock.sessions.url_server import Url
+from mcpmock.transports.session_router import TransportKind
+from tests.sessions.web import URL, Web, web
 from tests.support import (
     INITIALIZE,
+    INITIALIZED,
     WELCOME,
     accepts,
     answers,
@@ -34,12 +42,17 @@ from tests.support import (
     c,
     call,
     cassette,
+    get,
     in_session,
+    opens,
     over_http,
     post,
     response,
     s,
 )
+from tests.support.http_upstream import Asked, Reply, answers_all
+
+__all__ = ["web"]
 
 SERVER = Command([sys.executable])
 OPENING = (c(INITIALIZE), s(WELCOME))
@@ -164,6 +177,132 @@ async def test_a_line_that_was_not_recorded_whole(plays: Plays) -> None:
 
     assert 0 == await drive(recorded, told.append)
     assert ["event 3 is not played: it was too long to be recorded whole"] == told
+
+
+GET = get(9, session="s")
+REFUSED = [bodiless(9, "GET", accept="text/event-stream"), accepts(9, 405)]
+STREAM = [GET, opens(9)]
+WELCOMED = [post(2, INITIALIZE), answers(2, WELCOME, mcp_session_id="s")]
+CONFIRMED = [post(3, INITIALIZED, session="s"), accepts(3)]
+LISTED = [post(4, call(1, "a"), session="s"), answers(4, response(1))]
+AGAIN = [post(5, call(2, "b"), session="s"), answers(5, response(2))]
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked"),
+    [
+        ([*CONFIRMED, *LISTED, *AGAIN], "initialized call call"),
+        ([*STREAM, *CONFIRMED, *LISTED, *AGAIN], "GET initialized call call"),
+        ([*CONFIRMED, *STREAM, *LISTED, *AGAIN], "initialized GET call call"),
+        ([*CONFIRMED, *LISTED, *STREAM, *AGAIN], "initialized call GET call"),
+        ([*CONFIRMED, *LISTED, *REFUSED, *AGAIN], "initialized call GET call"),
+    ],
+)
+async def test_the_stream_is_opened_as_recorded(
+    web: Web, tmp_path: Path, steps: list[list[Frame]], asked: str
+) -> None:
+    """Before or after `initialized`, later, or not at all; also where the server refused it."""
+
+    async def script(what: Asked, reply: Reply) -> None:
+        if what.method != "POST":
+            await reply.whole(status=405)
+        elif what.message.get("method") == "initialize":
+            await reply.whole(WELCOME, mcp_session_id="live")
+        else:
+            await answers_all(what, reply)
+
+    web.server.script = script
+    server = Url.parse(URL)
+    front = drive_front(over_http(in_session(2, *WELCOMED, *steps)), kind=server.kind)
+    setup = Setup(
+        front=front,
+        back=server,
+        faults=run_of("drop:method=x"),
+        recording=Recording(output=tmp_path / "b.jsonl"),
+        say=web.said.append,
+    )
+    assert (0, []) == (await run_sessions(setup), web.said)
+
+    frames = [event.frame for event in load(tmp_path / "b.jsonl").takes[0].events]
+    sent = [frame for frame in frames if frame is not None and frame.direction is C2S]
+    heads = [one.fact.method for one in sent if isinstance(one.fact, HttpRequest)]
+    methods = [
+        one.content.method.rpartition("/")[2]
+        for one in sent
+        if isinstance(one.content, Request | Notification)
+    ]
+    posts = iter(methods)
+    assert ["initialize", *asked.split(), "DELETE"] == [
+        next(posts) if head == "POST" else head for head in heads
+    ]
+
+
+async def test_a_recording_over_stdio_over_http(web: Web) -> None:
+    """The transport opens the stream as an SDK does. The other way round no stream is opened."""
+    [bare] = client_scripts(cassette(*OPENING), TransportKind.STREAMABLE_HTTP)
+    over = over_http(in_session(2, *WELCOMED, *STREAM, *CONFIRMED))
+    [plain] = client_scripts(over)
+    [streaming] = client_scripts(over, TransportKind.STREAMABLE_HTTP)
+
+    assert not bare.opens_streams
+    assert not plain.opens_streams
+    assert STREAM_OPENING not in [line.frame for line in plain.lines]
+    assert STREAM_OPENING == streaming.lines[1].frame
+
+
+TOKEN, KEY, MINTED = (f"mcpmock:secret:{name}" for name in ("token:1", "api-key:2", "token:3"))
+SECRETS = cassette(
+    *OPENING,
+    c(call(1, "login", token=TOKEN)),
+    s(response(1, {"token": MINTED})),
+    c(call(2, "use", token=MINTED, key=f"{KEY} {TOKEN}")),
+    s(response(2)),
+)
+
+
+async def test_placeholders_without_a_value(plays: Plays) -> None:
+    """They are named before the start, with the option that gives them a value; those that the
+    server gives a value are not.
+    """
+    plays(SECRETS)
+    said: list[str] = []
+    assert 0 == await drive(SECRETS, said.append)
+
+    [line] = said
+    assert (
+        f"placeholders that are sent without a value: {TOKEN} (event 3), {KEY} (event 5); " in line
+    )
+    assert line.endswith(f"name one with --value '{TOKEN}=env:NAME'")
+
+
+async def test_values_of_placeholders(plays: Plays, tmp_path: Path) -> None:
+    """They are sent in place of the placeholders; one that is not needed is named."""
+    plays(SECRETS)
+    said: list[str] = []
+    values = {TOKEN: 'a"b', KEY: "k", "mcpmock:secret:x:9": "y"}
+    front = drive_front(SECRETS, values=values)
+    recording = Recording(output=tmp_path / "b.jsonl", redact=False)
+    setup = Setup(front=front, back=SERVER, recording=recording, say=said.append)
+    assert 0 == await run_sessions(setup)
+
+    assert ["mcpmock:secret:x:9: its value is not used, because no message needs it"] == said
+    sent = [
+        event.payload for event in load(tmp_path / "b.jsonl").takes[0].events if event.d == "c2s"
+    ]
+    assert call(1, "login", token='a"b') == sent[1]
+    assert call(2, "use", token=MINTED, key='k a"b') == sent[2]
+
+
+async def test_values_are_secrets(plays: Plays) -> None:
+    """The live recording has placeholders in their places, under whatever name they stand."""
+    recorded = cassette(*OPENING, c(call(1, "a", text=TOKEN)), s(response(1)))
+    plays(recorded)
+    outcome = await drive_and_record(
+        recorded, SERVER, lambda _line: None, values={TOKEN: "correct horse battery"}
+    )
+
+    assert b"battery" not in outcome.data
+    assert not compare(recorded, outcome.live)
 
 
 def test_parts_over_http() -> None:

@@ -29,11 +29,11 @@ from mcpmock.protocol.messages import Direction
 MCPMOCK = (sys.executable, "-m", "mcpmock")
 SCRIPTED = Path(__file__).parents[1] / "e2e" / "servers" / "scripted.py"
 TAG = "MCPMOCK_E2E_TAG"
-END = 20.0
+END = 30.0
 """Seconds after which a program that should end is taken for hung. How long the steps of its end
 take is tested on a mock clock (tests/channels/test_process.py); a busy machine may need any time.
 """
-GONE = 20.0
+GONE = 30.0
 """The same for the processes below one that was killed."""
 _CHUNK = 1 << 16
 

@@ -19,7 +19,7 @@ from functools import cached_property
 from types import TracebackType
 
 Headers = list[tuple[str, str]]
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds without a byte after which a server is taken for dead."""
 _BLOCK = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(r"\r\n|\n|\r")

@@ -58,6 +58,19 @@ def test_a_server_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "without an answer: tools/call, tools/list, ping" in text
 
 
+def test_no_live_secret_is_shown() -> None:
+    """Messages, standard error and the command to reproduce hold what a recording would hold."""
+    log = Log()
+    watcher = log.watch(1, None)
+    asked = request(1, "tools/call", {"name": "a", "arguments": {"password": "pa55-w0rd-x"}})
+    for frame in (logs("user pa55-w0rd-x\n"), s2c(response(7, {"v": "pa55-w0rd-x"})), c2s(asked)):
+        watcher.feed([frame], 0.0)
+    text = describe(Settings(path=Path("a.jsonl")), log, NONE)
+
+    assert "pa55-w0rd-x" not in text
+    assert 4 == text.count("mcpmock:secret:password:1")
+
+
 def test_while_recording() -> None:
     """It says where the recording is; there is nothing to replay."""
     text = describe(Settings(path=Path("a.jsonl"), mode="all"), Log(), NONE)
@@ -72,4 +85,6 @@ def test_a_long_conversation() -> None:
     for _ in range(60):
         watcher.feed([c2s(ASKED)], 0.0)
 
-    assert "mcpmock replay a.jsonl" == reproduction(Settings(path=Path("a.jsonl")), log, NONE)
+    assert "mcpmock replay a.jsonl" == reproduction(
+        Settings(path=Path("a.jsonl")), list(log.last), NONE
+    )

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
+from attrs.converters import optional
 
+from mcpmock.faults.chunking import wire_bytes
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
-from mcpmock.faults.responses import refusal, with_type
+from mcpmock.faults.responses import refusal, uncounted, with_type
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Count, Seconds, Status, to_seconds
@@ -26,18 +28,19 @@ _ANY_REQUEST = On.ASKED | On.RESPONSE
 class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with `status`.
 
-    The answer has a `Retry-After` header with `retry_after` seconds and `body` as plain text, where
-    these are given.
+    The answer has a `Retry-After` header with `retry_after`, and `body` as plain text, where these
+    are given.
 
-    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after=2, match={"method": "tools/call"})
+    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after="2s", match={"tool": "get_*"})
     """
 
     status: Status = 503
-    retry_after: Count | None = None
+    retry_after: Seconds | None = attrs.field(default=None, converter=optional(to_seconds))
     body: str | None = None
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        seconds = None if self.retry_after is None else str(math.ceil(self.retry_after))
+        fields = {} if seconds is None else {"Retry-After": seconds}
         yield Send(refusal(matched.exchange, self.status, fields, self.body))
 
 
@@ -98,33 +101,41 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
 
 
 @frozen(kw_only=True)
-class WrongContentType(
-    Fault,
-    acts_on=On.RESPONSE,
-    only="client",
-    needs_head="body",
-    transports=("streamable-http",),
-):
-    """The response in JSON has another `content_type`.
-
-    Responses on event streams are left alone.
+class WrongContentType(Fault, only="client", needs_head=True, transports=("streamable-http",)):
+    """The response has another `content_type`; its body is the same, also that of an event stream.
 
     >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
     """
 
     content_type: str = "text/html"
 
+    def subject(self, subject: Subject) -> Subject:
+        """All that comes on the HTTP exchange of a call that matches."""
+        return subject.carried
+
+    def continues(self, subject: Subject, on: On, memory: Any) -> bool:
+        return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
+
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        head, *rest = matched.unit
-        assert isinstance(head.fact, HttpResponse)
-        if head.fact.media_type == EVENT_STREAM:  # another fault has it wait; its body has events
-            yield matched.passed()
+        head, number = matched.unit[0], matched.exchange
+        if matched.on is On.CLOSE:
+            del matched.memory[number]
+        elif number in matched.memory:
+            yield Send([Frame(S2C, wire_bytes(matched), b"", HttpBody(), number)])
             return
-        yield Send([with_type(head, self.content_type), *rest])
+        elif isinstance(head.fact, HttpResponse) and head.fact.media_type != self.content_type:
+            relabelled, *rest = with_type(head, self.content_type), *matched.unit[1:]
+            if head.fact.media_type == EVENT_STREAM:
+                # Under another type its events are the bytes of a body.
+                matched.memory[number] = True
+                rest = [Frame(S2C, wire_bytes(matched), b"", HttpBody(), number)]
+            yield Send([uncounted(relabelled), *rest])
+            return
+        yield matched.passed()
 
 
 @frozen(kw_only=True)
-class JsonInsteadOfSse(Fault, only="client", needs_head="any", transports=("streamable-http",)):
+class JsonInsteadOfSse(Fault, only="client", needs_head=True, transports=("streamable-http",)):
     """The response comes alone, as JSON, where an event stream was to come.
 
     Progress and everything else on the stream is lost.

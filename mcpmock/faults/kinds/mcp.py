@@ -9,14 +9,14 @@ from typing import Any, Literal
 import attrs
 
 from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage, frozen
-from mcpmock.faults.match import Subject
+from mcpmock.faults.match import Subject, method_mistakes
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.error_codes import INVALID_PARAMS
-from mcpmock.protocol.messages import Request, decode, encode, member
+from mcpmock.protocol.messages import Request, Response, decode, encode, member
 
 
 def _with_member(matched: MatchedMessage, path: Sequence[str], value: object) -> Send:
@@ -49,6 +49,9 @@ class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/dis
     claims: tuple[str, ...] = ("tools", "prompts", "resources", "logging", "completions")
     hides: tuple[str, ...] = ()
 
+    def contradictions(self) -> Iterable[str]:
+        return method_mistakes(self.match, *self.about)
+
     def fits(self, subject: Subject) -> bool:
         return subject.method in self.about
 
@@ -79,7 +82,7 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
 
 @frozen(kw_only=True)
 class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
-    """Tools whose names match the glob `gone` are unknown to the server.
+    """Tools whose names match the glob `gone` are unknown to the server; or those of `match.tool`.
 
     Calls of such a tool are answered with the error "Unknown tool", and the list of tools does not
     contain it.
@@ -88,6 +91,16 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
     """
 
     gone: str = "*"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.gone == "*" and self.match.tool is not None:
+            # A list of tools is about no tool: as a part of `match` the name would keep it away.
+            object.__setattr__(self, "gone", self.match.tool)
+            object.__setattr__(self, "match", attrs.evolve(self.match, tool=None))
+
+    def contradictions(self) -> Iterable[str]:
+        return method_mistakes(self.match, "tools/call", "tools/list")
 
     def fits(self, subject: Subject) -> bool:
         message = subject.message
@@ -107,20 +120,44 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
             return
         tools = decode(member(matched.frame.raw, "result", "tools") or b"[]")
         left = [tool for tool in tools if not fnmatchcase(str(tool.get("name")), self.gone)]
+        if left == tools:
+            yield matched.passed()
+            return
         yield _with_member(matched, ["result", "tools"], left)
 
 
 @frozen(kw_only=True)
 class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
-    """Every page of a list names the same next page: the list never ends.
+    """Every page of a list names the same next page, which is that page again: the list never ends.
+
+    A request with the `cursor` never arrives.
 
     >>> fault = mcpmock.faults.CursorLoop(cursor="again")
     """
 
     cursor: str = "mcpmock-again"
 
+    def fits(self, subject: Subject) -> bool:
+        return isinstance(subject.message, Response) and subject.message.error is None
+
+    def continues(self, subject: Subject, on: On, memory: Any) -> bool:
+        message = subject.message
+        return (
+            isinstance(message, Request)
+            and message.method in memory
+            and member(message.params, "cursor") == encode(self.cursor)
+        )
+
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield _with_member(matched, ["result", "nextCursor"], self.cursor)
+        pages, message = matched.memory, matched.subject.message
+        if isinstance(message, Request):
+            # The server does not know the cursor, nor does a recording have the request.
+            yield Send(matched.answer(edit.with_id(pages[message.method], message.id)))
+            return
+        path = ["result", "nextCursor"]
+        page = edit.with_member(matched.frame.raw, path, encode(self.cursor))
+        pages[matched.subject.method] = page
+        yield Send(matched.with_raw(page))
 
 
 @frozen(kw_only=True)
@@ -140,11 +177,7 @@ class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
         call = matched.subject.call
         assert call is not None
         raw = edit.progress(call.token or b"null", self.progress)
-        if not self.after:
-            yield Send(matched.followed_by(raw))
-            return
-        yield Send(matched.followed_by())
-        yield Send([matched.message(matched.direction, raw)], self.after)
+        yield from matched.trailed_by([raw], self.after)
 
 
 @frozen(kw_only=True)

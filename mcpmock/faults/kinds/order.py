@@ -21,23 +21,17 @@ _ONE_STREAM = ("stdio", "sse")
 
 
 @frozen(kw_only=True)
-class Duplicate(Fault, usually="client"):
-    """The message arrives `copies` more times, all at once or each `after` the one before.
+class Duplicate(Fault, usually="client", aliases={"copies": "count"}):
+    """The message arrives `count` more times, all at once or each `after` the one before.
 
-    >>> fault = mcpmock.faults.Duplicate(copies=2, after="10ms", match={"method": "tools/call"})
+    >>> fault = mcpmock.faults.Duplicate(count=2, after="10ms", match={"method": "tools/call"})
     """
 
-    copies: Ordinal = 1
+    count: Ordinal = 1
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        raw = matched.frame.raw
-        if not self.after:
-            yield Send(matched.followed_by(*[raw] * self.copies))
-            return
-        yield Send(matched.followed_by())
-        for number in range(self.copies):
-            yield Send([matched.message(matched.direction, raw)], self.after * (number + 1))
+        yield from matched.trailed_by([matched.frame.raw] * self.count, self.after)
 
 
 @frozen(kw_only=True)
@@ -109,8 +103,4 @@ class RespondTwice(Fault, acts_on=On.RESPONSE):
         answer, second = matched.subject.message, matched.frame.raw
         if self.second == "error" and isinstance(answer, Response):
             second = edit.error(answer.id or b"null", INTERNAL_ERROR, "Internal error")
-        if not self.after:
-            yield Send(matched.followed_by(second))
-            return
-        yield Send(matched.followed_by())
-        yield Send([matched.message(matched.direction, second)], self.after)
+        yield from matched.trailed_by([second], self.after)

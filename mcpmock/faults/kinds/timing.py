@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Self
 
 import attrs
+from attrs.converters import optional
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
 from mcpmock.faults.distributions import Distribution, latencies
@@ -19,7 +21,7 @@ from mcpmock.protocol.messages import C2S, Frame
 
 
 @frozen(kw_only=True)
-class Latency(Fault, usually="client"):
+class Latency(Fault, usually="client", aliases={"delay": "latency"}):
     """Each message arrives `latency` later.
 
     With a `jitter` the delay is drawn for each message: `distribution` is `fixed` (the default),
@@ -31,13 +33,15 @@ class Latency(Fault, usually="client"):
     >>> fault = mcpmock.faults.Latency(latency="250ms", jitter="50ms", distribution="lognormal")
     """
 
-    latency: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    latency: Seconds | None = attrs.field(default=None, converter=optional(to_seconds))
     jitter: Seconds = attrs.field(default=0.0, converter=to_seconds)
     distribution: Distribution | None = None
     cassette: str | None = None
     samples: tuple[Seconds, ...] = ()
 
     def contradictions(self) -> Iterable[str]:
+        if self.latency is None and not self.jitter and self.distribution != "empirical":
+            yield 'latency: missing; say how much later, as "250ms"'
         if self.distribution == "empirical" and not self.samples and self.cassette is None:
             yield "distribution: empirical needs a cassette to draw from"
         if self.cassette is not None and self.distribution != "empirical":
@@ -61,12 +65,12 @@ class Latency(Fault, usually="client"):
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         distribution = self.distribution or ("uniform" if self.jitter else "fixed")
         yield Send(
-            matched.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples)
+            matched.unit, dice.seconds(self.latency or 0.0, self.jitter, distribution, self.samples)
         )
 
 
 @frozen(kw_only=True)
-class Delay(Fault, usually="client"):
+class Delay(Fault, usually="client", aliases={"latency": "delay"}):
     """Each message arrives later by the fixed time `delay`.
 
     Messages of the same call wait with it.
@@ -81,7 +85,7 @@ class Delay(Fault, usually="client"):
 
 
 @frozen(kw_only=True)
-class Hold(Fault, usually="client", blocks=True):
+class Hold(Fault, usually="client", blocks=True, aliases={"delay": "time"}):
     """The message and everything behind it in its direction are held for `time`.
 
     >>> fault = mcpmock.faults.Hold(time="500ms", match={"method": "notifications/*"})
@@ -148,7 +152,10 @@ class Slicer(Fault, usually="client", blocks=True):
         cuts, at, end = list[int](), 0, len(wire_bytes(matched))
         while (at := at + self._step(dice)) < end:
             cuts.append(at)
-        dice.drawn = {**dice.drawn, "cuts": cuts[:20]}
+        if not cuts:
+            yield matched.passed()
+            return
+        dice.drawn["cuts"] = cuts[:20]
         for number, frames in enumerate(cut_message(matched, cuts)):
             yield Send(frames, number * self.delay)
 
@@ -190,7 +197,8 @@ class Coalesce(Fault, usually="client", blocks=True):
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         if matched.now < matched.memory.get("until", 0.0):
-            yield Send(matched.unit)  # it waits behind the first, to the same instant
+            # The shortest delay there is: it waits behind the first, to the same instant.
+            yield Send(matched.unit, math.ulp(matched.now))
             return
         matched.memory["until"] = matched.now + self.time
         yield Send(matched.unit, self.time)
@@ -214,11 +222,8 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
 
 
 @frozen(kw_only=True)
-class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
+class SlowClose(Fault, usually="client", acts_on=On.CLOSE | On.END):
     """The end of the server's output, or of an HTTP exchange, comes `delay` later.
-
-    In a replay over stdio there is an end to delay only if the recorded server closed its output
-    before the client did.
 
     >>> fault = mcpmock.faults.SlowClose(delay="2s")
     """
@@ -226,4 +231,9 @@ class SlowClose(Fault, usually="client", acts_on=On.CLOSE):
     delay: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield Send(matched.unit, self.delay)
+        if matched.on is On.CLOSE:
+            yield Send(matched.unit, self.delay)
+            return
+        yield matched.passed()
+        if matched.replayed:  # it hangs up when its client has: there is no end of its own to delay
+            yield Effect(lambda session, now: session.stay_open(now + self.delay))

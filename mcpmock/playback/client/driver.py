@@ -16,7 +16,6 @@ import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.fallback import empty_result, method_not_found
-from mcpmock.playback.live_ids import fill
 from mcpmock.playback.timing import Timing
 from mcpmock.playback.variables import Bindings, unify
 from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
@@ -38,7 +37,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import locate, splice
 from mcpmock.protocol.reassembly import Reassembly
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .expectations import Expectations, Patience
 from .script import (
@@ -187,7 +186,7 @@ class Driver(Stage):
                 stack += [(value, other[name]) for name, value in one.items() if name in other]
             elif isinstance(one, list) and isinstance(other, list):
                 stack += list(zip(one, other, strict=False))
-            elif isinstance(one, str) and PLACEHOLDER.decode() in one:
+            elif isinstance(one, str) and holds_placeholder(one):
                 self._bindings = unify(one, other, self._bindings) or self._bindings
 
     def _reply(self, request: Request, now: float) -> None:
@@ -307,7 +306,7 @@ class Driver(Stage):
         span = None if token is None else locate(raw, ("params", "progressToken"))
         if token is not None and span is not None:
             raw = splice(raw, [(span, token)])
-        if PLACEHOLDER in raw:
+        if holds_placeholder(raw):
             raw = fill(raw, self._bindings)
         return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
 

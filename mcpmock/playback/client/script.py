@@ -30,8 +30,13 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.raw_json import Span, elements, walk
-from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.protocol.transport_facts import HttpRequest
+from mcpmock.redaction.placeholders import holds_placeholder, placeholders_in
 
+STREAM_OPENING = Frame(C2S, fact=HttpRequest("GET", "", []))
+"""The line at which the client opens the standalone stream: a request without an exchange, which
+`transports.streamable_http.client` makes one.
+"""
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
 """Values that servers make and clients send back: the name in an answer, and in a request."""
 _SENT_BACK = frozenset(TOKENS.values())
@@ -146,6 +151,8 @@ class ClientScript:
     redacted_results: dict[int, bytes]
     opens: bool = False
     """Whether it sends `initialize`."""
+    opens_streams: bool = False
+    """Whether its lines say when a standalone stream is opened: otherwise the transport decides."""
     oversized: tuple[int, ...] = ()
     """The event numbers of lines that were too long to be recorded whole and cannot be played."""
 
@@ -153,8 +160,15 @@ class ClientScript:
 def script_of(episode: Episode) -> ClientScript:
     """The client's part of an episode of bare messages."""
     builder = _ScriptBuilder()
+    streams = 0
     for event in episode.events:
         frame = event.frame
+        if frame is not None and isinstance(frame.fact, HttpRequest):
+            # What ends it is chance or the server's affair: the transport opens it again.
+            streams += 1
+            if streams == 1:
+                builder.client(STREAM_OPENING, event.t, event.n)
+            continue
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
@@ -190,7 +204,7 @@ class _ScriptBuilder:
     def client(self, frame: Frame, t: int, n: int) -> None:
         if self._ended:
             return  # nothing follows the end
-        self._ended = frame.fact is not None
+        self._ended = isinstance(frame.fact, StreamEnd)
         items = _split_items(frame.raw) if frame.fact is None else []
         calls: list[int] = []
         rest: list[bytes] = []
@@ -251,7 +265,7 @@ class _ScriptBuilder:
         else:
             self._new_events.append(event)
         result = message.result or b""
-        if PLACEHOLDER in result:
+        if holds_placeholder(result):
             self.redacted_results[call] = result
         for path, span in find_values(result, TOKENS):
             value = decode(result[slice(*span)])
@@ -283,6 +297,21 @@ class _ScriptBuilder:
             opens=self._opens,
             oversized=tuple(self.oversized),
         )
+
+
+def unbound_placeholders(script: ClientScript) -> Iterator[tuple[str, int]]:
+    """The placeholders that no recorded answer before them holds, so that no live answer gives them
+    a value, each with the number of the event that sends it.
+    """
+    known: set[bytes] = set()
+    replies = [one.reply for one in script.server_requests if one.reply is not None]
+    for place, line in enumerate(script.lines):
+        for call in line.answers:
+            known |= set(placeholders_in(script.redacted_results.get(call, b"")))
+        frames = [line.frame, *(reply.frame for reply in replies if reply.after == place)]
+        for found in (found for frame in frames for found in placeholders_in(frame.raw)):
+            if found not in known:
+                yield found.decode(), line.n
 
 
 def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:

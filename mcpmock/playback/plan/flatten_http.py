@@ -14,9 +14,9 @@ import msgspec
 
 from mcpmock.cassette.model import Cassette, Event, Take, event_line
 from mcpmock.protocol import edit
-from mcpmock.protocol.http_reply import ReplyFlattener, flatten
+from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener, flatten
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
-from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, NO_SESSION, HttpRequest
 
 from .join_resumed import resumed
 
@@ -32,21 +32,26 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
     `one_session`: the live client has a single session, so exchanges without a session become part
     of each session of their take.
     """
-    takes = [_bare_take(take, one_session=one_session) for take in cassette.takes]
+    takes = [bare_take(take, one_session=one_session) for take in cassette.takes]
     return msgspec.structs.replace(cassette, takes=takes)
 
 
-def _bare_take(take: Take, *, one_session: bool) -> Take:
+def bare_take(take: Take, *, one_session: bool, keep_streams: bool = False) -> Take:
+    """One take of `bare`. `keep_streams`: the head of each GET that opens a stream stays."""
     if all(event.x is None for event in take.events):
         return take
-    events = list(_flatten_exchanges(resumed(take.events), streams=take.transport != SSE))
+    streams = take.transport != SSE
+    kept = streams and keep_streams
+    events = list(_flatten_exchanges(resumed(take.events), streams=streams, keep_streams=kept))
     if one_session:
         events = list(_join_sessions(events))
     header = msgspec.structs.replace(take.header, transport="stdio")
     return msgspec.structs.replace(take, header=header, events=events)
 
 
-def _flatten_exchanges(events: Sequence[Event], *, streams: bool) -> Iterator[Event]:
+def _flatten_exchanges(
+    events: Sequence[Event], *, streams: bool, keep_streams: bool
+) -> Iterator[Event]:
     """The messages in all exchanges, and standard error, which belongs to none. `streams`: answers
     come on the exchange of their request.
     """
@@ -59,13 +64,26 @@ def _flatten_exchanges(events: Sequence[Event], *, streams: bool) -> Iterator[Ev
         frame = event.frame
         if frame is None or event.x is None:
             yield from [] if event.d is not None else [event]
+        elif keep_streams and _opens_stream(frame):
+            yield msgspec.structs.replace(event, x=None)
         elif frame.direction is C2S:
             for raw in _read_client_messages(frame, answers.get(event.x) if streams else None):
                 yield _bare_event(event, frame, raw)
         else:
             flattener = answers.setdefault(event.x, ReplyFlattener(None))
-            for message in flattener.hear(frame):
+            for message in flattener.feed(frame):
                 yield _bare_event(event, frame, message.raw)
+
+
+def _opens_stream(frame: Frame) -> bool:
+    """Whether this head asks for the standalone stream, and resumes none."""
+    head = frame.fact
+    return (
+        isinstance(head, HttpRequest)
+        and head.method == "GET"
+        and EVENT_STREAM in (head.header("accept") or "")
+        and head.header(LAST_EVENT_ID_HEADER) is None
+    )
 
 
 def _read_client_messages(frame: Frame, flattener: ReplyFlattener | None) -> list[bytes]:

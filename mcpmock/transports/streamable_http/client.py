@@ -20,6 +20,7 @@ from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, ReplyFlatten
 from mcpmock.protocol.messages import (
     ExchangeEnd,
     Frame,
+    HttpRequest,
     HttpResponse,
     Notification,
     Request,
@@ -57,8 +58,8 @@ class _Exchange:
     modern: bool = False
     initializes: bool = False
     """It carries `initialize`."""
-    confirms: bool = False
-    """It carries `notifications/initialized`."""
+    opens_stream: bool = False
+    """The standalone stream is opened once it is accepted."""
     standalone: bool = False
     """It is the standalone stream, which is opened again whenever it ends."""
     head: HttpResponse | None = None
@@ -70,8 +71,18 @@ class _Exchange:
 class StreamableHttpClient(ExchangeClient):
     """The client's side: keeps the session, its streams and its end."""
 
-    def __init__(self, target: str, headers: Headers, numbers: Iterator[int]) -> None:
+    def __init__(
+        self,
+        target: str,
+        headers: Headers,
+        numbers: Iterator[int],
+        *,
+        client_opens_stream: bool = False,
+    ) -> None:
         super().__init__(target, headers, numbers)
+        self._client_opens_stream = client_opens_stream
+        """Whether the client says when to open the standalone stream, by a GET without an exchange.
+        """
         self._session: str | None = None
         self._version: str | None = None
         self._legacy = False
@@ -95,8 +106,7 @@ class StreamableHttpClient(ExchangeClient):
         return self._take_actions(now)
 
     def _take_actions(self, now: float) -> Sequence[Action]:
-        while self._held and (self._held.overfull or not self._awaits_initialize()):
-            self._post_message(self._held.pop())
+        self._post_held()
         if (
             self._input_end is not None
             and self._delete_exchange is None
@@ -109,12 +119,32 @@ class StreamableHttpClient(ExchangeClient):
 
     # From the client.
 
+    def _take_from_client(self, frame: Frame, now: float) -> None:
+        if isinstance(frame.fact, HttpRequest):
+            self._post_held()
+            last = next(reversed(self._exchanges.values()), None)
+            if last is not None and last.head is None and last.reply.answered:
+                last.opens_stream = True  # a notification, or a response to the server
+            else:
+                self._open_stream(_Exchange(ReplyFlattener(None), standalone=True))
+        else:
+            super()._take_from_client(frame, now)
+
     def _hold_message(self, raw: bytes) -> None:
         # The response to `initialize` carries the session id, which clients "MUST include [...] in
         # the `MCP-Session-Id` header on all of their subsequent HTTP requests" (2025-11-25,
         # "Session Management").
         if raw.strip():
             self._held.keep(raw)
+
+    def _post_held(self) -> None:
+        while self._held and (self._held.overfull or not self._must_wait()):
+            self._post_message(self._held.pop())
+
+    def _must_wait(self) -> bool:
+        """Whether messages wait: for `initialize`, or for a stream to open where recorded."""
+        opens = (exchange.opens_stream for exchange in self._exchanges.values())
+        return self._awaits_initialize() or (self._client_opens_stream and any(opens))
 
     def _awaits_initialize(self) -> bool:
         open_ = self._exchanges.values()
@@ -131,7 +161,8 @@ class StreamableHttpClient(ExchangeClient):
         methods = {item.method for item in items if isinstance(item, Request | Notification)}
         exchange = _Exchange(ReplyFlattener(raw))
         exchange.initializes = "initialize" in methods
-        exchange.confirms = "notifications/initialized" in methods
+        confirms = "notifications/initialized" in methods
+        exchange.opens_stream = confirms and not self._client_opens_stream
         if exchange.initializes:
             self._forget_session()
         if not self._legacy:
@@ -239,7 +270,7 @@ class StreamableHttpClient(ExchangeClient):
                     return
             case _:
                 pass
-        messages = exchange.reply.hear(frame)
+        messages = exchange.reply.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             messages += exchange.reply.fail("mcpmock: the response ended without an answer")
         if exchange.initializes:
@@ -254,8 +285,9 @@ class StreamableHttpClient(ExchangeClient):
             self._session = head.header(SESSION_HEADER)
         # Like the TypeScript SDK after the 202 for `initialized`; a server without session ids gets
         # no GET, as from the Python SDK (1.30).
-        if exchange.confirms and head.status < 300 and self._session is not None:
-            exchange.confirms = False
+        may_open = self._client_opens_stream or (head.status < 300 and self._session is not None)
+        if exchange.opens_stream and may_open:
+            exchange.opens_stream = False
             self._open_stream(_Exchange(ReplyFlattener(None), standalone=True))
 
     def _note_revision(self, messages: Sequence[Frame]) -> None:

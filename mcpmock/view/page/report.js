@@ -15,18 +15,17 @@ const on = (id, type, listener) => $(id).addEventListener(type, listener);
 function el(tag, ...children) {
 	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
 	made.className = classes.join(" ");
-	if (first && Object.getPrototypeOf(first) === Object.prototype) {
-		children.shift();
-		for (const [key, value] of Object.entries(first)) {
-			if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
-		}
-	}
+	if (first && Object.getPrototypeOf(first) === Object.prototype) attributes(made, children.shift());
 	children.flat(9).forEach((child) => put(made, child));
 	return made;
 }
 
 const codePoint = (c) => "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 const plain = (text) => String(text).replace(UNSAFE, codePoint);
+
+function attributes(made, all) {
+	for (const [key, value] of Object.entries(all)) if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
+}
 
 /** Append nodes, and text in which nothing acts: what does not show is spelled out. */
 function put(parent, ...children) {
@@ -63,13 +62,21 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 /** The rows of a recording in columns, and what is found by them. */
 class Recording {
 	constructor(data) {
+		Object.assign(this, { size: 0, c: null, answers: [], ends: [], children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
+		this.append(data);
+	}
+
+	/** Take in rows that come behind those of before; what is not in columns is that of all rows. */
+	append(data) {
 		Object.assign(this, data);
-		const c = (this.c = data.rows), size = (this.size = c.n.length);
-		Object.assign(this, { u: c.u, children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problems: new Set(data.problems), cancelled: new Map() });
-		this.answers = new Int32Array(size).fill(-1);
-		this.ends = new Float64Array(size); // of each call: where its answer, or what was last said of it, stands
-		for (let i = 0; i < size; i++) {
+		if (this.c) for (const [name, values] of Object.entries(data.rows)) for (const value of values) this.c[name].push(value);
+		const c = (this.c ??= data.rows), start = this.size;
+		this.size = c.n.length;
+		this.u = c.u;
+		for (let i = start; i < this.size; i++) {
 			const call = c.call[i], kind = this.kind(i);
+			this.answers.push(-1);
+			this.ends.push(0); // of a call: where its answer, or what was last said of it, stands
 			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
 			if (call != null && call !== i) {
 				add(this.children, call, i);
@@ -79,14 +86,18 @@ class Recording {
 			if (c.within[i] != null) add(this.inside, c.within[i], i);
 			if (c.x[i] != null) add(this.exchanges, c.take[i] + ":" + c.x[i], i);
 		}
-		for (const race of this.races) this.cancelled.set(race.call, race);
-		this.levels = new Map();
-		for (const violation of this.violations) {
+		for (const i of data.problems) this.problemRows.add(i);
+		for (const race of data.races) this.cancelled.set(race.call, race);
+		for (const violation of data.violations) {
 			violation.row = this.byEvent.get(violation.take + ":" + violation.n);
 			add(this.levels, violation.row, violation.level);
+			this.wrong.push(violation);
 		}
+		this.hay = undefined;
+		this.sessions = new Set(this.lanes.map((lane) => lane[1])).size;
 	}
 
+	line(i) { return this.c.line[i] == null ? null : this.lanes[this.c.line[i] >> 3][3] + (this.c.line[i] & 7); }
 	kind(i) { return this.c.kinds[this.c.kind[i]]; }
 	method(i) { return this.c.methods[this.c.method[i]]; }
 	tool(i) { return this.c.tools[this.c.tool[i]]; }
@@ -230,12 +241,12 @@ function layOut(text) {
 }
 
 /** A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class. */
-function payloadView(text, marks, size) {
+function payloadView(text, size, marks = new Map()) {
 	const box = el("div.json.mono");
 	const cut = text.length > MAX_SHOWN, laid = /^\s*[[{"]/.test(text) ? layOut(text) : null;
 	const lines = laid ? laid.lines : text.slice(0, MAX_SHOWN).split("\n").map((part) => ({ depth: 0, parts: [["", part]], end: -1 }));
 	const folded = new Set();
-	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12) folded.add(at); });
+	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12 && ![...marks.keys()].some((mark) => mark >= at && mark <= line.end)) folded.add(at); });
 	let limit = LINES_AT_ONCE;
 	const draw = () => {
 		box.replaceChildren();
@@ -243,7 +254,7 @@ function payloadView(text, marks, size) {
 		for (; at < lines.length && shown < limit; at++, shown++) {
 			const line = lines[at], here = at, row = el("div");
 			row.style.paddingLeft = 20 + 14 * Math.min(line.depth, 24) + "px";
-			if (marks && marks.has(at)) row.className = marks.get(at);
+			if (marks.has(at)) row.className = marks.get(at);
 			if (line.end > at + 1) {
 				const is = folded.has(at);
 				row.append(el("button.fold", { "aria-expanded": String(!is), "aria-label": is ? "Unfold" : "Fold",
@@ -274,7 +285,7 @@ function partView(kind, text) {
 	let last = 0;
 	for (const found of cut.matchAll(SECRET)) {
 		put(made, cut.slice(last, found.index));
-		made.append(el("span.secret", { title: "A secret was replaced by this placeholder" }, found[0].slice(15)));
+		made.append(el("span.secret", { title: "Placeholder of a secret" }, found[0].slice(15)));
 		last = found.index + found[0].length;
 	}
 	put(made, cut.slice(last));
@@ -291,6 +302,7 @@ function partView(kind, text) {
 // ---- state
 
 let recordings = [], diff = null, tab = 0, rec = null;
+let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
 let shown = [], chosen = -1, range = null, opened = false;
 const hidden = new Set(["http"]), field = $("query");
 
@@ -360,11 +372,8 @@ function drawRows() {
 	for (let at = first; at < last; at++) {
 		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
 		row.style.top = at * ROW + "px";
-		row.id = "r" + i;
-		row.setAttribute("role", "row");
-		row.setAttribute("aria-rowindex", at + 2);
-		row.setAttribute("aria-selected", String(i === chosen));
-		row.addEventListener("click", () => { choose(i); openDetail(); });
+		attributes(row, { id: "r" + i, role: "row", "aria-rowindex": at + 2, "aria-selected": i === chosen });
+		row.onclick = () => { choose(i); openDetail(); };
 		for (const cell of row.children) cell.setAttribute("role", "gridcell");
 		made.push(row);
 	}
@@ -378,10 +387,10 @@ const ARROWS = ["", "→", "←"];
 function eventRow(i) {
 	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
-	const session = (c.s[i] !== 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
+	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
 	const name = rec.tool(i) && kind === "request" ? `${method} ${rec.tool(i)}` : method;
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
-	const flag = rec.levels.has(i) && rec.problems.has(i) ? "⚠ " : null;
+	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
 	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
 		el("span", { title: plain(name) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, c.summary[i]));
 }
@@ -424,7 +433,7 @@ function step(by) {
 
 function stepProblem(by) {
 	if (isDiff()) { step(by); return; }
-	const places = shown.filter((i) => rec.problems.has(i));
+	const places = shown.filter((i) => rec.problemRows.has(i));
 	const next = by > 0 ? places.find((i) => i > chosen) : places.findLast((i) => i < chosen);
 	if (next !== undefined) choose(next);
 }
@@ -439,7 +448,8 @@ function remember() {
 		if (rec.c.take[chosen] !== 1) parts.push("take=" + rec.c.take[chosen]);
 		if (rec.c.item[chosen] != null) parts.push("i=" + rec.c.item[chosen]);
 	}
-	if (diff && !isDiff()) parts.push("file=" + (tab + 1));
+	if (recordings.length > 1 && !isDiff()) parts.push("file=" + (tab + 1));
+	if (live) parts.push("token=" + token);
 	const query = field.value.trim();
 	if (query) parts.push("q=" + encodeURIComponent(query));
 	const hash = "#" + parts.join("&");
@@ -448,7 +458,7 @@ function remember() {
 
 function follow() {
 	const asked = new URLSearchParams(location.hash.slice(1));
-	if (diff) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, 1) : asked.has("n") ? 0 : "diff", true);
+	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : diff && !asked.has("n") ? "diff" : 0, true);
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
 	if (isDiff() && asked.has("difference")) { choose(Number(asked.get("difference")), true); openDetail(); return; }
@@ -487,7 +497,7 @@ function drawMap() {
 	for (let i = 0; i < rec.size; i++) {
 		const x = Math.floor((rec.u[i] / rec.width) * (width - 1));
 		counts[x]++;
-		if (rec.problems.has(i)) bad.add(x);
+		if (rec.problemRows.has(i)) bad.add(x);
 	}
 	const most = Math.sqrt(Math.max(...counts));
 	counts.forEach((count, x) => {
@@ -500,9 +510,7 @@ function drawMap() {
 		fill("accent", from, 0, Math.max(to - from, 2), height, 0.2);
 		for (const edge of [from, to - 2]) fill("accent", edge, 0, 2, height);
 	}
-	const start = range ? Math.round((range[0] / rec.width) * 100) : 0;
-	$("map").setAttribute("aria-valuenow", start);
-	$("map").setAttribute("aria-valuetext", range ? `${start} % to ${Math.round((range[1] / rec.width) * 100)} %` : "all");
+	$("map").setAttribute("aria-valuenow", range ? Math.round((range[0] / rec.width) * 100) : 0);
 }
 
 const AXIS = 14;
@@ -534,7 +542,7 @@ function drawLanes() {
 	}
 	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.c.line[i], x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
+		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
 		if (!seen(x) && !(asks && x < names)) continue;
 		if (line == null) {
 			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
@@ -556,7 +564,7 @@ function drawLanes() {
 				if (rec.method(part) === "notifications/cancelled") draw("cancel", [[px - 3, y + 1], [px + 3, bottom], [px + 3, y + 1], [px - 3, bottom]]);
 				else fill("note", px, y + 1, 1, laneHeight - 2);
 			}
-		} else if (rec.c.call[i] == null) fill(rec.problems.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
+		} else if (rec.c.call[i] == null) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
 	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
@@ -567,7 +575,7 @@ function rowAt(event) {
 	const box = $("lanes").getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
 	let best = -1, distance = 8;
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.c.line[i];
+		const line = rec.line(i);
 		if (line == null) continue;
 		const top = drawLanes.top(line);
 		if (y < top || y > top + laneHeight) continue;
@@ -641,16 +649,9 @@ function wireOverview() {
 		}];
 	});
 	on("lanes", "mousemove", (event) => {
-		const found = rowAt(event), tip = $("tip");
-		tip.hidden = found < 0;
-		if (found < 0) return;
-		const latency = rec.answers[found] >= 0 ? rec.c.latency[rec.answers[found]] : null;
-		tip.replaceChildren();
-		put(tip, `${rec.c.n[found]} ${rec.method(found) || rec.kind(found)} ${rec.tool(found) || ""} ${rec.c.id[found] != null ? "#" + rec.c.id[found] : ""} ${latency != null ? duration(latency) : ""}`);
-		tip.style.left = clamp(event.offsetX + 12, 0, Math.max(0, drawLanes.width - tip.offsetWidth - 8)) + "px";
-		tip.style.top = event.offsetY + 44 + "px";
+		const i = rowAt(event), latency = i < 0 ? null : rec.c.latency[rec.answers[i]];
+		lanes.title = i < 0 ? "" : plain([rec.c.n[i], rec.method(i) || rec.kind(i), rec.tool(i), rec.c.id[i], latency != null && duration(latency)].filter(Boolean).join(" "));
 	});
-	on("lanes", "mouseleave", () => { $("tip").hidden = true; });
 }
 
 // ---- detail
@@ -691,25 +692,24 @@ function facts(pairs) {
 
 function drawEvent(pane, i) {
 	const c = rec.c, call = rec.callOf(i), answer = call >= 0 ? rec.answers[call] : -1;
-	const title = [rec.method(i) || rec.kind(i), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
+	const title = [rec.method(i) || c.summary[i].slice(0, 80), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
 	put(pane, heading("k-" + rec.kind(i), rec.kind(i), title), el("div.tools", copies(i)), facts([
-		["event", `${c.n[i]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
+		["event", `${c.n[i]} ${["", "from the client", "from the server"][c.d[i]]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
 		["time", rec.timed ? duration(c.t[i]) : null],
-		["direction", ["", "client to server", "server to client"][c.d[i]]],
-		["session", c.s[i] !== 1 ? c.s[i] : null],
+		["session", c.s[i]],
 		["exchange", c.x[i] != null ? `${c.x[i]}${c.status[i] != null ? `, status ${c.status[i]}` : ""}` : null],
 		["took", c.latency[i] != null ? duration(c.latency[i]) : answer >= 0 && i === call && c.latency[answer] != null ? duration(c.latency[answer]) : null],
 		["notes", c.notes[i] && c.notes[i].replaceAll("\n", ", ")],
 	]));
-	for (const violation of rec.violations.filter((one) => one.row === i)) {
+	for (const violation of rec.wrong.filter((one) => one.row === i)) {
 		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
 			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
 	}
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
-	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], null, c.size[call]));
+	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification" }[rec.kind(i)] || "Content";
-	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], null, c.size[i]));
-	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], null, c.size[answer]));
+	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], c.size[i]));
+	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], c.size[answer]));
 	if (call >= 0) {
 		section(pane, "Where the time went", timePath(call));
 		const parts = [...(rec.children.get(call) || []), ...(rec.inside.get(call) || [])].filter((part) => part !== answer && part !== i);
@@ -720,9 +720,8 @@ function drawEvent(pane, i) {
 	if (c.within[i] != null) section(pane, "Sent during", linkTo(c.within[i]));
 	if (c.x[i] != null) {
 		const heads = (rec.exchanges.get(c.take[i] + ":" + c.x[i]) || []).filter((row) => rec.kind(row) === "http" && row !== i);
-		section(pane, "HTTP", heads.slice(0, 4).map((row) => payloadView(c.raw[row], null, c.size[row])));
+		section(pane, "HTTP", heads.slice(0, 4).map((row) => payloadView(c.raw[row], c.size[row])));
 	}
-	if (call >= 0 && rec.tool(call)) section(pane, "Another call of this tool", compareButton(call));
 }
 
 const linkTo = (i) => linkList([i]);
@@ -765,8 +764,7 @@ function timePath(call) {
 function copies(i) {
 	const c = rec.c, made = [];
 	const button = (name, text) => made.push(el("button", { onclick: (event) => copy(event.target, text) }, name));
-	if (["request", "response", "error", "notification"].includes(rec.kind(i))) button("Copy JSON-RPC", c.raw[i]);
-	else if (c.raw[i]) button("Copy", c.raw[i]);
+	if (c.raw[i]) button(rec.c.d[i] && rec.lens(i) === "message" ? "Copy JSON-RPC" : "Copy", c.raw[i]);
 	button("Copy mcpmock command", showCommand(i));
 	const heads = c.x[i] == null ? [] : rec.exchanges.get(c.take[i] + ":" + c.x[i]) || [];
 	const head = heads.find((row) => rec.kind(row) === "http" && c.d[row] === 1);
@@ -807,7 +805,6 @@ async function copy(button, text) {
 
 function raceView(call, race) {
 	const box = el("div", el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg"), table = el("table.cells");
-	const attributes = (made, all) => Object.entries(all).forEach(([key, value]) => made.setAttribute(key, value));
 	attributes(drawing, { class: "race", viewBox: `0 0 ${race.width} 142`, width: race.width, role: "img", "aria-label": race.summary });
 	for (const [tag, all, text] of race.shapes) {
 		const made = document.createElementNS(name, tag);
@@ -824,26 +821,15 @@ function raceView(call, race) {
 			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell.replace("cancel_", "").replaceAll("_", " ")));
 		})));
 	}
-	return put(box, table, el("p.cut", "i: messages that the client had received when it cancelled; j: messages that the server had sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
+	return put(box, table, el("p.cut", "i: messages received when the client cancelled; j: messages sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
 }
 
 // Two calls, two recordings
 
-/** A button that shows a call beside the one of the same tool before it, or else the next one. */
-function compareButton(call) {
-	const c = rec.c, alike = (i) => i !== call && rec.kind(i) === "request" && c.tool[i] === c.tool[call] && c.method[i] === c.method[call];
-	let other = call - 1;
-	while (other >= 0 && !alike(other)) other--;
-	if (other < 0) for (other = call + 1; other < rec.size && !alike(other);) other++;
-	if (other >= rec.size) return null;
-	const answer = (i) => (rec.answers[i] < 0 ? "" : c.raw[rec.answers[i]]);
-	return el("button", { onclick: (event) => event.target.replaceWith(sideBySide(c.raw[call], c.raw[other]), sideBySide(answer(call), answer(other))) }, `Show event ${c.n[call]} beside event ${c.n[other]}`);
-}
-
 function sideBySide(one, other) {
 	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);
-	return el("div.sides", payloadView(one, gone), payloadView(other, added));
+	return el("div.sides", payloadView(one, 0, gone), payloadView(other, 0, added));
 }
 
 /** How many items two texts or lists have in common at their starts, and behind that at their ends. */
@@ -912,9 +898,8 @@ function drawHead() {
 
 function drawTabs() {
 	const bar = $("tabs");
-	bar.hidden = !diff;
-	if (!diff) return;
-	const names = [["diff", "Differences"], ...recordings.map((one, side) => [side, one.file])];
+	bar.hidden = recordings.length < 2;
+	const names = [...(diff ? [["diff", "Differences"]] : []), ...recordings.map((one, side) => [side, one.file])];
 	bar.replaceChildren(...names.map(([name, title]) => el("button", { role: "tab", "aria-selected": String(tab === name), onclick: () => setTab(name) }, title)));
 }
 
@@ -935,12 +920,35 @@ function setTab(next, quiet) {
 	drawColumns();
 	if (!isDiff()) { drawMap(); drawLanes(); }
 	if (!quiet) applyQuery();
+	if (live) watch(tab);
+}
+
+/** Follow a recording while it grows: each event of the stream has the rows that are new. */
+async function watch(file) {
+	if (stream) stream.abort();
+	stream = new AbortController();
+	const answer = await fetch("events?file=" + file, { headers: { "Mcpmock-Token": token }, signal: stream.signal });
+	if (!answer.ok) throw new Error(await answer.text());
+	let text = "";
+	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+		const { done, value } = await reader.read();
+		if (done) break;
+		const events = (text + value).split("\n\n"), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		text = events.pop();
+		for (const event of events) {
+			const data = JSON.parse(event.slice(6));
+			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; } else rec.append(data);
+		}
+		if (!events.length) continue;
+		drawHead();
+		drawMap();
+		drawLanes();
+		applyQuery();
+		if (atEnd) list.scrollTop = list.scrollHeight;
+	}
 }
 
 // ---- keys, print, start
-
-const HELP = [["j k ↓ ↑", "next, previous event"], ["Enter", "open the detail"], ["Esc", "close what was opened last"], ["n p", "next, previous problem: error, violation, fault, cancel"], ["/", "filter or search"],
-	["+ - w s", "zoom the time"], ["a d", "earlier, later"], ["0", "all of the time"], ["?", "this help"]];
 
 function onKey(event) {
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -961,20 +969,12 @@ function onKey(event) {
 		j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), PageDown: () => step(page), PageUp: () => step(-page),
 		Home: () => shown.length && choose(shown[0]), End: () => shown.length && choose(shown[shown.length - 1]),
 		Enter: () => { if (chosen < 0) step(1); openDetail(); }, n: () => stepProblem(1), p: () => stepProblem(-1),
-		"/": () => { field.focus(); field.select(); }, "?": () => showHelp(),
+		"/": () => { field.focus(); field.select(); }, "?": () => $("help").showModal(),
 		"+": () => timed && zoom(0.7), "=": () => timed && zoom(0.7), w: () => timed && zoom(0.7), "-": () => timed && zoom(1.43), s: () => timed && zoom(1.43),
 		a: () => timed && pan(-0.25), d: () => timed && pan(0.25), 0: () => timed && setRange(0, rec.width),
 	};
 	const inDetail = $("detail").contains(event.target) && ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].includes(event.key);
 	if (!inDetail && actions[event.key]) { event.preventDefault(); actions[event.key](); }
-}
-
-function showHelp() {
-	const box = $("help");
-	box.replaceChildren(el("dl", HELP.map(([keys, what]) => [el("dt", keys.split(" ").map((key) => [el("kbd", key), " "])), el("dd", what)])),
-		el("p", "Terms: " + KEYS.map((key) => key + "=").join(" ") + "; values are globs, ! before a term negates it. Other words are searched in all payloads."),
-		el("button", { onclick: () => box.close() }, "Close"));
-	box.showModal();
 }
 
 function syncLenses() {
@@ -994,14 +994,21 @@ async function readData() {
 	return JSON.parse(await new Response(stream).text());
 }
 
+function fail(error) {
+	$("failure").hidden = false;
+	$("failure").textContent = "This page could not be shown: " + error.message;
+}
+
 async function start() {
-	if (!("DecompressionStream" in window)) throw new Error("this browser is too old: it cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
+	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
 	$("data").remove();
 	recordings = data.recordings.map((one) => new Recording(one));
 	diff = data.diff || null;
+	live = data.live;
+	token = new URLSearchParams(location.hash.slice(1)).get("token");
 	rec = recordings[0];
-	if (rec.c.n.every((_, i) => rec.lens(i) === "http")) hidden.delete("http");
+	if (rec.size && rec.c.n.every((_, i) => rec.lens(i) === "http")) hidden.delete("http");
 	syncLenses();
 	tab = null;
 	setTab(diff ? "diff" : 0, true);
@@ -1011,7 +1018,7 @@ async function start() {
 	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
 	on("range", "click", () => setRange(0, rec.width));
 	on("clear", "click", () => { field.value = ""; if (range) setRange(0, rec.width); applyQuery(); });
-	on("keys", "click", showHelp);
+	on("keys", "click", () => $("help").showModal());
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
@@ -1024,4 +1031,5 @@ async function start() {
 	if (rec) setTimeout(() => recordings.forEach((one) => one.haystack()), 50);
 }
 
-start().catch((error) => { $("failure").hidden = false; $("failure").textContent = "This page could not be shown: " + error.message; });
+addEventListener("unhandledrejection", (event) => { if (event.reason.name !== "AbortError") fail(event.reason); });
+start().catch(fail);

@@ -208,10 +208,8 @@ def test_hostile_text_acts_nowhere(open_page: Open) -> None:
     page = open_page("hostile.html")
     for lens in page.locator("#lenses input").all():
         lens.check()
-    total = len(rows(page))
-    assert total >= 15
     page.keyboard.press("Home")
-    for _ in range(total):
+    for _ in range(40):
         page.keyboard.press("Enter")
         assert page.locator("#detail").is_visible()
         page.keyboard.press("j")
@@ -219,7 +217,7 @@ def test_hostile_text_acts_nowhere(open_page: Open) -> None:
         document.querySelectorAll('script, iframe, img, object, embed, link, base, form').length,
         document.body.innerText.match(/[\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u2028\\x1b\\x07]/g),
         window.hacked]""")
-    assert made[0] == 1  # our own script
+    assert made[0] == 2  # our own script, and the form of the help
     assert made[1] is None
     assert made[2] is None
 

@@ -13,7 +13,9 @@ from mcpmock.faults.kinds.http import (
     WrongContentType,
 )
 from mcpmock.faults.match import Match
-from mcpmock.protocol.messages import HttpResponse
+from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse, SseMeta
+from mcpmock.transports.body import BodyWriter
 from tests.support import INITIALIZE, call, ends, get, opens, post, progress, says, shown
 from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, on_stdio
 
@@ -69,12 +71,19 @@ def test_malformed_chunk_a_length_that_breaks_off() -> None:
     assert written(MalformedChunk(cut=True)).endswith(b"1\r\n{\r\n1")
 
 
-def test_wrong_content_type_another_type() -> None:
-    """The same body; an event stream is left alone."""
-    stream = [*opens(1), *says(1, ANSWER), ends(1)]
+def test_wrong_content_type_of_an_event_stream() -> None:
+    """The bytes of its events are the same, in whichever pieces they come."""
+    began = [Frame(S2C, fact=SseMeta(id="0", retry=5), exchange=1)]
+    stream = [opens(1), began, says(1, progress("t"), id="a"), says(1, ANSWER), [ends(1)]]
+    whole = [frame for batch in stream for frame in batch]
+    for batches in (stream, [whole]):
+        wire = faulty(WrongContentType(), transport="streamable-http")
+        wire.hears(0, post(1, CALL))
+        head, *rest = [frame for b in batches for out in wire.pipeline.enter(b, 0) for frame in out]
 
-    assert ["1 200 text/html", "1 " + ANSWER.decode(), "1 eof"] == body(WrongContentType())
-    assert shown(stream) == body(WrongContentType(), CALL, stream)
+        assert ["1 200 text/html"] == shown([head])
+        assert BodyWriter(EVENT_STREAM).write(whole) == b"".join(frame.raw for frame in rest)
+        assert {HttpBody, ExchangeEnd} == {type(frame.fact) for frame in rest}
 
 
 def test_json_instead_of_sse_the_answer_alone() -> None:

@@ -20,13 +20,16 @@ from tests.support import (
     WELCOME,
     answers,
     call,
+    ends,
     error,
     notification,
+    opens,
     post,
     progress,
     request,
     response,
     s2c,
+    says,
 )
 from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_stdio
 
@@ -74,18 +77,47 @@ def test_tool_vanishes_the_call_fails() -> None:
 def test_tool_vanishes_the_list_has_it_no_more() -> None:
     """Nor is it listed."""
     listed = response(1, {"tools": [{"name": "x1"}, {"name": "y"}], "nextCursor": "n"})
-    [said] = answered(ToolVanishes(gone="x*"), LIST, listed)
+    for fault in (ToolVanishes(gone="x*"), ToolVanishes(match={"tool": "x*"})):
+        [said] = answered(fault, LIST, listed)
 
-    assert {"tools": [{"name": "y"}], "nextCursor": "n"} == json.loads(said)["result"]
+        assert {"tools": [{"name": "y"}], "nextCursor": "n"} == json.loads(said)["result"]
 
 
-def test_cursor_loop_the_next_page_is_always_the_same() -> None:
-    """Whether there was one or not; of lists alone."""
-    for listed in (response(1, {"tools": []}), response(1, {"tools": [], "nextCursor": "n"})):
-        [said] = answered(CursorLoop(cursor="c"), request(1, "tools/list"), listed)
+def looped(number: int) -> bytes:
+    return response(number, {"tools": [{"name": "a"}], "nextCursor": "again"})
 
-        assert {"tools": [], "nextCursor": "c"} == json.loads(said)["result"]
-    assert [ANSWER] == answered(CursorLoop())
+
+def next_page(number: int, method: str = "tools/list") -> bytes:
+    return request(number, method, {"cursor": "again"})
+
+
+def test_cursor_loop_loops() -> None:
+    """Each page is the first one and names itself as the next; the server is asked once."""
+    wire = faulty(CursorLoop(cursor="again"))
+    first = request(1, "tools/list")
+
+    wire.at(0, client=first, to_server=first)
+    wire.at(0, server=looped(1).replace(b"again", b"2"), to_client=looped(1))
+    wire.at(1, client=next_page(2), to_client=looped(2))
+    wire.at(2, client=next_page(3), to_client=looped(3))
+    other = next_page(4, "prompts/list")
+    wire.at(3, client=other, to_server=other).nothing_more()
+
+
+def test_cursor_loop_loops_over_http() -> None:
+    """Each page is a whole response, also where the server answers on an event stream."""
+    wire = faulty(CursorLoop(cursor="again"), transport="streamable-http")
+    listed = says(1, looped(1).replace(b"again", b"2"), id="7")
+    wire.hears(0, post(1, request(1, "tools/list")), [*opens(1), *listed, ends(1)])
+
+    assert ["2 200 application/json", f"2 {looped(2).decode()}", "2 eof"] == wire.hears(
+        1, post(2, next_page(2))
+    )
+
+
+def test_cursor_loop_leaves_errors_alone() -> None:
+    """A list that is refused has no page."""
+    assert [error(1)] == answered(CursorLoop(), request(1, "tools/list"), error(1))
 
 
 def test_progress_after_response_progress_behind_the_answer() -> None:

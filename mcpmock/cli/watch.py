@@ -1,0 +1,67 @@
+"""`mcpmock watch`: the report page, following cassettes while they are recorded."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from mcpmock.channels.standard_streams import write_log_line
+from mcpmock.errors import McpMockError
+
+from .output import CASSETTE, common, emit, say
+
+
+@click.command(short_help="Serve a live page of a cassette that is being recorded.")
+@click.argument("file", type=CASSETTE)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="Serve the page at this loopback address; port 0 picks a free port.",
+)
+@click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
+@common
+def watch(
+    file: Path,
+    listen: str,
+    open_: bool,
+    quiet: bool,  # noqa: ARG001
+    verbose: bool,  # noqa: ARG001
+    json: bool,
+) -> int:
+    """Serve the page of `mcpmock report` on loopback, and follow FILE while it is recorded.
+
+    The recorder does not notice. The first line on stderr is the URL with its token: keep it to
+    yourself. A FILE that is not there yet is waited for; of a folder the page lists the cassettes.
+    Stop it with Ctrl-C.
+    """
+    import trio
+
+    from mcpmock.channels.http.addresses import parse_listen
+    from mcpmock.sessions.watch import Watch
+
+    try:
+        host, port = parse_listen(listen)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--listen") from error
+    files = _cassettes_in(file) if file.is_dir() else [file]
+    if not files:
+        say(f"{file}: there is no cassette in this folder")
+        return 3
+
+    def announce(url: str) -> None:
+        if json:
+            emit({"type": "listening", "url": url}, err=True)
+        else:
+            write_log_line(f"listening on {url}")
+        if open_:
+            click.launch(url)
+
+    return trio.run(partial(Watch(files, host, port, announce).run))
+
+
+def _cassettes_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.name.endswith((".jsonl", ".jsonl.gz")))

@@ -1,0 +1,156 @@
+"""What stands in the place of a secret, and how it becomes a value again.
+
+A placeholder is `mcpmock:secret:<kind>:<n>`; on replay it is a variable. In percent encoding and in
+base64 it is encoded as the secret was, so that a program that decodes a recorded text still can.
+`redactor` puts placeholders in, `fill` puts live values in their place, `encoded_parts` and
+`decode_placeholders` are for comparing texts (`playback.variables`, `semantic_diff`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+import attrs
+import msgspec
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.protocol.messages import encode
+
+from .encodings import base64_runs, decode_base64, encode_percent
+
+PLACEHOLDER = b"mcpmock:secret:"
+HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
+"""A placeholder: on replay a variable, which the first live value binds."""
+_PERCENT_HOLE = re.compile(rb"mcpmock%3Asecret%3A[a-z-]+%3A\d+")
+_PERCENT_MARK = b"mcpmock%3Asecret%3A"
+_BASE64_MARKS = (b"bWNwbW9jazpzZWNyZXQ6", b"1jcG1vY2s6c2VjcmV0O", b"tY3Btb2NrOnNlY3JldD")
+"""`mcpmock:secret:` in base64, behind a multiple of three bytes, one more, two more."""
+
+
+@attrs.frozen
+class EncodedPart:
+    """A part of a text that holds a placeholder in percent encoding or base64."""
+
+    start: int
+    end: int
+    text: str
+    """The part, decoded."""
+    decode: Callable[[str], str | None]
+    """Decodes a live text in the same place; gives None if it is not encoded so."""
+
+
+def holds_placeholder(text: bytes | str) -> bool:
+    """Whether there is a placeholder in a text, encoded or not."""
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return PLACEHOLDER in raw or _holds_encoded(raw)
+
+
+def placeholders_in(raw: bytes) -> list[bytes]:
+    """The placeholders in these bytes, encoded or not, in their order but for the encoded ones."""
+    found = HOLE.findall(raw)
+    if _holds_encoded(raw):
+        found += [hole.replace(b"%3A", b":") for hole in _PERCENT_HOLE.findall(raw)]
+        found += [
+            hole for run in base64_runs(raw, _holds_base64) for hole in HOLE.findall(run.text)
+        ]
+    return found
+
+
+def number_of(hole: bytes) -> int:
+    """The number of a placeholder."""
+    return int(hole.rpartition(b":")[2][:9])
+
+
+def highest_number(cassette: Cassette) -> int:
+    """The highest number of the placeholders in a cassette, 0 if there are none."""
+    lines = (msgspec.json.encode(event) for take in cassette.takes for event in take.events)
+    holes = (hole for line in lines if PLACEHOLDER in line for hole in HOLE.findall(line))
+    return max(map(number_of, holes), default=0)
+
+
+def encoded_parts(text: str) -> list[EncodedPart]:
+    """The parts of a recorded text that hold encoded placeholders, in their order."""
+    raw = text.encode("utf-8", "surrogatepass")
+    if not _holds_encoded(raw):
+        return []
+    found = [
+        EncodedPart(*match.span(), unquote(match[0].decode()), unquote)
+        for match in _PERCENT_HOLE.finditer(raw)
+    ]
+    found += [
+        EncodedPart(*run.span, run.text.decode(), _decode_live_base64)
+        for run in base64_runs(raw, _holds_base64)
+        if PLACEHOLDER in run.text
+    ]
+    if not raw.isascii():  # places in bytes are not places in the text
+        found = [
+            attrs.evolve(part, start=_place(raw, part.start), end=_place(raw, part.end))
+            for part in found
+        ]
+    return sorted(found, key=lambda part: part.start)
+
+
+def decode_placeholders(text: str) -> str:
+    """A text with its encoded placeholders decoded, and what is encoded with them."""
+    for part in reversed(encoded_parts(text)):
+        text = text[: part.start] + part.text + text[part.end :]
+    return text
+
+
+def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> bytes:
+    """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
+    that nothing bound is sent as it stands.
+    """
+
+    def value(placeholder: re.Match[bytes]) -> bytes:
+        live = bindings.get(placeholder[0].decode())
+        if live is None:
+            return placeholder[0]
+        return _escape(live, raw, placeholder.start()) if quoted else _as_bytes(live)
+
+    def percent_value(placeholder: re.Match[bytes]) -> bytes:
+        live = bindings.get(unquote(placeholder[0].decode()))
+        return placeholder[0] if live is None else encode_percent(_as_bytes(live))
+
+    if _holds_encoded(raw):
+        for run in reversed(list(base64_runs(raw, _holds_base64))):
+            if PLACEHOLDER in run.text:
+                new = fill(run.text, bindings, quoted=run.text.lstrip().startswith((b"{", b"[")))
+                raw = raw[: run.span.start] + run.encode(new) + raw[run.span.end :]
+        raw = _PERCENT_HOLE.sub(percent_value, raw)
+    return HOLE.sub(value, raw)
+
+
+def _escape(live: str, raw: bytes, at: int) -> bytes:
+    """A value as a JSON string spells it; in JSON inside a string, as that spells the spelling."""
+    # The quote in front of the string tells how deep it lies: each level escapes it, and its
+    # backslashes, once more ("  \"  \\\"), so there are 0, 1, 3, 7 backslashes.
+    quote = raw.rfind(b'"', 0, at)
+    backslashes = quote - len(raw[: max(quote, 0)].rstrip(b"\\"))
+    for _ in range((backslashes + 1).bit_length() if quote >= 0 else 1):
+        live = encode(live)[1:-1].decode()
+    return live.encode()
+
+
+def _place(raw: bytes, at: int) -> int:
+    return len(raw[:at].decode("utf-8", "surrogatepass"))
+
+
+def _as_bytes(live: str) -> bytes:
+    return live.encode("utf-8", "surrogateescape")
+
+
+def _holds_encoded(raw: bytes) -> bool:
+    return _PERCENT_MARK in raw or _holds_base64(raw)
+
+
+def _holds_base64(raw: bytes) -> bool:
+    first, second, third = _BASE64_MARKS
+    return first in raw or second in raw or third in raw
+
+
+def _decode_live_base64(text: str) -> str | None:
+    decoded = decode_base64(text.encode("utf-8", "surrogatepass"))
+    return None if decoded is None else decoded.decode()

@@ -1,0 +1,204 @@
+"""`watch`: the report page of cassettes on loopback, and what they gain while they are recorded.
+
+Only reads: the recorder is untouched. The page is for everybody who may reach this machine's
+loopback; what is recorded goes only to who has the token, which stands in the fragment of the URL
+and never in a request line. Each page follows a file on its own (`view.live`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+import h11
+import trio
+
+from mcpmock.cassette.file import read_bytes
+from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.protocol.messages import HttpRequest
+from mcpmock.transports.access_policy import AccessPolicy
+from mcpmock.view.live import LivePage, live_page
+from mcpmock.view.report import encode
+
+from .signals import listener_status_of, stop_requests
+
+POLL_S = 0.05
+"""How often a file is looked at: what is recorded is on the page within 200 ms."""
+MAX_READ_BYTES = 1 << 20
+"""Read at once; the page shows it before more is read."""
+MAX_START_BYTES = 256
+REQUEST_TIMEOUT_S = 30.0
+_EVENTS = re.compile(r"/events\?file=([0-9]{1,6})")
+
+
+@attrs.define
+class FollowedFile:
+    """A file that may grow, be replaced, or not be there yet."""
+
+    path: Path
+    _identity: tuple[int, int] | None = None
+    _start: bytes = b""
+    """How the file began: one that was overwritten in place begins otherwise."""
+    _at: int = 0
+
+    def read(self) -> tuple[bytes, bool]:
+        """What was appended since, and whether it is another file now, or begun anew."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return b"", False
+        identity = (found.st_dev, found.st_ino)
+        if identity == self._identity and found.st_size == self._at:
+            return b"", False
+        if self.path.suffix == ".gz":
+            self._identity, self._at = identity, found.st_size
+            return read_bytes(self.path), True
+        with open(self.path, "rb") as file:
+            start = file.read(MAX_START_BYTES)
+            anew = identity != self._identity or not start.startswith(self._start)
+            if anew or found.st_size < self._at:
+                self._identity, self._at, anew = identity, 0, True
+            file.seek(self._at)
+            data = file.read(MAX_READ_BYTES)
+        self._start = start
+        self._at += len(data)
+        return data, anew
+
+
+@attrs.frozen
+class Watch:
+    """What to serve, and where."""
+
+    files: Sequence[Path]
+    host: str = "127.0.0.1"
+    port: int = 0
+    announce: Callable[[str], None] = lambda _url: None
+    """Called with the URL, the token in its fragment."""
+
+    async def run(self, stop: trio.Event | None = None) -> int:
+        """Until a stop signal; the exit status. Raises McpMockError."""
+        if not is_loopback(self.host):
+            raise McpMockError(f"{self.host}: watch serves on loopback only")
+        listeners = await listen(self.host, self.port)
+        port = listeners[0].socket.getsockname()[1]
+        token = secrets.token_urlsafe(32)
+        served = _Served(self.files, AccessPolicy(port), AccessPolicy(port, token=token))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.serve_listeners, served.serve, listeners)
+            with stop_requests(stop) as signals:
+                shown = f"[{self.host}]" if ":" in self.host else self.host
+                self.announce(f"http://{shown}:{port}/#token={token}")
+                signum = await anext(signals)
+            nursery.cancel_scope.cancel()
+        return listener_status_of(signum)
+
+
+@attrs.frozen
+class _Served:
+    files: Sequence[Path]
+    open: AccessPolicy
+    closed: AccessPolicy
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """One connection: one request."""
+        connection = h11.Connection(h11.SERVER)
+        try:
+            async with stream:
+                request = None
+                with trio.move_on_after(REQUEST_TIMEOUT_S):
+                    request = await _read_request(stream, connection)
+                if request is not None:
+                    await self._answer(stream, connection, request)
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # it left
+
+    async def _answer(
+        self, stream: trio.SocketStream, connection: h11.Connection, request: HttpRequest
+    ) -> None:
+        events = _EVENTS.fullmatch(request.target)
+        policy = self.open if events is None else self.closed
+        refusal = policy.refusal(request, mcp=False)
+        if refusal is not None:
+            text = refusal.text.encode()
+            await _send(stream, connection, refusal.status, "text/plain", text)
+        elif request.method != "GET":
+            await _send(stream, connection, 405, "text/plain", b"mcpmock: only GET is served\n")
+        elif events is not None and int(events[1]) < len(self.files):
+            await self._follow(stream, connection, self.files[int(events[1])])
+        elif request.target.partition("?")[0] == "/":
+            html = live_page([path.name for path in self.files])
+            await _send(stream, connection, 200, "text/html; charset=utf-8", html)
+        else:
+            await _send(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
+
+    async def _follow(
+        self, stream: trio.SocketStream, connection: h11.Connection, path: Path
+    ) -> None:
+        """An event stream with what the file has and gains, until the page is closed."""
+        head = h11.Response(status_code=200, headers=_headers("text/event-stream"))
+        await stream.send_all(connection.send(head) or b"")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_until_closed, stream, nursery.cancel_scope)
+            await _send_growth(stream, connection, path)
+
+
+async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, path: Path) -> None:
+    file, page = FollowedFile(path), LivePage(str(path))
+    while True:
+        try:
+            data, anew = file.read()
+        except (OSError, CassetteError):
+            data, anew = b"", False  # it comes, or comes back
+        if anew:
+            page = LivePage(str(path))
+        if data:
+            event = h11.Data(data=b"data: " + encode(page.feed(data)) + b"\n\n")
+            await stream.send_all(connection.send(event) or b"")
+        await trio.sleep(POLL_S if len(data) < MAX_READ_BYTES else 0)
+
+
+async def _until_closed(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
+    while await stream.receive_some(4096):
+        pass
+    scope.cancel()
+
+
+async def _read_request(
+    stream: trio.SocketStream, connection: h11.Connection
+) -> HttpRequest | None:
+    while True:
+        try:
+            event = connection.next_event()
+        except h11.RemoteProtocolError:
+            return None
+        if event is h11.NEED_DATA:
+            connection.receive_data(await stream.receive_some(65536))
+        elif isinstance(event, h11.Request):
+            headers = [(name.decode(), value.decode("latin-1")) for name, value in event.headers]
+            return HttpRequest(event.method.decode(), event.target.decode("latin-1"), headers)
+        else:
+            return None
+
+
+def _headers(content_type: str) -> list[tuple[str, str]]:
+    return [
+        ("Content-Type", content_type),
+        ("Cache-Control", "no-store"),
+        ("Referrer-Policy", "no-referrer"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Connection", "close"),
+    ]
+
+
+async def _send(
+    stream: trio.SocketStream, connection: h11.Connection, status: int, kind: str, body: bytes
+) -> None:
+    headers = [*_headers(kind), ("Content-Length", str(len(body)))]
+    parts = (h11.Response(status_code=status, headers=headers), h11.Data(data=body))
+    data = b"".join(connection.send(part) or b"" for part in (*parts, h11.EndOfMessage()))
+    await stream.send_all(data)

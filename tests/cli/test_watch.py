@@ -1,0 +1,28 @@
+"""`mcpmock watch`: its options. What is served is in tests/sessions/test_watch.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+
+def test_a_folder_without_a_cassette(run: Run, tmp_path: Path) -> None:
+    """There is nothing to choose from."""
+    status, _, err = run("watch", tmp_path)
+
+    assert 3 == status
+    assert err == f"mcpmock: {tmp_path}: there is no cassette in this folder\n"
+
+
+def test_an_address_beyond_loopback(run: Run, tmp_path: Path) -> None:
+    """The page is for this machine alone."""
+    status, _, err = run("watch", tmp_path / "a.jsonl", "--listen", "0.0.0.0:0")
+
+    assert status != 0
+    assert "loopback only" in err
+
+
+def test_a_bad_address(run: Run, tmp_path: Path) -> None:
+    """An address that is none is a usage error."""
+    assert 2 == run("watch", tmp_path / "a.jsonl", "--listen", "nowhere:x")[0]

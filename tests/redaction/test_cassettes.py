@@ -1,0 +1,86 @@
+"""Secrets in a cassette that is recorded already."""
+
+from __future__ import annotations
+
+import json
+
+from mcpmock.cassette.parser import read
+from mcpmock.cassette.validate import inspect
+from mcpmock.errors import Level
+from mcpmock.redaction.cassettes import SecretFound, redact_cassette, scan_cassette
+from tests.support.sealed import sealed
+
+HEADER = (
+    b'{"mcpmock":1,"tool":"t","transport":"stdio","target":["srv","--token","hunter2hunter2"],'
+    b'"redaction":"off","own":[1]}\n'
+)
+EARLY = b'{"n":1,"t":5,"d":"s2c","m":{"id":1,"result":{"a":["hunter2hunter2"]}},"own":2}\n'
+NAMED = b'{"n":2,"t":6,"d":"c2s","m":{"id":1,"params":{"pwd":"pa55word-x"}},"eol":"\\r\\n"}\n'
+HEAD = (
+    b'{"n":3,"t":7,"x":1,"d":"c2s","http":{"method":"GET","target":"/?q=pa55word-x",'
+    b'"headers":[["Authorization","Bearer abcdefgh12345"]]}}\n'
+)
+BINARY = b'{"n":4,"t":8,"d":"s2c","b64":"/3BhNTV3b3JkLXj+"}\n'
+STDERR = b'{"n":5,"t":9,"stderr":"TOKEN=abcdefgh12345\\n"}\n'
+DATA = sealed(HEADER + EARLY + NAMED + HEAD + BINARY + STDERR)
+
+
+def test_a_scan_says_where_and_of_which_kind() -> None:
+    """Each place with its line, its take, its event and its path, and a value that is only known
+    from elsewhere as well.
+    """
+    found = scan_cassette(DATA)
+
+    assert [
+        SecretFound(1, 1, 0, "", "token"),
+        SecretFound(2, 1, 1, "$.result.a[0]", "token"),
+        SecretFound(3, 1, 2, "$.params.pwd", "pwd"),
+        SecretFound(4, 1, 3, "$.http.Authorization", "authorization"),
+        SecretFound(4, 1, 3, "$.http.target", "pwd"),
+        SecretFound(5, 1, 4, "", "pwd"),
+        SecretFound(6, 1, 5, "", "token"),
+    ] == sorted(found, key=lambda secret: (secret.line, secret.path))
+    assert "hunter2" not in repr(found)
+
+
+def test_redacting_replaces_them_and_nothing_else() -> None:
+    """Unknown keys, times, line ends and order stay; the take says how it is redacted and is
+    sealed again.
+    """
+    done = redact_cassette(DATA)
+
+    assert 5 == done.events
+    assert [] == scan_cassette(done.data)
+    lines = done.data.splitlines()
+    assert b'"redaction":{"rules":2},"own":[1]}' in lines[0]
+    assert (
+        b'{"n":1,"t":5,"d":"s2c","m":{"id":1,"result":{"a":["mcpmock:secret:token:1"]}},'
+        b'"redacted":true,"own":2}'
+    ) == lines[1]
+    assert (
+        b'{"n":2,"t":6,"d":"c2s","m":{"id":1,"params":{"pwd":"mcpmock:secret:pwd:2"}},'
+        b'"eol":"\\r\\n","redacted":true}'
+    ) == lines[2]
+    [take] = read("", done.data).takes
+    assert (True, 5) == (take.sealed, take.footer and take.footer.redacted)
+    assert [] == [f for f in inspect(done.data).findings if f.level is Level.ERROR]
+    assert done.data == redact_cassette(done.data).data
+
+
+def test_placeholders_that_are_there_keep_their_numbers() -> None:
+    """A new placeholder is none of those that the cassette has."""
+    old = b'{"n":1,"d":"c2s","m":{"token":"mcpmock:secret:token:7"}}\n'
+    new = b'{"n":2,"d":"c2s","m":{"token":"abcdefgh12345"}}\n'
+    done = redact_cassette(sealed(b'{"mcpmock":1}\n' + old + new))
+
+    tokens = [
+        json.loads(event.payload or b"")["token"] for event in read("", done.data).takes[0].events
+    ]
+    assert ["mcpmock:secret:token:7", "mcpmock:secret:token:8"] == tokens
+
+
+def test_damage_is_scanned_as_text() -> None:
+    """A line that no reader takes may hold a secret too."""
+    data = b'{"mcpmock":1}\n{"n":1,"oops":"x","token":"abcdefgh12345"\n' + EARLY
+
+    assert SecretFound(2, 0, 0, "", "token") in scan_cassette(data)

@@ -1,0 +1,140 @@
+"""`watch`: what is served to whom, and how a file is followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from mcpmock.errors import McpMockError
+from mcpmock.sessions.watch import FollowedFile, Watch
+from tests.support import HEADER, call, cassette_bytes
+
+RECORDING = cassette_bytes(("c2s", call(1, "add")))
+
+
+@asynccontextmanager
+async def watching(*files: Path) -> AsyncIterator[tuple[int, str]]:
+    """The port and the token of a page that is served."""
+    told: list[str] = []
+    stop, announced = trio.Event(), trio.Event()
+
+    def announce(url: str) -> None:
+        told.append(url)
+        announced.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Watch(files, announce=announce).run, stop)
+        await announced.wait()
+        address, _, token = told[0].partition("/#token=")
+        yield int(address.rpartition(":")[2]), token
+        stop.set()
+
+
+async def ask(port: int, target: str, *fields: str, host: str | None = None) -> trio.SocketStream:
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    lines = [f"GET {target} HTTP/1.1", f"Host: {host or f'127.0.0.1:{port}'}", *fields, "", ""]
+    await stream.send_all("\r\n".join(lines).encode())
+    return stream
+
+
+async def answer(port: int, target: str, *fields: str, host: str | None = None) -> bytes:
+    async with await ask(port, target, *fields, host=host) as stream:
+        return b"".join([part async for part in stream])
+
+
+async def updates(stream: trio.SocketStream) -> AsyncGenerator[dict[str, Any], None]:
+    """The events of a stream; its chunks are of no interest."""
+    text = b""
+    async for part in stream:
+        text += part
+        while b"data: " in text and b"\n\n" in text.partition(b"data: ")[2]:
+            event, _, text = text.partition(b"data: ")[2].partition(b"\n\n")
+            yield json.loads(event)
+
+
+async def test_the_page_holds_nothing_recorded(tmp_path: Path) -> None:
+    """Without the token one gets the page's code and the file's name."""
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(RECORDING)
+    async with watching(file) as (port, _):
+        page = await answer(port, "/")
+
+    assert page.startswith(b"HTTP/1.1 200")
+    assert b"connect-src 'self'" in page
+
+
+async def test_who_may_follow(tmp_path: Path) -> None:
+    """A foreign Host, a foreign Origin, no token and a wrong one get nothing, and neither does
+    another method or path.
+    """
+    file = tmp_path / "a.jsonl"
+    async with watching(file) as (port, token):
+        key = f"Mcpmock-Token: {token}"
+        for status, target, fields, host in (
+            (401, "/events?file=0", [], None),
+            (401, "/events?file=0", ["Mcpmock-Token: x"], None),
+            (421, "/events?file=0", [key], "evil.example"),
+            (421, "/", [], "evil.example"),
+            (403, "/events?file=0", [key, "Origin: https://evil.example"], None),
+            (404, "/events?file=7", [key], None),
+            (404, "/etc/passwd", [key], None),
+        ):
+            got = await answer(port, target, *fields, host=host)
+            assert got.startswith(b"HTTP/1.1 %d " % status), (target, fields, got[:60])
+            assert b"initialize" not in got
+
+
+async def test_following(tmp_path: Path) -> None:
+    """What is there comes first, and then what is appended; the file may come later."""
+    file = tmp_path / "a.jsonl"
+    async with (
+        watching(file) as (port, token),
+        await ask(port, "/events?file=0", f"Mcpmock-Token: {token}") as stream,
+        aclosing(updates(stream)) as events,
+    ):
+        file.write_bytes(HEADER)
+        first = await anext(events)
+        with file.open("ab") as growing:
+            growing.write(RECORDING.removeprefix(HEADER))
+        second = await anext(events)
+
+    assert first["anew"] is True
+    assert "anew" not in second
+    assert 1 == len(second["rows"]["n"])
+
+
+def test_a_file_that_grows(tmp_path: Path) -> None:
+    """Only what is new is read."""
+    file = tmp_path / "a.jsonl"
+    followed = FollowedFile(file)
+    assert (b"", False) == followed.read()
+    file.write_bytes(b"one")
+    assert (b"one", True) == followed.read()
+    assert (b"", False) == followed.read()
+    file.write_bytes(b"onetwo")
+    assert (b"two", False) == followed.read()
+
+
+def test_a_file_that_is_another_one(tmp_path: Path) -> None:
+    """Replaced by a rename (`fmt`), cut, or overwritten in place: it is read anew."""
+    file, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    followed = FollowedFile(file)
+    for way in ("first", "rename", "cut", "longer"):
+        if way == "rename":
+            other.write_bytes(b"first, renamed")
+            other.rename(file)
+        else:
+            file.write_bytes({"first": b"first", "cut": b"fi", "longer": b"something longer"}[way])
+        assert (file.read_bytes(), True) == followed.read(), way
+
+
+async def test_loopback_only(tmp_path: Path) -> None:
+    """Another address is refused."""
+    with pytest.raises(McpMockError, match="loopback only"):
+        await Watch([tmp_path / "a"], host="0.0.0.0").run(trio.Event())
