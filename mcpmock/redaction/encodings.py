@@ -2,8 +2,8 @@
 
 A server repeats a value in whatever spelling its libraries choose. `Decoded` is a decoded text that
 knows where each of its bytes came from, so that what is replaced in it can be replaced in the
-original and every other byte stays. Base64 has no such places: there a whole run is encoded anew. Used by `redactor`, and by `placeholders` for
-the way back.
+original and every other byte stays. Base64 has no such places: there a whole run is encoded anew.
+Used by `redactor`, and by `placeholders` for the way back.
 """
 
 from __future__ import annotations
