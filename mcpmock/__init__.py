@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from mcpmock.api.cassettes import check, diff, load, redact
+    from mcpmock.api.cassettes import check, diff, load, redact, scan
     from mcpmock.api.drive import Driven, drive
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
@@ -66,11 +66,12 @@ __all__ = [
     "record",
     "redact",
     "replay",
+    "scan",
     "serve",
 ]
 
 _NAMES = {
-    "api.cassettes": ("check", "diff", "load", "redact"),
+    "api.cassettes": ("check", "diff", "load", "redact", "scan"),
     "api.drive": ("Driven", "drive"),
     "api.log": ("Call",),
     "api.record": ("record",),

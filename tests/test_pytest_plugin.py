@@ -97,7 +97,10 @@ def test_it(mcpmock_server):
 
     result.assert_outcomes(passed=1, errors=errors, warnings=int(unused == "warn"))
     assert result.ret == errors
-    told = "*1 recorded requests of cassettes/weather.jsonl were not sent: tools/call*"
+    told = (
+        "*1 recorded requests of cassettes/weather.jsonl were not sent: tools/call get_weather "
+        '{"city":"Oslo"} (event 6)*'
+    )
     (result.stdout.no_fnmatch_line if unused == "ignore" else result.stdout.fnmatch_lines)(
         told if unused == "ignore" else [told]  # type: ignore[arg-type]
     )
@@ -105,8 +108,8 @@ def test_it(mcpmock_server):
 
 @pytest.mark.e2e
 def test_only_tests_that_passed_are_held_to_it(run: pytest.Pytester) -> None:
-    """One that failed, was skipped or deselected is not; nor is anyone while such a one may have
-    asked.
+    """A test that failed, was skipped or deselected is not, nor is any test of that cassette: one
+    line says so.
     """
     source = """
 pytestmark = pytest.mark.mcpmock("weather.jsonl", unused="fail")
@@ -122,8 +125,12 @@ def test_passes(mcpmock_server):
 """
     result = suite(run, source)
     result.assert_outcomes(failed=1, skipped=1, passed=1)
+    line = "mcpmock: 1 recorded requests of *; not judged, because *: test_a.py::{} and 1 more"
+    result.stdout.fnmatch_lines([line.format("test_fails")])
 
-    suite(run, source, "-k", "passes").assert_outcomes(passed=1, deselected=2)
+    result = suite(run, source, "-k", "passes")
+    result.assert_outcomes(passed=1, deselected=2)
+    result.stdout.fnmatch_lines([line.format("test_fails")])
 
 
 TWO = """
@@ -155,7 +162,9 @@ def test_two_tests_on_one_cassette(run: pytest.Pytester) -> None:
     left = suite(run, TWO.replace("INITIALIZE, ASK", "INITIALIZE, LIST").replace("rain", "tools"))
 
     left.assert_outcomes(passed=2, errors=1)
-    left.stdout.fnmatch_lines(["*ERROR at teardown of test_lists*", "*were not sent: tools/call"])
+    left.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_lists*", "*were not sent: tools/call get_weather *"]
+    )
 
 
 @pytest.mark.e2e

@@ -142,7 +142,7 @@ def outcomes(run: pytest.Pytester, source: str, backend: str) -> tuple[set[str],
 
 def test_the_grid() -> None:
     """Every cell, and every reaction that differs there."""
-    assert 43 == len(GRID) == len({race.id for race in GRID})
+    assert 46 == len(GRID) == len({race.id for race in GRID})
     assert set(cells(3)) == {race.cell for race in GRID}
     assert "cancel_crosses_response-i1-j3-silent" in {race.id for race in GRID}
 

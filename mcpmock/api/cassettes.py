@@ -1,22 +1,24 @@
-"""`load`, `diff`, `check` and `redact`: cassettes that are not played.
+"""`load`, `diff`, `check`, `redact` and `scan`: cassettes that are not played.
 
-`diff` and `check` import their rooms when they are called: these imports are a third of the time
-that the first test of a suite would wait for, and most suites use neither.
+Most of them import their rooms when they are called: these imports are a third of the time that the
+first test of a suite would wait for, and most suites use none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from mcpmock.cassette import file
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, encode_cassette
+from mcpmock.cassette.parser import read
 from mcpmock.redaction.redactor import Redactor
 
 from .server import Source, load_source
 
 if TYPE_CHECKING:
+    from mcpmock.redaction.cassettes import SecretFound
     from mcpmock.rules.checker import Found
     from mcpmock.semantic_diff.compare import Diff
 
@@ -69,11 +71,38 @@ def check(cassette: Source) -> list[Found]:
     return list(checker.check(load_source(cassette)))
 
 
-def redact(message: bytes) -> bytes:
-    """A JSON message as a cassette keeps it: secrets are replaced by placeholders. A message
-    without secrets is returned unchanged.
+@overload
+def redact(message: bytes) -> bytes: ...
+@overload
+def redact(message: Source) -> Cassette: ...
+def redact(message: Source | bytes) -> Cassette | bytes:
+    """A cassette without its secrets: placeholders stand in their places, as in a recording. The
+    file is not changed (`mcpmock redact` does that). Raises CassetteError.
 
+    A JSON message, as bytes, is redacted alone; without secrets it is returned unchanged.
+
+    >>> mcpmock.scan(mcpmock.redact("weather.jsonl"))
+    []
     >>> mcpmock.redact(b'{"password":"hunter2"}')
     b'{"password":"mcpmock:secret:password:1"}'
     """
-    return Redactor().json(message)
+    from mcpmock.redaction.cassettes import redact_cassette
+
+    if isinstance(message, bytes):
+        return Redactor().json(message)
+    cassette = load_source(message)
+    return read(cassette.name, redact_cassette(encode_cassette(cassette)).data)
+
+
+def scan(cassette: Source) -> list[SecretFound]:
+    """The secrets that are left in a cassette: the `line`, the `take` (from 1) and the number of
+    the `event` (0 in a header), the `path` in the message and the `kind`; never the value.
+
+    Raises CassetteError.
+
+    >>> mcpmock.scan("weather.jsonl")
+    []
+    """
+    from mcpmock.redaction.cassettes import scan_cassette
+
+    return scan_cassette(encode_cassette(load_source(cassette)))

@@ -231,6 +231,16 @@ _PIECE = 1 << 20
 _OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
 
 
+def encode_cassette(cassette: Cassette) -> bytes:
+    """The lines of a cassette. Unknown members of its lines are not in the value, nor here."""
+    lines: list[bytes] = []
+    for take in cassette.takes:
+        lines += map(_json.encode, (take.header, *take.events))
+        if take.footer is not None:
+            lines.append(_json.encode({"footer": take.footer}))
+    return b"".join(line + b"\n" for line in lines)
+
+
 def embeddable(raw: bytes) -> bool:
     """Whether these bytes may stand in a line as they are, and come back from it as they were.
 

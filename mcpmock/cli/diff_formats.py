@@ -16,11 +16,11 @@ import click
 
 from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
-from mcpmock.semantic_diff.severity import EventLocation
+from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
-from .output import columns, encodable
+from .output import BAD, GOOD, ODD, columns, encodable
 
-_COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
+_COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
 _FROM_WORST = sorted(Verdict, reverse=True)
 _MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
@@ -90,9 +90,9 @@ def text(comparison: Diff, *, verbose: bool = False) -> Iterator[str]:
         yield from _folded("  in ", f"{_place(found)}{_events(found)}")
         yield from _folded("  at ", found.path)
         if found.old is not None:
-            yield from _folded("   - ", found.old, "red")
+            yield from _folded("   - ", found.old, BAD)
         if found.new is not None:
-            yield from _folded("   + ", found.new, "green")
+            yield from _folded("   + ", found.new, GOOD)
         yield from _folded("  allow with ", _ignore_option(found))
         yield ""
     unsaid = sum(comparison.counts.values()) - len(comparison.differences)
@@ -109,7 +109,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
     groups: list[list[Difference]] = []
     for found in differences:
         row = by_rule[found.rule.name]
-        if verbose or not found.rule.plural or len(row) < _MIN_GROUP:
+        if verbose or found.rule.name not in PLURALS or len(row) < _MIN_GROUP:
             groups.append([found])
         elif found is row[0]:
             groups.append(row)
@@ -117,7 +117,7 @@ def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[D
 
 
 def _total(row: list[Difference]) -> str:
-    return f"{sum(found.times for found in row)} {row[0].rule.plural}"
+    return f"{sum(found.times for found in row)} {PLURALS[row[0].rule.name]}"
 
 
 def _first_places(row: list[Difference]) -> str:

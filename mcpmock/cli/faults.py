@@ -78,7 +78,10 @@ def _print_kind(one: KindHelp) -> None:
     )
     if one.knobs:
         with formatter.section("Knobs"):
-            rows = [(knob.name, f"{knob.takes}; default {knob.default}") for knob in one.knobs]
+            rows = [
+                (" or ".join([knob.name, *knob.aliases]), f"{knob.takes}; default {knob.default}")
+                for knob in one.knobs
+            ]
             formatter.write_dl(rows)
     with formatter.section("Every kind also has"):
         formatter.write_dl(

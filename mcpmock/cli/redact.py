@@ -27,11 +27,12 @@ def redact(file: Path, output: Path | None, quiet: bool, json: bool, **_verbose:
     For recordings made with --no-redact, by older versions or by hand. What is replaced is what
     `mcpmock scan` finds; every other byte stays. FILE is replaced as a whole or not at all.
     """
-    from mcpmock.cassette.file import load, read_bytes, rewrite
+    from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.redaction.cassettes import redact_cassette
 
     if output is not None:
         refuse_existing(output)
+    join_siblings(file)
     load(file)  # refuses a damaged cassette
     data = read_bytes(file)
     done = redact_cassette(data)

@@ -10,7 +10,7 @@ import click
 from mcpmock.errors import CassetteError
 from mcpmock.printable import printable
 
-from .options_files import FILES, run_each
+from .options_files import FILES, run_each, with_siblings
 from .output import common, emit, encodable, many, say
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def scan(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int
     percent encoding too. Exit status: 0 if there are none, 1 if there are any, 3 if a file cannot
     be read. `mcpmock redact` replaces them.
     """
-    return run_each(files, lambda path: _scan(path, quiet=quiet, verbose=verbose, json=json))
+    named = with_siblings(files, quiet=quiet)
+    return run_each(named, lambda path: _scan(path, quiet=quiet, verbose=verbose, json=json))
 
 
 def _scan(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:

@@ -15,18 +15,45 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from mcpmock.printable import printable, printable_lines
 
-from .output import CASSETTE, columns, common, emit, one_line, say, say_notices
+from .output import (
+    BAD,
+    CASSETTE,
+    GOOD,
+    ODD,
+    REMARK,
+    can_print,
+    columns,
+    common,
+    drawing_columns,
+    emit,
+    many,
+    one_line,
+    print_lines,
+    say,
+    say_notices,
+)
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Event, Take
     from mcpmock.view.filter import Filter
     from mcpmock.view.timeline import Row
 
-_COLORS = {"error": "red", "opaque": "magenta", "gap": "red", "stderr": "bright_black"}
+_STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": BAD},
+    "gap": {"fg": BAD},
+    "opaque": {"fg": ODD},
+    "stderr": {"dim": True},
+}
+_DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
+    "c2s": {"fg": GOOD},
+    "s2c": {"fg": REMARK},
+    None: {},
+}
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
 _KIND_WORDS = {"notification": "notify"}
 _MERMAID_ARROWS = {
@@ -38,7 +65,7 @@ _MERMAID_ARROWS = {
 }
 _MERMAID_SYNTAX = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
 _HTTP_KINDS = ("http", "sse")
-_MAX_METHOD_COLUMNS = 30
+_MIN_METHOD_COLUMNS = 30
 _MAX_LABEL_CHARS = 60
 
 
@@ -100,9 +127,9 @@ def show(
     elif raw:
         _write_frames(rows)
     else:
-        _write_lines(
-            _diagram(rows) if mermaid else _timeline(cassette, rows, whole=id_ is not None)
-        )
+        drawn = _draw_waterfall(everything)
+        whole = id_ is not None
+        print_lines(_diagram(rows) if mermaid else _timeline(cassette, rows, drawn, whole=whole))
     return 0
 
 
@@ -134,11 +161,6 @@ def _as_json(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _write_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line)
-
-
 def _write_frames(rows: Iterable[Row]) -> None:
     """Frame after frame: byte for byte, but escaped on a terminal."""
     events = {id(row.event): row.event for row in rows}.values()
@@ -151,30 +173,76 @@ def _write_frames(rows: Iterable[Row]) -> None:
             click.echo(payload)
 
 
-def _timeline(cassette: Cassette, rows: Sequence[Row], *, whole: bool) -> Iterator[str]:
+@attrs.frozen
+class _Drawing:
+    """The waterfall beside the rows; empty without a terminal."""
+
+    width: int = 0
+    scales: dict[int, str] = attrs.field(factory=dict)
+    """By take."""
+    lines: dict[int, str] = attrs.field(factory=dict)
+    """By the identity of the row: a filter leaves out rows and keeps the others."""
+
+
+def _draw_waterfall(everything: Sequence[Row]) -> _Drawing:
+    width = drawing_columns()
+    if not width:
+        return _Drawing()
+
+    from mcpmock.view.waterfall import ASCII, UNICODE, waterfall
+
+    drawing, first = _Drawing(width), 0
+    symbols = UNICODE if can_print("".join(UNICODE)) else ASCII
+    for number, group in groupby(everything, key=lambda row: row.take):
+        rows = list(group)
+        drawn = waterfall(rows, first, width, duration(rows[-1].event.t), symbols)
+        drawing.scales[number] = drawn.scale
+        drawing.lines.update(zip(map(id, rows), drawn.lines, strict=True))
+        first += len(rows)
+    return drawing
+
+
+def _timeline(
+    cassette: Cassette, rows: Sequence[Row], drawing: _Drawing, *, whole: bool
+) -> Iterator[str]:
     """The rows of each take under a heading; with `whole`, each with its payload."""
     for number, group in groupby(rows, key=lambda row: row.take):
         inside = list(group)
-        yield from _heading(number, cassette.takes[number - 1])
-        for row, line in zip(inside, _lines(inside), strict=True):
+        yield from _heading(number, cassette.takes[number - 1], drawing)
+        for row, line in zip(inside, _lines(inside, drawing), strict=True):
             yield line
             if whole and not row.item and (payload := _format_payload(row.event)):
                 yield indent(payload, "      ")
 
 
-def _heading(number: int, take: Take) -> Iterator[str]:
+def _heading(number: int, take: Take, drawing: _Drawing) -> Iterator[str]:
+    from mcpmock.cassette.model import Gap
+
     header, state = take.header, "complete" if take.footer is not None else "incomplete"
-    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", state)
+    gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
+    lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
+    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", lost, state)
     title = "  ".join(one_line(fact) for fact in (f"take {number}", *facts) if fact)
-    yield click.style(title, bold=True)
+    yield _beside(title, drawing.scales.get(number, ""), bold=True)
     if header.target is not None:
         target = header.target
         yield "  " + one_line(target if isinstance(target, str) else shlex.join(target))
 
 
-def _lines(rows: Sequence[Row]) -> Iterator[str]:
+def _beside(text: str, drawn: str, **style: Any) -> str:
+    """A line with its part of the drawing at the right edge."""
+    from rich.cells import set_cell_size
+
+    if drawn:
+        text = set_cell_size(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
+    return click.style(text, **style) + drawn.rstrip()
+
+
+def _lines(rows: Sequence[Row], drawing: _Drawing) -> Iterator[str]:
     """The rows in columns, as wide as the terminal."""
     from rich.cells import cell_len, set_cell_size
+
+    width = columns() - drawing.width - (2 if drawing.width else 0)
 
     timed = any(row.event.t for row in rows)
     times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
@@ -182,18 +250,23 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
     methods = [_method_and_id(row) for row in rows]
     n_width, time_width = max(len(str(row.event.n)) for row in rows), max(map(len, times))
     aside = n_width + time_width + len(carriers[0])
-    method_width = min(max(map(cell_len, methods)), _MAX_METHOD_COLUMNS - len(carriers[0]))
+    limit = max(_MIN_METHOD_COLUMNS, width // 4) - len(carriers[0])
+    method_width = min(max(map(cell_len, methods)), limit)
     for row, time, carrier, method in zip(rows, times, carriers, methods, strict=True):
         kind, remarks = _kind_word(row), _format_remarks(row)
         rest = one_line(f"{remarks}{'' if row.kind in _HTTP_KINDS else row.summary}")
         if rest or cell_len(method) <= method_width:
             method = set_cell_size(method, method_width) + "  "
-        method = _shorten(method, columns() - aside - 13)
-        rest = _shorten(rest, columns() - aside - 13 - cell_len(method))
+        method = _shorten(method, width - aside - 13)
+        rest = _shorten(rest, width - aside - 13 - cell_len(method))
+        drawn = drawing.lines.get(id(row), "")
+        if drawn:
+            rest = set_cell_size(rest, width - aside - 11 - cell_len(method))
         place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}{carrier}"
-        rest = _colored(rest[: len(remarks)], "yellow") + rest[len(remarks) :]
-        kind = _colored(kind, _color(row)) + " " * (8 - len(kind))
-        yield f"{place} {kind} {method}{rest}".rstrip()
+        rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
+        kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
+        drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
+        yield f"{place} {kind} {method}{rest}{drawn}".rstrip()
 
 
 def _shorten(text: str, width: int) -> str:
@@ -216,13 +289,13 @@ def _kind_word(row: Row) -> str:
     return word if row.kind in _HTTP_KINDS else _KIND_WORDS.get(row.kind, row.kind)
 
 
-def _color(row: Row) -> str | None:
+def _styled(text: str, style: dict[str, Any]) -> str:
+    return click.style(text, **style) if text and style else text
+
+
+def _style(row: Row) -> dict[str, Any]:
     failed = row.kind == "http" and row.event.d == "s2c" and (row.status or 0) >= 400
-    return "red" if failed else _COLORS.get(row.kind)
-
-
-def _colored(text: str, color: str | None) -> str:
-    return click.style(text, fg=color) if text and color else text
+    return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
 
 
 def _method_and_id(row: Row) -> str:

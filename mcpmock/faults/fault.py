@@ -9,8 +9,8 @@ its dice only. `engine` calls it and keeps the order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache, wraps
 from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
@@ -32,7 +32,7 @@ from mcpmock.protocol.messages import (
 
 from .delay_queue import Keep
 from .distributions import Distribution, draw
-from .match import Match, Subject, to_match
+from .match import Match, Subject, match_mistakes, to_match
 from .responses import as_stream, refusal, uncounted
 from .segments import On
 from .session_state import Effect
@@ -231,7 +231,24 @@ def make_kind(cls: type[Fault]) -> type[Fault]:
             if issubclass(one, Fault) and "__attrs_attrs__" not in vars(one):
                 # For slots attrs would need a new class in place of this one.
                 attrs.frozen(kw_only=True, slots=False)(one)
+                if one.aliases:
+                    one.__init__ = _accept_aliases(one.__init__)  # type: ignore[method-assign]
     return cls
+
+
+def _accept_aliases(init: Callable[..., None]) -> Callable[..., None]:
+    """An `__init__` that takes the other names of knobs as well."""
+
+    @wraps(init)
+    def accept(self: Fault, **knobs: Any) -> None:
+        for alias in [name for name in knobs if name in self.aliases]:
+            name = self.aliases[alias]
+            if name in knobs:
+                raise PlanError([f"{alias}: the same as {name}; say one of them"], self.kind)
+            knobs[name] = knobs.pop(alias)
+        init(self, **knobs)
+
+    return accept
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -263,6 +280,9 @@ class Fault:
     memory: ClassVar[type[Any]] = dict
     """What makes `MatchedMessage.memory`, once in each session."""
 
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Other names of knobs, such as older ones, each with the name of the knob."""
+
     def __init_subclass__(
         cls,
         *,
@@ -274,6 +294,7 @@ class Fault:
         blocks: bool | None = None,
         needs_head: bool | None = None,
         memory: type[Any] | None = None,
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
         """The arguments of the class statement of a kind."""
         given = {
@@ -285,6 +306,7 @@ class Fault:
             "blocks": blocks,
             "needs_head": needs_head,
             "memory": memory,
+            "aliases": aliases,
         }
         for name, value in given.items():
             if value is not None:
@@ -295,6 +317,11 @@ class Fault:
 
         def __new__(cls, *_values: Any, **_knobs: Any) -> Self:
             return object.__new__(make_kind(cls))
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in type(self).aliases:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self, type(self).aliases[name])
 
     name: str | None = None
     toward: Toward | None = None
@@ -307,7 +334,9 @@ class Fault:
             *list_mistakes(self, _hints(cls)),
             *(f"match.{mistake}" for mistake in list_mistakes(self.match, _hints(Match))),
         ]
-        mistakes += [] if mistakes else self.contradictions()
+        if not mistakes:
+            possible = match_mistakes(self.match, self.acts_on, self.about, self.transports)
+            mistakes = [*possible, *self.contradictions()]
         if self.only is not None and self.toward not in (self.only, "both", None):
             mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:

@@ -40,6 +40,8 @@ class KnobHelp:
     name: str
     takes: str
     default: str
+    aliases: Sequence[str]
+    """Other names that a plan may write."""
 
 
 @attrs.frozen
@@ -87,7 +89,10 @@ def help_of(kind: str) -> KindHelp:
         ),
         knobs=[
             KnobHelp(
-                field.name, describe_type(hints[field.name]), _default(field, hints[field.name])
+                field.name,
+                describe_type(hints[field.name]),
+                _default(field, hints[field.name]),
+                [alias for alias, name in cls.aliases.items() if name == field.name],
             )
             for field in attrs.fields(cls)
             if field.name not in _COMMON

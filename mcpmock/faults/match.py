@@ -8,15 +8,15 @@ draws, for `nth`, `every`, `between`... `triggers` stands above.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
-from mcpmock.protocol.correlation import PendingCall
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, PendingCall
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -30,13 +30,17 @@ from mcpmock.protocol.messages import (
     encode,
     member,
 )
-from mcpmock.protocol.methods import ROWS, Sender
+from mcpmock.protocol.methods import NAMES, ROWS, Sender
 
+from .segments import On
 from .units import Chance, Count, Ordinal, Seconds, to_span
 
+Transport = Literal["stdio", "sse", "streamable-http"]
 _GLOB = frozenset("*?[")
 _WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
 _SENDERS: dict[str, Sender] = {}
+_NAMED_BY = {"tool": "tools/call", "prompt": "prompts/get", "uri": "resources/"}
+"""By key of `match`, how the methods begin whose params name it."""
 SPELLED_OUT = re.compile(rb"\\(?:/|u00)")
 """What is in a message that may spell the names in it in another way than `needles` do."""
 for _row in ROWS:
@@ -65,10 +69,10 @@ class Match:
     equals: Any = attrs.field(default=None, hash=False)
     session: Ordinal | None = None
     """The session's number, as in a recording."""
-    transport: str | None = None
+    transport: Transport | None = None
     era: str | None = None
     """A glob for the protocol revision: `2025-*`."""
-    phase: str | None = None
+    phase: Literal["handshake", "running"] | None = None
     """`handshake` (up to `notifications/initialized`) or `running`."""
     nth: Ordinal | None = None
     """Only the nth message for which all of the above holds, from 1."""
@@ -127,6 +131,62 @@ class Subject:
         if self.carrier is None:
             return self
         return attrs.evolve(self, method=self.carrier.request.method, call=self.carrier)
+
+
+def match_mistakes(
+    match: Match, acts_on: On, about: Sequence[str], transports: Sequence[str]
+) -> Iterator[str]:
+    """The conditions that no message can meet which a fault acts on: it would never fire."""
+    named = [key for key in _NAMED_BY if getattr(match, key) is not None]
+    of_message = [
+        *named,
+        *(key for key in ("method", "id", "path") if getattr(match, key) is not None),
+    ]
+    methods = about if match.method is None else [match.method]
+    if not acts_on & (On.MESSAGE | On.EXCHANGE | On.CLOSE) and of_message:
+        yield f"match.{of_message[0]}: never matches: the fault acts on no message"
+    elif match.method is not None and not _carriers(match.method) & acts_on:
+        yield f"match.method: never matches: the fault acts on no {match.method}"
+    elif len(named) > 1:
+        yield f"match.{named[1]}: never matches: a message with a {named[0]} has no {named[1]}"
+    elif named and methods and not any(_names_occur(named[0], glob) for glob in methods):
+        yield f"match.{named[0]}: never matches: {' and '.join(methods)} has no {named[0]}"
+    if match.transport is not None and match.transport not in transports:
+        yield f"match.transport: never matches: the kind does not exist over {match.transport}"
+    if match.nth is not None and match.every is not None and match.nth % match.every:
+        yield f"match.every: never matches: nth = {match.nth} is no multiple of {match.every}"
+    if match.between is not None and match.between[0] > match.between[1]:
+        yield "match.between: never matches: it ends before it begins"
+    if match.equals is not None and match.path is None:
+        yield "match.equals: only with a path"
+
+
+def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
+    """A `method` that is none of these, where a fault can act on nothing else."""
+    if match.method is not None and not any(fnmatchcase(m, match.method) for m in methods):
+        yield f"match.method: never matches: the fault acts on {' and '.join(methods)}"
+
+
+def _carriers(method: str) -> On:
+    """What messages of a method (a glob) can be."""
+    known = [name for name in (*_SENDERS, "GET", "DELETE") if fnmatchcase(name, method)]
+    if not known and not method.startswith("notifications/"):
+        return On.MESSAGE | On.EXCHANGE | On.CLOSE  # a method of a client's own
+    carriers = On.OTHER if known else On.NOTIFICATION | On.OTHER
+    for name in known:
+        if name in ("GET", "DELETE"):
+            carriers |= On.EXCHANGE | On.CLOSE
+        elif name.startswith("notifications/"):
+            carriers |= On.NOTIFICATION
+        else:
+            carriers |= On.REQUEST | On.RESPONSE | On.CLOSE
+    return carriers
+
+
+def _names_occur(key: str, glob: str) -> bool:
+    """Whether a message of such a method can be about a tool, a prompt or a resource."""
+    methods = [name for name in NAMES if name.startswith(_NAMED_BY[key])]
+    return any(fnmatchcase(name, glob) for name in (*methods, PROGRESS, CANCELLED))
 
 
 def fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
@@ -235,17 +295,13 @@ def _globbed(glob: str | None, value: str | None) -> bool:
 
 def _names_fit(match: Match, asked: Message | None) -> bool:
     """Whether what a request is about (its tool, prompt or resource) fits the globs."""
-    globs = (
-        (match.tool, "tools/call", "name"),
-        (match.prompt, "prompts/get", "name"),
-        (match.uri, "resources/", "uri"),
-    )
-    for glob, method, name in globs:
+    for key, method in _NAMED_BY.items():
+        glob = getattr(match, key)
         if glob is None:
             continue
         if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
             return False
-        value = decode(member(asked.params, name) or b"null")
+        value = decode(member(asked.params, "uri" if key == "uri" else "name") or b"null")
         if not isinstance(value, str) or not fnmatchcase(value, glob):
             return False
     return True

@@ -21,7 +21,9 @@ from .registry import KINDS
 from .units import read_value, shown
 
 _WHERE_KINDS_ARE = "`mcpmock faults` lists all kinds"
-_SHORTHAND_SYNTAX = "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE"
+_SHORTHAND_SYNTAX = (
+    "a fault is KIND or KIND:KEY=VALUE,KEY=VALUE; quote a value that has a comma: KEY='a, b'"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -102,7 +104,8 @@ def table_of(shorthand: str) -> dict[str, Any]:
     """
     kind, colon, rest = shorthand.partition(":")
     table: dict[str, Any] = {"kind": kind.strip()}
-    knobs = _field_names(KINDS.get(kind.strip(), Fault))
+    cls = KINDS.get(kind.strip(), Fault)
+    knobs = {*_field_names(cls), *cls.aliases}
     for part in _split_shorthand(rest) if colon else ():
         key, equals, value = part.partition("=")
         key = key.strip()
@@ -176,7 +179,7 @@ def _structure_fault(written: Any) -> Fault:
     cls, match = KINDS[kind], written.get("match", {})
     if not isinstance(match, Mapping):
         raise PlanError([f"match: expected a table, not {shown(match)}"])
-    keys, match_keys = _field_names(cls), _field_names(Match)
+    keys, match_keys = {*_field_names(cls), *cls.aliases}, _field_names(Match)
     knobs = {key: value for key, value in written.items() if key in keys}
     knobs["match"] = Match(**{key: value for key, value in match.items() if key in match_keys})
     mistakes = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from collections.abc import Iterable, Mapping, Sized
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import attrs
 
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)")
-_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 _SIZES: dict[str, float] = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _SIZES |= {"kB": 1000} | {unit.lower(): factor for unit, factor in _SIZES.items()}
@@ -65,6 +66,27 @@ _RATE = Knob(
     least=1,
     whole=True,
 )
+
+
+@attrs.frozen(kw_only=True)
+class _SignalKnob(Knob):
+    def read(self, value: object) -> Any:
+        if isinstance(value, str):
+            name = value.upper()
+            value = getattr(signal, name if name.startswith("SIG") else f"SIG{name}", value)
+        if isinstance(value, bool) or value not in signal.valid_signals():
+            raise ValueError(f"expected {self.what}, not {shown(value)}")
+        return int(value)  # type: ignore[call-overload]
+
+
+_MILLISECONDS = Knob(
+    what='a time as "1500ms" or "2s", or a number of milliseconds',
+    units={unit: factor * 1000 for unit, factor in _TIMES.items()},
+    whole=True,
+)
+_SIGNAL = _SignalKnob(what='a signal of this system as "SIGKILL" or 9')
+Milliseconds = Annotated[int, _MILLISECONDS]
+Signal = Annotated[int, _SIGNAL]
 Seconds = Annotated[float, _SECONDS]
 Size = Annotated[int, _SIZE]
 Rate = Annotated[int, _RATE]
@@ -140,6 +162,16 @@ def to_bytes(value: int | str) -> int:
 def to_rate(value: int | str) -> int:
     """`"64KiB/s"` as 65536; a number is in bytes per second."""
     return _read_number(_RATE, value)
+
+
+def to_milliseconds(value: int | str) -> int:
+    """`"2s"` as 2000; a number is in milliseconds."""
+    return _read_number(_MILLISECONDS, value)
+
+
+def to_signal(value: int | str) -> int:
+    """`"SIGKILL"` as 9."""
+    return _read_number(_SIGNAL, value)
 
 
 def to_span(value: tuple[float | str, float | str] | None) -> tuple[float, float] | None:

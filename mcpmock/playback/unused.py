@@ -1,23 +1,63 @@
 """Describes the parts of a recording that a finished session did not use.
 
-Used by `playback.player`; `playback.candidates` knows what was sent.
+Used by `playback.player` and `testing.unused`; `playback.candidates` knows what was sent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from mcpmock.protocol.messages import encode
+
 from .candidates import Candidate
-from .request_key import match_subject
+from .request_key import MatchSubject, match_subject
+
+MAX_NAMED_REQUESTS = 10
+"""How many unused requests are named; the others are counted."""
+_MAX_ARGUMENTS_LENGTH = 80
 
 
 def leftovers(candidate: Candidate) -> list[str]:
     """A line for each kind of unused message; empty if everything was used."""
-    subjects = [match_subject(event.frame) for event in candidate.unused]
-    methods = [subject.method for subject in subjects if subject is not None]
-    unsent = candidate.unsent
+    unsent, unused = candidate.unsent, list(unused_requests(candidate).values())
     answers = sum(planned.answers for planned in unsent)
     counts = (
-        (len(methods), f"recorded requests never came: {', '.join(sorted(set(methods)))}"),
+        (len(unused), f"recorded requests never came: {list_requests(unused)}"),
         (answers, "requests were left without their recorded answer"),
         (len(unsent) - answers, "other recorded messages of the server were never due"),
     )
     return [f"{number} {words}" for number, words in counts if number]
+
+
+def unused_requests(candidate: Candidate) -> dict[int, str]:
+    """The requests that never came, by their place in the recorded session: method, tool, arguments
+    and number of the event.
+    """
+    events = candidate.plan.episode.events
+    described: dict[int, str] = {}
+    for event in candidate.unused:
+        subject = match_subject(event.frame)
+        if subject is not None:
+            described[event.index] = f"{_describe(subject)} (event {events[event.index].n})"
+    return described
+
+
+def list_requests(requests: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    rest = len(requests) - MAX_NAMED_REQUESTS
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(requests[:MAX_NAMED_REQUESTS]) + more
+
+
+def _describe(subject: MatchSubject) -> str:
+    params = subject.params
+    name = params.get("name") if isinstance(params, dict) else None
+    words = [subject.method]
+    if isinstance(params, dict) and isinstance(name, str):
+        words.append(name)
+        params = params.get("arguments")
+    if params:
+        text = (params if isinstance(params, bytes) else encode(params)).decode("utf-8", "replace")
+        cut = len(text) > _MAX_ARGUMENTS_LENGTH
+        words.append(text[:_MAX_ARGUMENTS_LENGTH] + "..." if cut else text)
+    return " ".join(words)

@@ -20,6 +20,7 @@ import attrs
 
 from .severity import DocumentPath, PathStep, ValuePath, document_path, to_jsonpath
 
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:-]+")
 _CONTROLS = re.compile(r"[^\b\t\n\f\r -\U0010ffff]|[\ud800-\udfff]")
 Label = tuple[str, str]
 """The method of a call (or of a message that belongs to none), and the name of what it calls."""
@@ -193,6 +194,8 @@ def _is_selectable(step: PathStep) -> bool:
 
 def _as_glob(text: str) -> str:
     """A glob for this text alone, without the characters that end a word of a rule."""
+    if _PLAIN_WORD.fullmatch(text):
+        return text
     return "".join(
         f"[{char}]" if char in "*?[" else "?" if char in " $" or not char.isprintable() else char
         for char in text

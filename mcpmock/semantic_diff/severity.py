@@ -35,8 +35,6 @@ class DiffRule:
     """`added`, `removed`, `changed` or `reordered`."""
     verdict: Verdict
     words: str
-    plural: str = ""
-    """The words for several messages, if the rule is about whole messages."""
 
 
 _COMPATIBLE, _RISKY, _BREAKING = Verdict.COMPATIBLE, Verdict.RISKY, Verdict.BREAKING
@@ -90,14 +88,8 @@ _ROWS = (
     DiffRule("output-constraint-loosened", "changed", _RISKY, "the output may be more"),
     DiffRule("output-constraint-tightened", "changed", _COMPATIBLE, "the output is less"),
     # what it answered
-    DiffRule("answer-missing", "removed", _BREAKING, "there is no answer", "calls have no answer"),
-    DiffRule(
-        "answer-added",
-        "added",
-        _RISKY,
-        "there is an answer, or one more",
-        "calls have an answer, or one more",
-    ),
+    DiffRule("answer-missing", "removed", _BREAKING, "there is no answer"),
+    DiffRule("answer-added", "added", _RISKY, "there is an answer, or one more"),
     DiffRule("error-for-result", "changed", _BREAKING, "an error where there was a result"),
     DiffRule("result-for-error", "changed", _RISKY, "a result where there was an error"),
     DiffRule("error-code-changed", "changed", _BREAKING, "another error code"),
@@ -111,82 +103,41 @@ _ROWS = (
     DiffRule("status-error", "changed", _BREAKING, "an HTTP error where there was none"),
     DiffRule("status-changed", "changed", _RISKY, "an HTTP status of another class"),
     # what else it said
-    DiffRule(
-        "notification-missing",
-        "removed",
-        _RISKY,
-        "a notification did not come",
-        "notifications did not come",
-    ),
-    DiffRule(
-        "notification-added",
-        "added",
-        _COMPATIBLE,
-        "a notification came in addition",
-        "notifications came in addition",
-    ),
+    DiffRule("notification-missing", "removed", _RISKY, "a notification did not come"),
+    DiffRule("notification-added", "added", _COMPATIBLE, "a notification came in addition"),
     DiffRule("notification-changed", "changed", _RISKY, "a notification says something else"),
-    DiffRule(
-        "question-missing",
-        "removed",
-        _RISKY,
-        "the client was not asked",
-        "requests of the server did not come",
-    ),
-    DiffRule(
-        "question-added",
-        "added",
-        _RISKY,
-        "the client was asked in addition",
-        "requests of the server came in addition",
-    ),
+    DiffRule("question-missing", "removed", _RISKY, "the client was not asked"),
+    DiffRule("question-added", "added", _RISKY, "the client was asked in addition"),
     DiffRule("question-changed", "changed", _RISKY, "the client was asked something else"),
     DiffRule("messages-reordered", "reordered", _RISKY, "the messages of a call in another order"),
-    DiffRule(
-        "noise-missing",
-        "removed",
-        _COMPATIBLE,
-        "output that is not a message did not come",
-        "lines of output that are not messages did not come",
-    ),
-    DiffRule(
-        "noise-added",
-        "added",
-        _RISKY,
-        "output that is not a message",
-        "lines of output that are not messages",
-    ),
+    DiffRule("noise-missing", "removed", _COMPATIBLE, "output that is not a message did not come"),
+    DiffRule("noise-added", "added", _RISKY, "output that is not a message"),
     DiffRule("noise-changed", "changed", _RISKY, "output that is not a message, but other"),
     DiffRule("server-failed", "changed", _BREAKING, "the server ended by itself, with an error"),
     DiffRule("server-survived", "changed", _RISKY, "the server no longer ends by itself"),
     # what the client did otherwise
-    DiffRule(
-        "request-missing", "removed", _RISKY, "a request was not made", "requests were not made"
-    ),
-    DiffRule(
-        "request-added",
-        "added",
-        _COMPATIBLE,
-        "a request was made in addition",
-        "requests were made in addition",
-    ),
+    DiffRule("request-missing", "removed", _RISKY, "a request was not made"),
+    DiffRule("request-added", "added", _COMPATIBLE, "a request was made in addition"),
     DiffRule("request-changed", "changed", _RISKY, "another request was made"),
-    DiffRule(
-        "said-missing",
-        "removed",
-        _RISKY,
-        "the client did not send this",
-        "messages of the client did not come",
-    ),
-    DiffRule(
-        "said-added",
-        "added",
-        _COMPATIBLE,
-        "the client sent this in addition",
-        "messages of the client came in addition",
-    ),
+    DiffRule("said-missing", "removed", _RISKY, "the client did not send this"),
+    DiffRule("said-added", "added", _COMPATIBLE, "the client sent this in addition"),
     DiffRule("said-changed", "changed", _RISKY, "the client sent something else"),
 )
+PLURALS: Final = {
+    "answer-added": "calls have an answer, or one more",
+    "notification-missing": "notifications did not come",
+    "notification-added": "notifications came in addition",
+    "question-missing": "requests of the server did not come",
+    "question-added": "requests of the server came in addition",
+    "noise-missing": "lines of output that are not messages did not come",
+    "noise-added": "lines of output that are not messages",
+    "request-added": "requests were made in addition",
+    "said-missing": "messages of the client did not come",
+    "said-added": "messages of the client came in addition",
+    "answer-missing": "calls have no answer",
+    "request-missing": "requests were not made",
+}
+"""The words for several differences, of the rules about whole messages."""
 RULES: Final = {rule.name: rule for rule in _ROWS}
 
 

@@ -8,7 +8,7 @@ take. What a recorder notes is the affair of `recording`.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +53,8 @@ class Recording:
     redact: bool = True
     placeholders: int = 0
     """The highest number of the placeholders that a driven client sends."""
+    values: Mapping[str, str] = attrs.field(factory=dict)
+    """The values that it sends in place of some of them: secrets, wherever they appear."""
     test: str | None = None
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None
@@ -233,6 +235,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     redactor = Redactor() if recording.redact else None
     if redactor is not None:
         redactor.learn(os.environ)
+        redactor.learn_bindings(recording.values)
         redactor.reserve(recording.placeholders)
     ledger = Ledger(file.append, redactor, strict=recording.strict)
     take = TakeRecording(file, ledger, recording, say, packed)

@@ -76,6 +76,10 @@ class PluginSession:
                 self._report(verdict)
         return result
 
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in () if self._unused is None else self._unused.unjudged():
+            terminalreporter.write_line(line)
+
     def pytest_unconfigure(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -48,15 +48,15 @@ class Raced:
 
 
 def list_races(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
-    """All cells for k messages, each with all reactions that differ there: where no progress is
-    left, late progress is the same as silence.
+    """All cells for k messages, each with all reactions that differ there: for a call without
+    progress, late progress is the same as silence.
     """
     for cell in cells(k):
         if not cell.reacts:
             yield Raced(cell, "silent")
             continue
         for reaction in reactions:
-            if reaction != "late_progress" or cell.j < k - 1:
+            if reaction != "late_progress" or k > 1:
                 yield Raced(cell, reaction)
 
 
@@ -137,7 +137,7 @@ class Race:
                 i=self.i,
                 j=self.j,
                 reaction=self.reaction,
-                patience=CANCEL_TIMEOUT_S,
+                at_most=CANCEL_TIMEOUT_S,
                 match=match,
                 must_fire=self.i < self.k,  # behind all messages there is nothing to withhold
             )

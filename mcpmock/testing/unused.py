@@ -30,17 +30,18 @@ class CassetteUse(TypedDict):
     """The same path as a user types it."""
     unused: str
     left: list[tuple[str, dict[str, str]]]
-    """By session, the methods of the requests that this test did not send, by event number."""
+    """By session, the requests that this test did not send: method, tool, arguments and event, by
+    their place in the session.
+    """
 
 
 def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
     """The requests that a test did not send, by session (the start and line of its take, its number
-    and transport) and event number. Exchanges without a session are played from all takes at once,
+    and transport) and place in it. Exchanges without a session are played from all takes at once,
     but listed take by take: another test may have played one of them alone.
     """
-    # Not at the top: the process that adds the tests up needs neither.
-    from mcpmock.playback.request_key import match_subject
-    from mcpmock.printable import printable
+    # Not at the top: the process that adds the tests up does not need it.
+    from mcpmock.playback.unused import unused_requests as unused_of
 
     for player in log.players:
         lead = player.leading
@@ -49,17 +50,15 @@ def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
         whole = lead.plan.episode
         parts = whole.parts or [(0, whole)]
         ends = [*(start for start, _ in parts[1:]), len(whole.events)]
-        subjects = {event.index: match_subject(event.frame) for event in lead.unused}
+        unused = unused_of(lead)
         for (start, episode), end in zip(parts, ends, strict=True):
-            methods = {
-                str(whole.events[index].n): printable(subject.method)
-                for index, subject in subjects.items()
-                if subject is not None and start <= index < end
-            }
             take = episode.take
             # Takes of several files may begin in the same line.
             name = f"{take.header.recorded_at}/{take.line}"
-            yield f"{name}/{episode.events[0].s}/{take.transport}", methods
+            yield (
+                f"{name}/{episode.events[0].s}/{take.transport}",
+                {str(index - start): unused[index] for index in unused if start <= index < end},
+            )
 
 
 @attrs.frozen
@@ -76,10 +75,23 @@ class _CassetteTally:
     waiting: set[str] = attrs.field(factory=set)
     """The tests that have not passed yet."""
     left: dict[str, dict[str, str]] = attrs.field(factory=dict)
-    """The methods of the requests that no test has sent, by session and event number."""
+    """The requests that no test has sent, by session and place."""
     unused: str = IGNORE
     blamed: str = ""
     shown: str = ""
+
+    @property
+    def requests(self) -> list[str]:
+        return [request for left in self.left.values() for request in left.values()]
+
+    def describe(self) -> str:
+        """The unused requests in a line."""
+        from mcpmock.playback.unused import list_requests
+        from mcpmock.printable import printable
+
+        requests = self.requests
+        text = f"{len(requests)} recorded requests of {self.shown} were not sent: "
+        return printable(f"mcpmock: {text}{list_requests(requests)}")
 
 
 @attrs.define
@@ -110,11 +122,19 @@ class UnusedTally:
     def verdicts(self) -> Iterator[UnusedVerdict]:
         """The cassettes to warn about or to fail, when the run is over."""
         for one in self._cassettes.values():
-            methods = [method for left in one.left.values() for method in left.values()]
-            if methods and not one.waiting and one.unused != IGNORE:
-                names = ", ".join(sorted(set(methods)))
-                text = f"{len(methods)} recorded requests of {one.shown} were not sent: {names}"
-                yield UnusedVerdict(one.blamed, one.unused, f"mcpmock: {text}")
+            if one.unused != IGNORE and not one.waiting and one.requests:
+                yield UnusedVerdict(one.blamed, one.unused, one.describe())
+
+    def unjudged(self) -> Iterator[str]:
+        """A line for each cassette with unused requests that is not judged, because not all of its
+        tests passed.
+        """
+        for one in self._cassettes.values():
+            if one.unused != IGNORE and one.waiting and one.requests:
+                test, *others = sorted(one.waiting)
+                more = f" and {len(others)} more" if others else ""
+                why = f"not judged, because tests did not run or did not pass: {test}{more}"
+                yield f"{one.describe()}; {why}"
 
 
 def siblings_of(

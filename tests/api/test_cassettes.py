@@ -8,6 +8,7 @@ import pytest
 
 import mcpmock
 from mcpmock.errors import CassetteError
+from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, s
 
 
 def test_load_diff_check(weather: Path) -> None:
@@ -31,6 +32,30 @@ def test_redact() -> None:
 
     assert b'{"password":"mcpmock:secret:password:1"}' == mcpmock.redact(b'{"password":"hunter2"}')
     assert message is mcpmock.redact(message)
+
+
+def test_redact_and_scan_a_cassette(tmp_path: Path) -> None:
+    """A cassette or its file; the result replays, and keeps what was no secret."""
+    file = tmp_path / "a.jsonl"
+    key = "sk-ant-api03-" + "a1B2" * 20
+    footer = b'{"footer":{"events":3,"sha256":"","redacted":0,"gaps":0}}\n'
+    lines = cassette_bytes(c(INITIALIZE), s(WELCOME), c(call(1, "a", api_key=key, b=1)))
+    file.write_bytes(lines + footer)
+    [found] = mcpmock.scan(file)
+    assert (4, 1, 3, "$.params.arguments.api_key") == (
+        found.line,
+        found.take,
+        found.event,
+        found.path,
+    )
+
+    for source in (file, mcpmock.load(file)):
+        redacted = mcpmock.redact(source)
+        assert [] == mcpmock.scan(redacted)
+        assert b'"b":1' in (redacted.takes[0].events[2].payload or b"")
+        assert redacted.takes[0].sealed
+        assert (str(file), 3) == (redacted.name, len(redacted.takes[0].events))
+    assert key.encode() in file.read_bytes()
 
 
 def test_one_rule_is_a_list(weather: Path) -> None:

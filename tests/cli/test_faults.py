@@ -58,10 +58,17 @@ def test_json(run: Run) -> None:
         "acts_on": "every message",
         "toward": "the client only",
         "transports": ["Streamable HTTP", "HTTP+SSE"],
-        "knobs": [{"name": "retry", "takes": "a whole number from 0", "default": "60000"}],
+        "knobs": [
+            {
+                "name": "retry",
+                "takes": 'a time as "1500ms" or "2s", or a number of milliseconds',
+                "default": '"1min"',
+                "aliases": [],
+            }
+        ],
         "example": {
-            "fault": "sse_retry:retry=2000",
-            "toml": '[[fault]]\nkind = "sse_retry"\nretry = 2000',
+            "fault": "sse_retry:retry=2s",
+            "toml": '[[fault]]\nkind = "sse_retry"\nretry = "2s"',
         },
     }.items() <= json.loads(out).items()
 

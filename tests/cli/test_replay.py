@@ -70,7 +70,8 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
         f"mcpmock: nothing recorded in {file} answers this tools/call",
         'mcpmock:   event 4: different; $.arguments.city: recorded "Oslo", asked "Bergen"',
         f"mcpmock:   see `mcpmock show {file} --filter method=tools/call`; record again to add it",
-        "mcpmock: 2 recorded requests never came: tools/call, tools/list",
+        'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
+        "tools/list (event 7)",
     ] == err.splitlines()
     assert [(1, MISSED)] == errors(heard(client))
 
@@ -113,7 +114,8 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
     assert 0 == status
     assert [
         "mcpmock: notifications/odd: not in the recording; nothing waited for it",
-        "mcpmock: 2 recorded requests never came: tools/call, tools/list",
+        'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
+        "tools/list (event 7)",
     ] == err.splitlines()
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from mcpmock.cli import main
@@ -69,6 +70,42 @@ def test_wider_terminals_show_more(run: Run, file: Path, monkeypatch: pytest.Mon
     assert narrow.splitlines()[-1].endswith("...")
     grown = wide.count("\u6f22") - narrow.count("\u6f22")
     assert 20 == grown
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 50) -> None:
+    """Standard output is a terminal of 100 columns."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("COLUMNS", "100"), ("LINES", str(lines)), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+
+
+def test_a_wide_terminal_shows_a_waterfall(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bar from each request to its answer, in a column of its own; a filter keeps the scale."""
+    on_a_terminal(monkeypatch)
+    _, out, _ = run("show", "-q", file, "--filter", "kind=request")
+
+    assert [
+        "0                2:04 min",
+        "\u2501",
+        "     " + "\u2501" * 7,
+        "      \u2501",
+        "                    \u2501" + "\u254c" * 4,
+    ] == [line[75:] for line in out.splitlines()]
+
+
+def test_a_long_timeline_is_paged(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only on a terminal, and only if that has fewer lines."""
+    paged: list[str] = []
+    monkeypatch.setattr(click, "echo_via_pager", paged.extend)
+    on_a_terminal(monkeypatch)
+    _, short, _ = run("show", "-q", file)
+    assert (12, []) == (len(short.splitlines()), paged)
+
+    on_a_terminal(monkeypatch, lines=12)
+    assert (0, "", "") == run("show", "-q", file)
+    assert short == click.unstyle("".join(paged))
 
 
 def test_dropped_times_are_not_shown_as_zero(run: Run, file: Path) -> None:

@@ -117,3 +117,15 @@ def test_files_and_a_server(run: Run, tmp_path: Path) -> None:
     status, _, err = run("replay", tmp_path / "x", "--", "z")
     assert (2, 1) == (status, err.count("needs --on-miss live"))
     assert "replay [OPTIONS] FILE... [-- COMMAND...]" in run("replay")[2]
+
+
+def test_secrets_in_a_sibling(run: Run, file: Path) -> None:
+    """`scan` finds them, and `redact` joins the sibling first."""
+    sibling = file.with_name("a.7.jsonl")
+    sibling.write_bytes(sibling.read_bytes().replace(b'"by"', b'"password":"hunter2hunter2","by"'))
+    assert 1 == run("scan", file)[0]
+    assert 0 == run("redact", file)[0]
+
+    assert 0 == run("scan", file)[0]
+    assert not sibling.exists()
+    assert b"hunter2" not in file.read_bytes()

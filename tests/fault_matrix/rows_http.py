@@ -141,7 +141,7 @@ ROWS = [
         check=breaks_off(b""),
         on=BREAKS_AT_ANSWER,
     ),
-    streams(b": storm\n\n" * 3, SseCommentStorm(count=3, comment="storm", match=SECOND)),
+    streams(b": storm\n\n" * 3, SseCommentStorm(count=3, text="storm", match=SECOND)),
     streams(b"retry: 5\n\n", SseRetry(retry=5, match=SECOND)),
     streams(b"id: 9\n", SseDuplicateId(id="9", match=SECOND)),
     Row(fault=SseGap(match=SECOND), client={ANSWER: []}),

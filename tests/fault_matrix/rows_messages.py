@@ -153,9 +153,9 @@ ROWS = [
         on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
     ),
     Row(fault=Deep(match=SECOND, depth=3), client={ANSWER: [ANSWER[:-2] + b',"mcpmock":[[[]]]}}']}),
-    Row(fault=Truncate(match=SECOND, keep=10), client={ANSWER: [ANSWER[:10]]}),
+    Row(fault=Truncate(match=SECOND, bytes=10), client={ANSWER: [ANSWER[:10]]}),
     Row(
-        fault=Truncate(match=CALL, keep=10, toward="server"),
+        fault=Truncate(match=CALL, bytes=10, toward="server"),
         client=UNANSWERED,
         server={ODD: [ODD[:10]]},
         on={"streamable-http": {"free": ["odd"]}, "sse": {"free": ["odd"]}},

@@ -105,7 +105,7 @@ def test_a_made_up_chunk_breaks_off(mode: str) -> None:
 
 def test_a_truncated_message_looks_whole() -> None:
     """Its line ends as ever; over HTTP its chunk does."""
-    fault = Truncate(keep=3, match=SECOND)
+    fault = Truncate(bytes=3, match=SECOND)
     ways = with_faults("stdio", "live", for_first(fault, "stdio")).client[0]
     assert on_stdio(ANSWER[:3]) in ways["stdout"].bytes
 

@@ -25,7 +25,7 @@ from .test_kinds import ROWS
 ODD, EVEN, REST = Match(tool="odd"), Match(tool="even"), Match(method="tools/list")
 DICE: tuple[Fault, ...] = (
     Latency(latency=0.5, jitter=0.25, distribution="normal", match=ODD),
-    Corrupt(bytes=3, match=attrs.evolve(EVEN, probability=0.5)),
+    Corrupt(count=3, match=attrs.evolve(EVEN, probability=0.5)),
     Slicer(size=9, vary=5, match=attrs.evolve(REST, probability=0.9)),
     Drop(match=Match(method="ping", probability=0.5)),
     Huge(size=40, match=Match(tool="asking", probability=0.5)),

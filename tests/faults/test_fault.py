@@ -33,9 +33,9 @@ def test_knobs_are_checked_in_python() -> None:
 
 def test_directions() -> None:
     """`toward` says which way; else what is usual for the kind."""
-    assert [False, True] == [Latency().goes(way) for way in (C2S, S2C)]
-    assert [True, False] == [Latency(toward="server").goes(way) for way in (C2S, S2C)]
-    assert [True, True] == [Latency(toward="both").goes(way) for way in (C2S, S2C)]
+    assert [False, True] == [Latency(latency=1).goes(way) for way in (C2S, S2C)]
+    assert [True, False] == [Latency(latency=1, toward="server").goes(way) for way in (C2S, S2C)]
+    assert [True, True] == [Latency(latency=1, toward="both").goes(way) for way in (C2S, S2C)]
 
 
 def test_kinds_of_messages() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
 import pytest
 
+from mcpmock.faults.fault import PlanError
 from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
+from mcpmock.faults.registry import KINDS
 from mcpmock.protocol.correlation import Attribution, Correlation
 from mcpmock.protocol.messages import C2S, S2C, Direction, Request
 from tests.support import c2s, call, request, response, s2c
@@ -155,3 +158,55 @@ def test_concerns() -> None:
     assert concerns(Match(method="notifications/progress"), asked)
     assert not concerns(Match(method="tools/list"), asked)
     assert not concerns(Match(tool="x"), asked)
+
+
+@pytest.mark.parametrize(
+    ("kind", "match", "mistake"),
+    [
+        ("progress_decreasing", {"method": "tools/call"}, "the fault acts on no tools/call"),
+        ("progress_unknown_token", {"method": "tools/*"}, "the fault acts on no tools"),
+        ("no_initialized", {"method": "initialize"}, "the fault acts on no initialize"),
+        ("error", {"method": "notifications/progress"}, "the fault acts on no notifications"),
+        ("capability_lie", {"method": "tools/list"}, "acts on initialize and server/discover"),
+        ("tool_vanishes", {"method": "prompts/list"}, "acts on tools/call and tools/list"),
+        ("drop", {"method": "tools/list", "tool": "x"}, "tools/list has no tool"),
+        ("cursor_loop", {"tool": "x"}, "has no tool"),
+        ("version_mismatch", {"uri": "x"}, "initialize has no uri"),
+        ("drop", {"tool": "x", "prompt": "y"}, "a message with a tool has no prompt"),
+        ("down", {"method": "initialize"}, "the fault acts on no message"),
+        ("ignore_eof", {"id": 1}, "the fault acts on no message"),
+        ("http_status", {"transport": "stdio"}, "the kind does not exist over stdio"),
+        ("drop", {"transport": "htpp"}, "match.transport: expected one of stdio, sse"),
+        ("drop", {"phase": "runing"}, "match.phase: expected one of handshake, running"),
+        ("drop", {"nth": 2, "every": 3}, "nth = 2 is no multiple of 3"),
+        ("drop", {"between": ("5s", "2s")}, "it ends before it begins"),
+        ("drop", {"equals": 1}, "match.equals: only with a path"),
+    ],
+)
+def test_a_match_that_can_never_match(kind: str, match: dict[str, Any], mistake: str) -> None:
+    """It is refused with the plan."""
+    with pytest.raises(PlanError, match=re.escape(mistake)):
+        KINDS[kind](match=match)
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"),
+    [
+        ("progress_decreasing", {"tool": "x"}),
+        ("progress_decreasing", {"method": "notifications/*"}),
+        ("drop", {"method": "notifications/progress", "tool": "x"}),
+        ("drop", {"method": "*", "uri": "file:*"}),
+        ("drop", {"method": "resources/*", "uri": "file:*"}),
+        ("error", {"method": "vendor/own"}),
+        ("drop", {"method": "notifications/vendor"}),
+        ("no_initialized", {"method": "notifications/vendor"}),
+        ("http_status", {"method": "GET"}),
+        ("slow_close", {"tool": "x"}),
+        ("tool_error", {"method": "tools/call"}),
+        ("list_changed_storm", {"method": "tools/list"}),
+        ("drop", {"nth": 6, "every": 3}),
+    ],
+)
+def test_a_match_that_can_match(kind: str, match: dict[str, Any]) -> None:
+    """Names that the protocol does not have can be those of an extension."""
+    KINDS[kind](match=match)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from mcpmock.faults.fault import PlanError
-from mcpmock.faults.kinds.timing import Latency
+from mcpmock.faults.fault import Fault, PlanError
+from mcpmock.faults.kinds.content import Corrupt, Truncate
+from mcpmock.faults.kinds.errors import Error, ToolError
+from mcpmock.faults.kinds.http import HttpStatus
+from mcpmock.faults.kinds.mcp import ToolVanishes
+from mcpmock.faults.kinds.order import Duplicate
+from mcpmock.faults.kinds.process import Exit
+from mcpmock.faults.kinds.sse import SseCommentStorm, SseRetry
+from mcpmock.faults.kinds.timing import Bandwidth, Delay, Hold, Latency, Slicer
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan, fault_of, read_plan, table_of
+from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.registry import KINDS
 from tests.support import c, call, cassette, response, s
 
@@ -108,7 +117,7 @@ def test_all_mistakes_at_once() -> None:
 def test_neighbours() -> None:
     """An unknown kind or key is answered with the nearest names, never with all kinds."""
     unknown = mistakes('[[fault]]\nkind = "latncy"\n')[0]
-    key = mistakes('[[fault]]\nkind = "latency"\nmatch = { methd = "a" }\n')[0]
+    key = mistakes('[[fault]]\nkind = "drop"\nmatch = { methd = "a" }\n')[0]
 
     assert "unknown kind 'latncy'; did you mean latency" in unknown
     assert "; `mcpmock faults` lists all kinds" in mistakes("[[fault]]\n")[0]
@@ -141,6 +150,68 @@ def test_a_shorthand_without_values() -> None:
     """Every word needs its value."""
     with pytest.raises(PlanError, match=r"'a' has no value"):
         fault_of("latency:a")
+    with pytest.raises(PlanError, match=r"'please' has no value.*quote a value that has a comma"):
+        fault_of("error:message=not now, please")
+    assert "not now, please" == fault_of("error:message='not now, please'").message  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("slicer:size=16", Slicer(size=16)),
+        ("bandwidth:rate=40000", Bandwidth(rate=40_000)),
+        ("bandwidth:rate=1Mbps", Bandwidth(rate=125_000)),
+        ("delay:delay=2", Delay(delay=2)),
+        ("exit:signal=SIGKILL", Exit(signal=9)),
+        ("exit:signal=term", Exit(signal=15)),
+        ("http_status:status=429,retry_after=1500ms", HttpStatus(status=429, retry_after=1.5)),
+        ("sse_retry:retry=1500ms", SseRetry(retry=1500)),
+        ("sse_retry:retry=1500", SseRetry(retry=1500)),
+        ("tool_vanishes:tool=odd", ToolVanishes(gone="odd")),
+        ("latency:delay=1s", Latency(latency=1)),
+        ("delay:latency=1s", Delay(delay=1)),
+        ("hold:delay=1s", Hold(time=1)),
+        ("duplicate:copies=3", Duplicate(count=3)),
+        ("corrupt:bytes=3", Corrupt(count=3)),
+        ("truncate:keep=3", Truncate(bytes=3)),
+        ("sse_comment_storm:comment=x", SseCommentStorm(text="x")),
+        ("error:text=no", Error(message="no")),
+        ("tool_error:message=no", ToolError(text="no")),
+        ("cancel_race:i=0,j=0,patience=1s", CancelRace(i=0, j=0, at_most=1)),
+    ],
+)
+def test_what_is_written_first_works(written: str, meant: Fault) -> None:
+    """Bare numbers, units, names of signals, and the other names of knobs, in a plan as well."""
+    assert meant == fault_of(written)
+    entry = "".join(f"{name} = {value!r}\n" for name, value in table_of(written).items())
+    if "{" not in entry:
+        assert (meant,) == read_plan(f"[[fault]]\n{entry}", "p.toml").faults
+
+
+@pytest.mark.parametrize(
+    ("written", "mistake"),
+    [
+        ("exit:signal=99", "signal: expected a signal of this system as .*, not 99"),
+        ("exit:signal=SIGNONE", "signal: expected a signal"),
+        ("latency", "latency: missing"),
+        ("latency:tool=x", "latency: missing"),
+        ("duplicate:copies=1,count=2", "copies: the same as count; say one of them"),
+        ("duplicate:copies=0", "count: expected a whole number from 1"),
+    ],
+)
+def test_what_makes_no_sense(written: str, mistake: str) -> None:
+    """It is refused with the plan."""
+    with pytest.raises(PlanError, match=mistake):
+        fault_of(written)
+
+
+def test_other_names_of_knobs_in_python() -> None:
+    """They are taken and read as before."""
+    duplicate: Any = Duplicate
+    fault = duplicate(copies=3)
+
+    assert (3, 3) == (fault.count, fault.copies)
+    assert not hasattr(fault, "keep")
 
 
 def sampled(match: Match) -> tuple[float, ...]:

@@ -84,7 +84,7 @@ UNCHANGED: list[tuple[Fault, str, Sequence[Sequence[Frame]]]] = [
     (Delay(delay=0), "stdio", [[f] for f in ON_STDIO]),
     (Slicer(size="1MB"), "stdio", [[f] for f in ON_STDIO]),
     (LimitData(bytes="1MB"), "stdio", [[f] for f in ON_STDIO]),
-    (Truncate(keep="1MB"), "stdio", [[f] for f in ON_STDIO]),
+    (Truncate(bytes="1MB"), "stdio", [[f] for f in ON_STDIO]),
     (Replace(text=ANSWER.decode(), match=Match(method="tools/call")), "stdio", [[s2c(ANSWER)]]),
     (VersionMismatch(version="2025-11-25"), "stdio", [[f] for f in ON_STDIO]),
     (CapabilityLie(claims=("tools",)), "stdio", [[f] for f in ON_STDIO]),
@@ -164,7 +164,7 @@ def test_faults_may_change_while_it_runs() -> None:
 
 def test_what_is_worth_a_look() -> None:
     """The bytes that tell, and whether any message may be meant."""
-    run = FaultRun.of(Plan(faults=(Latency(match=Match(tool="get_*")),)))
+    run = FaultRun.of(Plan(faults=(Latency(latency=1, match=Match(tool="get_*")),)))
     assert ({C2S: [b'"get_'], S2C: []}, False, On.MESSAGE) == (
         run.interest.needles,
         run.interest.wide,
@@ -173,9 +173,9 @@ def test_what_is_worth_a_look() -> None:
     run.add(CancelRace(cell="cancel_before_start", match=Match(tool="x")))
     overheard = [b'"get_', b'"x"', b"notifications/cancelled"]
     assert {C2S: overheard, S2C: []} == run.interest.needles
-    run.add(Latency(match=Match(probability=0)))
+    run.add(Latency(latency=1, match=Match(probability=0)))
     assert not run.interest.wide
-    run.add(Latency())
+    run.add(Latency(latency=1))
     assert run.interest.wide
 
 

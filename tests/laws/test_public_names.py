@@ -61,6 +61,7 @@ def fault_kinds() -> Iterator[str]:
     for kind in KINDS:
         yield f"fault {kind}"
         yield from (f"fault {kind}:{field.alias}" for field in attrs.fields(KINDS[kind]))
+        yield from (f"fault {kind}:{alias}" for alias in KINDS[kind].aliases)
 
 
 def plugin_names(config: pytest.Config) -> Iterator[str]:

@@ -387,4 +387,6 @@ def test_what_was_left_over() -> None:
     played = play(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))
     played.heard(INITIALIZE)
 
-    assert ["2 recorded requests never came: tools/call"] == player_of(played).leftovers()
+    assert [
+        "2 recorded requests never came: tools/call a (event 4), tools/call b (event 6)"
+    ] == player_of(played).leftovers()

@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote, ReplayOptions, SessionSelection
-from mcpmock.playback.translation import revisions_spoken
+from mcpmock.playback.translation import revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
 from mcpmock.protocol.messages import Frame
 from tests.support import (
@@ -336,7 +337,7 @@ def test_what_was_left_over() -> None:
     stateless.hears(0, post(900, modern(9, "tools/call", name="x", arguments={})))
 
     left = [player_of(played).leftovers() for played in (legacy, other, stateless)]
-    assert [["1 recorded requests never came: tools/call"], [], []] == left
+    assert [['1 recorded requests never came: tools/call x {"a":1} (event 5)'], [], []] == left
 
 
 def test_over_http_and_sse() -> None:
@@ -370,3 +371,30 @@ def test_the_selection_is_made_once() -> None:
 
     assert [candidate.plan for candidate in one] == [candidate.plan for candidate in two]
     assert one[0].plan is two[0].plan
+
+
+def test_fields_of_an_event_go_with_its_message() -> None:
+    """Of a message that is left out, no fields of its server-sent event are left behind."""
+    changed = notification("notifications/tools/list_changed")
+    recorded = over_http(
+        in_session(
+            2,
+            post(1, INITIALIZE),
+            answers(1, WELCOME, mcp_session_id="S"),
+            post(2, call(1, "x"), session="S"),
+            opens(2),
+            says(2, request("r", "ping"), event="message"),
+            says(2, LOG, event="message"),
+            says(2, response(1), event="message"),
+            get(3, session="S"),
+            opens(3),
+            says(3, changed, event="message"),
+        )
+    )
+    [episode] = recorded.episodes()
+    events = translate(episode, "2026-07-28").events
+
+    assert [2] * len(events) == [event.x for event in events]
+    assert ["message", LOG, "message"] == [
+        event.payload if event.sse is UNSET else event.sse.event for event in events[3:6]
+    ]

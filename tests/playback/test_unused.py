@@ -13,7 +13,8 @@ def test_in_words() -> None:
     )  # fmt: skip
     lead = player_of(played).leading
     assert lead is not None
-    assert ["3 recorded requests never came: initialize, tools/call"] == leftovers(lead)
+    unused = "initialize (event 1), tools/call a (event 3), tools/call b (event 5)"
+    assert [f"3 recorded requests never came: {unused}"] == leftovers(lead)
 
     for raw in (INITIALIZE, call(3, "a"), call(4, "b")):
         played.heard(raw)

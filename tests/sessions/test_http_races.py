@@ -73,7 +73,7 @@ def expected(id_: int, cell: Cell, reaction: Reaction) -> list[Any]:
     late: dict[Reaction, list[bytes]] = {
         "late_result": [answer],
         "late_error": [failed],
-        "late_progress": said(id_)[cell.j : -1],
+        "late_progress": said(id_)[cell.j : -1] or [progress(id_, 4)],
         "error_then_result": [failed, answer],
     }
     raws = said(id_)[: cell.j] + (late.get(reaction, []) if cell.reacts else [])

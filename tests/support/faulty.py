@@ -50,7 +50,12 @@ def tape_of(script: Script) -> list[Frame]:
 def how_it_breaks(cell: Cell, reaction: Reaction) -> list[str]:
     """What the oracles say of a server that does this: nothing where it is silent or gone."""
     call, left = "tools/call 1 of the client", cell.k - cell.j
-    late = {"late_result": 1, "late_error": 1, "late_progress": left - 1, "error_then_result": 2}
+    late = {
+        "late_result": 1,
+        "late_error": 1,
+        "late_progress": max(left - 1, 1),
+        "error_then_result": 2,
+    }
     twice = [f"{call}: answered 2 times"] if left and reaction == "error_then_result" else []
     extra = late.get(reaction, 0) if left else 0
     many = cell.j - cell.i + extra

@@ -8,25 +8,27 @@ import pytest
 
 from mcpmock.api.log import Log
 from mcpmock.api.server import ReplayServer
+from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
 from mcpmock.testing.servers import ServerUse
 from mcpmock.testing.settings import Settings
 from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused_requests
-from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, response, s
+from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, request, response, s
 
 FILE = Path("a.jsonl")
+UNUSED = {"4": "tools/call b (event 5)"}
 SESSION = "2026-11-20T10:00:00.000Z/1/1/stdio"
 RECORDED = cassette(
     c(INITIALIZE), s(WELCOME), c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2))
 )
 
 
-def log_of(*calls: bytes) -> Log:
+def log_of(*calls: bytes, recorded: Cassette = RECORDED) -> Log:
     """The log of a test that makes these calls."""
     log = Log()
-    player = Player(SessionSelection(RECORDED, ReplayOptions()))
+    player = Player(SessionSelection(recorded, ReplayOptions()))
     log.watch(1, player)
     list(player.begin(0.0))
     for raw in (INITIALIZE, *calls):
@@ -37,7 +39,7 @@ def log_of(*calls: bytes) -> Log:
 
 def test_requests_that_a_test_did_not_send() -> None:
     """They are listed by the session that the test played, as plain values."""
-    assert [(SESSION, {"5": "tools/call"})] == [*unused_requests(log_of(call(1, "a")))]
+    assert [(SESSION, UNUSED)] == [*unused_requests(log_of(call(1, "a")))]
     assert [(SESSION, {})] == [*unused_requests(log_of(call(1, "a"), call(2, "b")))]
 
 
@@ -52,7 +54,7 @@ def test_exchanges_without_a_session() -> None:
     list(player.wake(1.0))
     left = [*unused_requests(log)]
 
-    assert [{}, {"1": "tools/call"}] == [methods for _, methods in left]
+    assert [{}, {"0": "tools/call b (event 1)"}] == [methods for _, methods in left]
     assert all(session.endswith("/1/stdio") for session, _ in left)
 
 
@@ -73,7 +75,7 @@ def test_the_report_of_a_test() -> None:
         replayed["shown"],
         replayed["unused"],
     )
-    assert [(SESSION, {"5": "tools/call"})] == replayed["left"]
+    assert [(SESSION, UNUSED)] == replayed["left"]
     assert ("ignore", []) == (recorded["unused"], recorded["left"])
 
 
@@ -84,7 +86,7 @@ def use_of(*left: str, session: str = "1", unused: str = "fail") -> CassetteUse:
         cassette="/a.jsonl",
         shown="a.jsonl",
         unused=unused,
-        left=[(session, {numbers[one]: f"tools/{one}" for one in left})],
+        left=[(session, {numbers[one]: f"tools/{one} (event {numbers[one]})" for one in left})],
     )
 
 
@@ -99,7 +101,17 @@ def judged(**tests: CassetteUse | None) -> list[str]:
     return [f"{v.test} {v.unused} {v.text}" for v in tally.verdicts()]
 
 
-LEFT = "mcpmock: 1 recorded requests of a.jsonl were not sent: tools/b"
+def unjudged(*waiting: str, **tests: CassetteUse) -> list[str]:
+    """The lines on tests of one cassette, some of which did not pass."""
+    tally = UnusedTally()
+    for name in (*waiting, *tests):
+        tally.expect("/a.jsonl", name)
+    for name, use in tests.items():
+        tally.passed(name, use)
+    return list(tally.unjudged())
+
+
+LEFT = "mcpmock: 1 recorded requests of a.jsonl were not sent: tools/b (event 6)"
 
 
 def test_a_single_test() -> None:
@@ -124,8 +136,41 @@ def test_another_session() -> None:
 
 
 def test_a_test_that_did_not_pass() -> None:
-    """No verdict: that test may send the request."""
+    """No verdict, because that test may send the request, and one line says so."""
     assert [] == judged(failed=None, t=use_of("b"))
+
+    why = "not judged, because tests did not run or did not pass"
+    assert [f"{LEFT}; {why}: failed"] == unjudged("failed", t=use_of("b"))
+    assert [f"{LEFT}; {why}: a and 1 more"] == unjudged("b", "a", t=use_of("b"))
+    assert [] == unjudged("failed", t=use_of())
+    assert [] == unjudged("failed", t=use_of("b", unused="ignore"))
+    assert [] == unjudged(t=use_of("b"))
+
+
+def test_hostile_names() -> None:
+    """Nothing recorded acts on a terminal."""
+    use = use_of()
+    use["left"] = [("1", {"1": "x\x1b]52;\n::error::"})]
+
+    assert all("\x1b" not in line and "\n" not in line for line in judged(t=use))
+
+
+@pytest.mark.parametrize(
+    ("raw", "described"),
+    [
+        (call(2, "b", city="Oslo"), 'tools/call b {"city":"Oslo"}'),
+        (call(2, "b", text="x" * 99), f'tools/call b {{"text":"{"x" * 71}...'),
+        (request(2, "prompts/get", {"name": "p", "arguments": {"a": 1}}), 'prompts/get p {"a":1}'),
+        (request(2, "resources/read", {"uri": "a://b"}), 'resources/read {"uri":"a://b"}'),
+        (request(2, "tools/list"), "tools/list"),
+    ],
+)
+def test_what_names_a_request(raw: bytes, described: str) -> None:
+    """The method, the tool, the arguments and the event."""
+    recorded = cassette(c(INITIALIZE), s(WELCOME), c(raw), s(response(2)))
+    [(_, left)] = unused_requests(log_of(recorded=recorded))
+
+    assert {"2": f"{described} (event 3)"} == left
 
 
 def test_the_report_of_a_worker() -> None:

@@ -47,9 +47,11 @@ class _CancelMemory:
 
     watched: dict[_CallKey, _WatchedCall] = attrs.field(factory=dict)
     initialize_id: bytes | None = None
+    cancelled: tuple[_CallKey, float] | None = None
+    """In a replay, the call that was cancelled last, and when."""
 
     def __bool__(self) -> bool:
-        return bool(self.watched or self.initialize_id)
+        return bool(self.watched or self.initialize_id or self.cancelled)
 
     def asked_by(self, direction: Direction) -> Sequence[_CallKey]:
         """The watched calls whose receiver asks what goes this way."""
@@ -90,13 +92,24 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
             opens = subject.method == _INITIALIZE and self.overhears is not None
             return opens or bool(memory.asked_by(subject.frame.direction))
         call = subject.call
-        known = call is not None and (call.direction, call.request.id) in memory.watched
-        return known and on in On.RESPONSE | On.NOTIFICATION
+        if call is None or on not in On.RESPONSE | On.NOTIFICATION:
+            return False
+        key = call.direction, call.request.id
+        return key in memory.watched or (
+            memory.cancelled is not None and key == memory.cancelled[0]
+        )
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield matched.passed()
         memory: _CancelMemory = matched.memory
         message, call = matched.subject.message, matched.subject.call
+        if call is not None and memory.cancelled == (
+            (call.direction, call.request.id),
+            matched.now,
+        ):
+            # A replay without pauses says all of a call at once, before it can read the
+            # cancellation: what stands behind that is not said.
+            return
+        yield matched.passed()
         if isinstance(message, Request):
             if message.method == _INITIALIZE and self.overhears is not None:
                 memory.initialize_id = message.id
@@ -111,7 +124,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         key = (call.direction, call.request.id)
         if matched.on is On.REQUEST:
             memory.watched[key] = _WatchedCall()
-        elif matched.direction is call.direction:
+        elif matched.direction is call.direction or key not in memory.watched:
             return
         else:
             memory.watched[key].messages += 1
@@ -133,6 +146,8 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         cancels = self._cancellations(id_, question, opening)
         yield Send([matched.message(direction, raw) for raw in cancels])
         memory.watched.pop(key)
+        if matched.replayed and self.target in ("call", "twice"):
+            memory.cancelled = key, matched.now
 
     @property
     def _counts_questions(self) -> bool:

@@ -27,19 +27,19 @@ def _response_id(matched: MatchedMessage) -> bytes:
 
 
 @frozen(kw_only=True)
-class Corrupt(Fault, usually="client"):
-    """One bit flips in each of `bytes` bytes of the message.
+class Corrupt(Fault, usually="client", aliases={"bytes": "count"}):
+    """One bit flips in each of `count` bytes of the message.
 
     The message has no line break more or less than before.
 
-    >>> fault = mcpmock.faults.Corrupt(bytes=2, match={"tool": "get_*", "probability": 0.1})
+    >>> fault = mcpmock.faults.Corrupt(count=2, match={"tool": "get_*", "probability": 0.1})
     """
 
-    bytes: Ordinal = 1
+    count: Ordinal = 1
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         data = bytearray(matched.frame.raw)
-        for number in range(min(self.bytes, len(data))):
+        for number in range(min(self.count, len(data))):
             at = dice.below(f"at{number}", len(data))
             bit = next(b for b in (1, 2, 4, 8) if data[at] ^ b not in b"\r\n")
             data[at] ^= bit
@@ -47,19 +47,19 @@ class Corrupt(Fault, usually="client"):
 
 
 @frozen(kw_only=True)
-class Truncate(Fault, usually="client"):
-    """Only the first `keep` bytes of the message arrive, as if that were all.
+class Truncate(Fault, usually="client", aliases={"keep": "bytes"}):
+    """Only the first `bytes` bytes of the message arrive, as if that were all.
 
-    Without `keep` the length is drawn. The line or event ends as usual.
+    Without `bytes` the length is drawn. The line or event ends as usual.
 
-    >>> fault = mcpmock.faults.Truncate(keep="10B", match={"tool": "get_*"})
+    >>> fault = mcpmock.faults.Truncate(bytes="10B", match={"tool": "get_*"})
     """
 
-    keep: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
+    bytes: Size | None = attrs.field(default=None, converter=attrs.converters.optional(to_bytes))
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         raw = matched.frame.raw
-        keep = dice.below("keep", len(raw), 1) if self.keep is None else self.keep
+        keep = dice.below("bytes", len(raw), 1) if self.bytes is None else self.bytes
         yield Send(matched.with_raw(raw[:keep]))
 
 

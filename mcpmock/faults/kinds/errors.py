@@ -16,7 +16,7 @@ from mcpmock.protocol.error_codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 @frozen(kw_only=True)
-class Error(Fault, acts_on=On.REQUEST):
+class Error(Fault, acts_on=On.REQUEST, aliases={"text": "message"}):
     """The request never arrives and is answered with this JSON-RPC error, `after` a time.
 
     >>> fault = mcpmock.faults.Error(code=-32002, message="gone", match={"uri": "file:*"})
@@ -45,7 +45,7 @@ class InitializeError(Error, about="initialize"):
 
 
 @frozen(kw_only=True)
-class ToolError(Fault, acts_on=On.REQUEST, about="tools/call"):
+class ToolError(Fault, acts_on=On.REQUEST, about="tools/call", aliases={"message": "text"}):
     """The call never arrives and is answered with an `isError` result with this `text`.
 
     The result comes `after` a time.

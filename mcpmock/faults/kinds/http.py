@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
+from attrs.converters import optional
 
 from mcpmock.faults.chunking import wire_bytes
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
@@ -27,18 +28,19 @@ _ANY_REQUEST = On.ASKED | On.RESPONSE
 class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with `status`.
 
-    The answer has a `Retry-After` header with `retry_after` seconds and `body` as plain text, where
-    these are given.
+    The answer has a `Retry-After` header with `retry_after`, and `body` as plain text, where these
+    are given.
 
-    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after=2, match={"method": "tools/call"})
+    >>> fault = mcpmock.faults.HttpStatus(status=429, retry_after="2s", match={"tool": "get_*"})
     """
 
     status: Status = 503
-    retry_after: Count | None = None
+    retry_after: Seconds | None = attrs.field(default=None, converter=optional(to_seconds))
     body: str | None = None
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        fields = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        seconds = None if self.retry_after is None else str(math.ceil(self.retry_after))
+        fields = {} if seconds is None else {"Retry-After": seconds}
         yield Send(refusal(matched.exchange, self.status, fields, self.body))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage, frozen
-from mcpmock.faults.match import Subject
+from mcpmock.faults.match import Subject, method_mistakes
 from mcpmock.faults.segments import On
 from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
@@ -49,6 +49,9 @@ class CapabilityLie(Fault, acts_on=On.RESPONSE, about=("initialize", "server/dis
     claims: tuple[str, ...] = ("tools", "prompts", "resources", "logging", "completions")
     hides: tuple[str, ...] = ()
 
+    def contradictions(self) -> Iterable[str]:
+        return method_mistakes(self.match, *self.about)
+
     def fits(self, subject: Subject) -> bool:
         return subject.method in self.about
 
@@ -79,7 +82,7 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
 
 @frozen(kw_only=True)
 class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
-    """Tools whose names match the glob `gone` are unknown to the server.
+    """Tools whose names match the glob `gone` are unknown to the server; or those of `match.tool`.
 
     Calls of such a tool are answered with the error "Unknown tool", and the list of tools does not
     contain it.
@@ -88,6 +91,16 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
     """
 
     gone: str = "*"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.gone == "*" and self.match.tool is not None:
+            # A list of tools is about no tool: as a part of `match` the name would keep it away.
+            object.__setattr__(self, "gone", self.match.tool)
+            object.__setattr__(self, "match", attrs.evolve(self.match, tool=None))
+
+    def contradictions(self) -> Iterable[str]:
+        return method_mistakes(self.match, "tools/call", "tools/list")
 
     def fits(self, subject: Subject) -> bool:
         message = subject.message

@@ -21,17 +21,17 @@ _ONE_STREAM = ("stdio", "sse")
 
 
 @frozen(kw_only=True)
-class Duplicate(Fault, usually="client"):
-    """The message arrives `copies` more times, all at once or each `after` the one before.
+class Duplicate(Fault, usually="client", aliases={"copies": "count"}):
+    """The message arrives `count` more times, all at once or each `after` the one before.
 
-    >>> fault = mcpmock.faults.Duplicate(copies=2, after="10ms", match={"method": "tools/call"})
+    >>> fault = mcpmock.faults.Duplicate(count=2, after="10ms", match={"method": "tools/call"})
     """
 
-    copies: Ordinal = 1
+    count: Ordinal = 1
     after: Seconds = attrs.field(default=0.0, converter=to_seconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield from matched.trailed_by([matched.frame.raw] * self.copies, self.after)
+        yield from matched.trailed_by([matched.frame.raw] * self.count, self.after)
 
 
 @frozen(kw_only=True)

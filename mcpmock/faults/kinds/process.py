@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
+from attrs.converters import optional
 
 from mcpmock.faults.chunking import end_server
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import ExitCode, Ordinal, Size, to_bytes
+from mcpmock.faults.units import ExitCode, Signal, Size, to_bytes, to_signal
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, Stderr
 
@@ -25,7 +26,7 @@ class Exit(Fault, usually="server"):
     """
 
     code: ExitCode = 1
-    signal: Ordinal | None = None
+    signal: Signal | None = attrs.field(default=None, converter=optional(to_signal))
     stderr: str | None = None
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:

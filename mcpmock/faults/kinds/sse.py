@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from mcpmock.faults.chunking import with_events
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
-from mcpmock.faults.units import Count, Ordinal
+from mcpmock.faults.units import Milliseconds, Ordinal, to_milliseconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, SseMeta
 
 
 @frozen(kw_only=True)
-class SseCommentStorm(Fault, only="client", transports=HTTP):
-    """In front of the message come `count` SSE comments with the text `comment`.
+class SseCommentStorm(Fault, only="client", transports=HTTP, aliases={"comment": "text"}):
+    """In front of the message come `count` SSE comments with this `text`.
 
     >>> fault = mcpmock.faults.SseCommentStorm(count=1000, match={"method": "tools/call"})
     """
 
     count: Ordinal = 1000
-    comment: str = "keep-alive"
+    text: str = "keep-alive"
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield Send(with_events(matched, [SseMeta(comment=self.comment)] * self.count))
+        yield Send(with_events(matched, [SseMeta(comment=self.text)] * self.count))
 
 
 @frozen(kw_only=True)
 class SseRetry(Fault, only="client", transports=HTTP):
-    """In front of the message comes an SSE `retry` field, in milliseconds.
+    """In front of the message comes an SSE `retry` field.
 
     It tells the client how long to wait before it reconnects.
 
-    >>> fault = mcpmock.faults.SseRetry(retry=2000)
+    >>> fault = mcpmock.faults.SseRetry(retry="2s")
     """
 
-    retry: Count = 60_000
+    retry: Milliseconds = attrs.field(default=60_000, converter=to_milliseconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         yield Send(with_events(matched, [SseMeta(retry=self.retry)]))

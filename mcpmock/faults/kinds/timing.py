@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Self
 
 import attrs
+from attrs.converters import optional
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
 from mcpmock.faults.distributions import Distribution, latencies
@@ -20,7 +21,7 @@ from mcpmock.protocol.messages import C2S, Frame
 
 
 @frozen(kw_only=True)
-class Latency(Fault, usually="client"):
+class Latency(Fault, usually="client", aliases={"delay": "latency"}):
     """Each message arrives `latency` later.
 
     With a `jitter` the delay is drawn for each message: `distribution` is `fixed` (the default),
@@ -32,13 +33,15 @@ class Latency(Fault, usually="client"):
     >>> fault = mcpmock.faults.Latency(latency="250ms", jitter="50ms", distribution="lognormal")
     """
 
-    latency: Seconds = attrs.field(default=0.0, converter=to_seconds)
+    latency: Seconds | None = attrs.field(default=None, converter=optional(to_seconds))
     jitter: Seconds = attrs.field(default=0.0, converter=to_seconds)
     distribution: Distribution | None = None
     cassette: str | None = None
     samples: tuple[Seconds, ...] = ()
 
     def contradictions(self) -> Iterable[str]:
+        if self.latency is None and not self.jitter and self.distribution != "empirical":
+            yield 'latency: missing; say how much later, as "250ms"'
         if self.distribution == "empirical" and not self.samples and self.cassette is None:
             yield "distribution: empirical needs a cassette to draw from"
         if self.cassette is not None and self.distribution != "empirical":
@@ -62,12 +65,12 @@ class Latency(Fault, usually="client"):
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         distribution = self.distribution or ("uniform" if self.jitter else "fixed")
         yield Send(
-            matched.unit, dice.seconds(self.latency, self.jitter, distribution, self.samples)
+            matched.unit, dice.seconds(self.latency or 0.0, self.jitter, distribution, self.samples)
         )
 
 
 @frozen(kw_only=True)
-class Delay(Fault, usually="client"):
+class Delay(Fault, usually="client", aliases={"latency": "delay"}):
     """Each message arrives later by the fixed time `delay`.
 
     Messages of the same call wait with it.
@@ -82,7 +85,7 @@ class Delay(Fault, usually="client"):
 
 
 @frozen(kw_only=True)
-class Hold(Fault, usually="client", blocks=True):
+class Hold(Fault, usually="client", blocks=True, aliases={"delay": "time"}):
     """The message and everything behind it in its direction are held for `time`.
 
     >>> fault = mcpmock.faults.Hold(time="500ms", match={"method": "notifications/*"})

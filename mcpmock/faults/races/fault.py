@@ -77,10 +77,16 @@ class _RaceMemory:
 
 
 @frozen(kw_only=True)
-class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory):
+class CancelRace(
+    Fault,
+    acts_on=On.REQUEST,
+    usually="server",
+    memory=_RaceMemory,
+    aliases={"patience": "at_most"},
+):
     """A cancellation meets the response in the `cell` of the race that is named.
 
-    The client gets i messages of the call; the rest waits, no longer than `patience`, until it
+    The client gets i messages of the call; the rest waits, no longer than `at_most`, until it
     cancels. Then come those that had crossed the cancellation, up to the j-th, and of the rest what
     the server's `reaction` makes of it. Say either `cell`, or `i` and `j`. The cancellation does
     not reach the server: the fault reacts in its place.
@@ -97,7 +103,7 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
     i: Count | None = None
     j: Count | None = None
     reaction: Reaction = "silent"
-    patience: Seconds = attrs.field(default=30.0, converter=to_seconds)
+    at_most: Seconds = attrs.field(default=30.0, converter=to_seconds)
 
     @property
     def overhears(self) -> bytes:
@@ -181,13 +187,13 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
 
     def _come(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         """A message of the call comes from the server, or the end of its exchange."""
-        race.count(matched.on)
+        race.count(matched.on, matched.subject.message)
         if race.cancelled:
             yield from self._after(race, matched.on, matched)
             if matched.on is On.RESPONSE:
                 dice.drawn.update(race.reached())
         elif race.waits() or self._waits(race, matched.on):
-            yield race.keep(matched.on, matched.unit, self.patience)
+            yield race.keep(matched.on, matched.unit, self.at_most)
         else:
             race.give(matched.on, matched.unit)
             yield matched.passed()
@@ -234,14 +240,16 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
             race.over |= answer and race.own is None
         elif answer:
             race.over |= race.own is None
-            became = [*self._react(matched)]
-        elif self.reaction != "late_progress":
+            became = [*self._react(race, matched)]
+        elif self.reaction == "late_progress":
+            race.late += 1
+        else:
             became = []
         frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
         yield from _sends(race.settle(matched.unit, frames))
         yield from (act for act in became if not isinstance(act, Send))
 
-    def _react(self, matched: MatchedMessage) -> Iterable[Act]:
+    def _react(self, race: RaceProgress, matched: MatchedMessage) -> Iterable[Act]:
         """What the server does in place of the answer that it had not given yet."""
         message = matched.frame
         answer = message.content
@@ -261,9 +269,12 @@ class CancelRace(Fault, acts_on=On.REQUEST, usually="server", memory=_RaceMemory
                 yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
                 if matched.stream is not None:
                     yield Hangup("a fault ended the server")
-            case _:  # a body in JSON was to come: an event stream may be empty
-                head = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
-                yield from _sends(head)
+            case reaction:  # a body in JSON was to come: an event stream may be empty
+                sent = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
+                made_up = race.more_progress()
+                if reaction == "late_progress" and not race.late and made_up is not None:
+                    sent.append(matched.message(matched.direction, made_up))
+                yield from _sends(sent)
 
     def _give_up(self, matched: MatchedMessage, memory: _RaceMemory) -> Iterable[Act]:
         """The end of the client's input: it will not cancel any more, so what waits is sent."""

@@ -12,8 +12,17 @@ import attrs
 
 from mcpmock.faults.delay_queue import Keep
 from mcpmock.faults.segments import On
+from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import Direction, ExchangeEnd, Frame, SseMeta
+from mcpmock.protocol.messages import (
+    Direction,
+    ExchangeEnd,
+    Frame,
+    Message,
+    SseMeta,
+    decode,
+    member,
+)
 
 from .grid import Cell
 
@@ -35,6 +44,10 @@ class RaceProgress:
     """Its messages that the client receives in all: j, in the end."""
     total: int = 0
     """Its messages so far: k, once the response is among them."""
+    highest: float = 0
+    """The highest progress that the server has reported."""
+    late: int = 0
+    """Progress that the client receives behind its cancellation as a reaction to it."""
     cancelled: bool = False
     overtaken: bool = False
     """Whether the cancellation arrived before the call."""
@@ -79,11 +92,18 @@ class RaceProgress:
         """Note that the client left this exchange."""
         self._gone.add(exchange)
 
-    def count(self, on: On) -> None:
+    def count(self, on: On, message: Message | None) -> None:
         """Count a message of the server."""
         if on is not On.CLOSE and not self.complete:
             self.total += 1
             self.complete = on is On.RESPONSE
+        amount = decode(member(getattr(message, "params", None), "progress") or b"0")
+        self.highest = max(self.highest, amount if isinstance(amount, int | float) else 0)
+
+    def more_progress(self) -> bytes | None:
+        """One report more than the server made; None if the call has no progress token."""
+        amount = max(self.highest, self.total) + 1
+        return None if self.call.token is None else edit.progress(self.call.token, amount)
 
     def keep(self, on: On, unit: Sequence[Frame], seconds: float) -> Keep:
         """Park a message until the cancellation, no longer than `seconds`."""

@@ -15,7 +15,7 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Episode
-from mcpmock.playback.header_profile import SESSION
+from mcpmock.playback.header_profile import LAST_EVENT, SESSION
 from mcpmock.protocol.correlation import (
     CANCELLED,
     PROGRESS,
@@ -105,7 +105,7 @@ class _SessionState:
     latest_message: int | None = None
     """The latest message of the client."""
     latest_event: int | None = None
-    """The latest client event of any kind."""
+    """The latest client event of any kind, but for the resuming of a stream."""
     unowned: dict[str, int] = attrs.field(factory=dict)
     """By method: the cause of the last notification that belonged to no call."""
 
@@ -118,6 +118,8 @@ class RecordedExchange:
     event: int = NEVER
     """Its client event."""
     calls: tuple[int, ...] = ()
+    resumes: int | None = None
+    """The exchange where the stream began that its request takes up."""
     head: HttpResponse | None = None
     head_place: int = 0
     causes: frozenset[int] = frozenset()
@@ -213,14 +215,17 @@ class _PlanBuilder:
             insort(self._requests, index)
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
         self.client_events[index] = ClientEvent(index, frame, tuple(numbers), step.head)
+        last_event = None if step.head is None else step.head.header(LAST_EVENT)
         if frame.exchange is not None:
+            resumes = None if last_event is None else self.streams.get(last_event)
             self._exchanges[frame.exchange] = RecordedExchange(
-                frame.exchange, index, tuple(numbers)
+                frame.exchange, index, tuple(numbers), resumes
             )
         session = self._session(step)
         if not isinstance(frame.fact, HttpRequest):
             session.latest_message = index
-        session.latest_event = index
+        if last_event is None:  # where a client loses its connection is chance: nothing follows
+            session.latest_event = index
         self._times.of_event[index] = step.event.t
 
     def server_step(self, step: EpisodeStep) -> None:
@@ -379,7 +384,7 @@ class _PlanBuilder:
         elif planned.meta is not None and isinstance(meta := planned.meta.fact, SseMeta):
             exchange.is_session = exchange.is_session or meta.event == "endpoint"
             if meta.id:
-                self.streams[meta.id] = exchange.number
+                self.streams.setdefault(meta.id, exchange.resumes or exchange.number)
         exchange.all_causes |= planned.causes
         exchange.last = planned
 

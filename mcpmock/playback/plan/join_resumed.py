@@ -36,7 +36,7 @@ def resumed(events: list[Event]) -> list[Event]:
     for event in events:
         if event.x is not None and event.s != NO_SESSION:  # resuming needs a session
             continuations.note(event)
-    return list(continuations.joined(events)) if continuations.continues else events
+    return list(continuations.joined(events)) if continuations.chains else events
 
 
 def _without_torn_down_ends(events: list[Event]) -> list[Event]:
@@ -61,9 +61,12 @@ class _Continuations:
 
     continues: dict[int, _StreamExchange] = attrs.field(factory=dict)
     """By the exchange of the GET, the stream that it continues."""
-    _resumes: dict[int, _StreamExchange] = attrs.field(factory=dict)
+    chains: dict[int, _StreamExchange] = attrs.field(factory=dict)
+    """By the exchange of a GET, the stream that it resumes, be that one that the server ended."""
+    _resumes: dict[int, tuple[int, str]] = attrs.field(factory=dict)
+    """By the exchange of a GET, the session and the last event that it names."""
     _owners: dict[tuple[int, str], _StreamExchange] = attrs.field(factory=dict)
-    """The streams by session and the ids of their events."""
+    """The streams that go on behind an event, by its session and id."""
     _ended: set[_StreamExchange] = attrs.field(factory=set)
     """The streams whose response the server ended."""
 
@@ -71,33 +74,40 @@ class _Continuations:
         x = event.x or 0
         fact = None if event.http is UNSET else event.frame and event.frame.fact
         if isinstance(fact, HttpRequest):
-            wanted = self._owners.get((event.s, fact.header(LAST_EVENT) or ""))
-            if wanted is not None and wanted not in self._ended:
-                self._resumes[x] = wanted
+            named = event.s, fact.header(LAST_EVENT) or ""
+            if named in self._owners:
+                self._resumes[x] = named
         elif isinstance(fact, HttpResponse):
             if x in self._resumes and fact.status == _OK and fact.media_type == EVENT_STREAM:
-                self.continues[x] = self._resumes[x]
+                stream = self._owners[self._resumes[x]]
+                self.chains[x] = self.chains.get(stream, stream)
+                if stream in self._ended:
+                    # What the client polled for comes here, and it may lose this one too.
+                    self._owners[self._resumes[x]] = x
+                else:
+                    self.continues[x] = stream
         elif event.sse is not UNSET and event.sse.id:
-            self._owners.setdefault((event.s, event.sse.id), self.continues.get(x, x))
+            self._owners[event.s, event.sse.id] = self.continues.get(x, x)
         elif event.end is not UNSET and event.d == "s2c":
             self._ended.add(self.continues.get(x, x))
 
     def joined(self, events: Sequence[Event]) -> Iterator[Event]:
         last = {stream: x for x, stream in self.continues.items()}
+        resumed_chains = set(self.chains.values())
         sent: set[tuple[_StreamExchange, str]] = set()
         again: set[int] = set()
         """The exchanges on which an event comes that was sent before."""
         for event in events:
             x = event.x
-            stream = None if x is None else self.continues.get(x, x)
-            if x is None or stream not in last:
+            if x is None or (chain := self.chains.get(x, x)) not in resumed_chains:
                 yield event
                 continue
+            stream = self.continues.get(x, x)
             if event.sse is not UNSET and event.sse.id:
-                known = stream, event.sse.id
+                known = chain, event.sse.id
                 again |= {x} if known in sent else set()
                 sent.add(known)
-            is_over = event.end is not UNSET and event.d == "s2c" and x != last[stream]
+            is_over = event.end is not UNSET and event.d == "s2c" and x != last.get(stream, x)
             if not (is_over or x in again or (x != stream and event.http is not UNSET)):
                 yield event if x == stream else msgspec.structs.replace(event, x=stream)
             if is_message(event):

@@ -120,7 +120,7 @@ class ReplayPlan:
     cancels: dict[int, tuple[int, ...]]
     """The client events that cancel a call, by its number."""
     streams: dict[str, int] = attrs.field(factory=dict)
-    """The exchanges by the ids of the server-sent events that came on them."""
+    """By the ids of server-sent events, the exchanges on which their streams began."""
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or their placeholders."""
 

@@ -94,6 +94,7 @@ class Recording {
 			this.wrong.push(violation);
 		}
 		this.hay = undefined;
+		this.sessions = new Set(this.lanes.map((lane) => lane[1])).size;
 	}
 
 	line(i) { return this.c.line[i] == null ? null : this.lanes[this.c.line[i] >> 3][3] + (this.c.line[i] & 7); }
@@ -240,12 +241,12 @@ function layOut(text) {
 }
 
 /** A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class. */
-function payloadView(text, marks, size) {
+function payloadView(text, size, marks = new Map()) {
 	const box = el("div.json.mono");
 	const cut = text.length > MAX_SHOWN, laid = /^\s*[[{"]/.test(text) ? layOut(text) : null;
 	const lines = laid ? laid.lines : text.slice(0, MAX_SHOWN).split("\n").map((part) => ({ depth: 0, parts: [["", part]], end: -1 }));
 	const folded = new Set();
-	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12) folded.add(at); });
+	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12 && ![...marks.keys()].some((mark) => mark >= at && mark <= line.end)) folded.add(at); });
 	let limit = LINES_AT_ONCE;
 	const draw = () => {
 		box.replaceChildren();
@@ -253,7 +254,7 @@ function payloadView(text, marks, size) {
 		for (; at < lines.length && shown < limit; at++, shown++) {
 			const line = lines[at], here = at, row = el("div");
 			row.style.paddingLeft = 20 + 14 * Math.min(line.depth, 24) + "px";
-			if (marks && marks.has(at)) row.className = marks.get(at);
+			if (marks.has(at)) row.className = marks.get(at);
 			if (line.end > at + 1) {
 				const is = folded.has(at);
 				row.append(el("button.fold", { "aria-expanded": String(!is), "aria-label": is ? "Unfold" : "Fold",
@@ -284,7 +285,7 @@ function partView(kind, text) {
 	let last = 0;
 	for (const found of cut.matchAll(SECRET)) {
 		put(made, cut.slice(last, found.index));
-		made.append(el("span.secret", { title: "A secret was replaced by this placeholder" }, found[0].slice(15)));
+		made.append(el("span.secret", { title: "Placeholder of a secret" }, found[0].slice(15)));
 		last = found.index + found[0].length;
 	}
 	put(made, cut.slice(last));
@@ -386,7 +387,7 @@ const ARROWS = ["", "→", "←"];
 function eventRow(i) {
 	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
-	const session = (c.s[i] !== 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
+	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
 	const name = rec.tool(i) && kind === "request" ? `${method} ${rec.tool(i)}` : method;
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
 	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
@@ -691,12 +692,11 @@ function facts(pairs) {
 
 function drawEvent(pane, i) {
 	const c = rec.c, call = rec.callOf(i), answer = call >= 0 ? rec.answers[call] : -1;
-	const title = [rec.method(i) || rec.kind(i), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
+	const title = [rec.method(i) || c.summary[i].slice(0, 80), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
 	put(pane, heading("k-" + rec.kind(i), rec.kind(i), title), el("div.tools", copies(i)), facts([
-		["event", `${c.n[i]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
+		["event", `${c.n[i]} ${["", "from the client", "from the server"][c.d[i]]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
 		["time", rec.timed ? duration(c.t[i]) : null],
-		["direction", ["", "client to server", "server to client"][c.d[i]]],
-		["session", c.s[i] !== 1 ? c.s[i] : null],
+		["session", c.s[i]],
 		["exchange", c.x[i] != null ? `${c.x[i]}${c.status[i] != null ? `, status ${c.status[i]}` : ""}` : null],
 		["took", c.latency[i] != null ? duration(c.latency[i]) : answer >= 0 && i === call && c.latency[answer] != null ? duration(c.latency[answer]) : null],
 		["notes", c.notes[i] && c.notes[i].replaceAll("\n", ", ")],
@@ -706,10 +706,10 @@ function drawEvent(pane, i) {
 			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
 	}
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
-	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], null, c.size[call]));
+	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification" }[rec.kind(i)] || "Content";
-	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], null, c.size[i]));
-	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], null, c.size[answer]));
+	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], c.size[i]));
+	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], c.size[answer]));
 	if (call >= 0) {
 		section(pane, "Where the time went", timePath(call));
 		const parts = [...(rec.children.get(call) || []), ...(rec.inside.get(call) || [])].filter((part) => part !== answer && part !== i);
@@ -720,7 +720,7 @@ function drawEvent(pane, i) {
 	if (c.within[i] != null) section(pane, "Sent during", linkTo(c.within[i]));
 	if (c.x[i] != null) {
 		const heads = (rec.exchanges.get(c.take[i] + ":" + c.x[i]) || []).filter((row) => rec.kind(row) === "http" && row !== i);
-		section(pane, "HTTP", heads.slice(0, 4).map((row) => payloadView(c.raw[row], null, c.size[row])));
+		section(pane, "HTTP", heads.slice(0, 4).map((row) => payloadView(c.raw[row], c.size[row])));
 	}
 }
 
@@ -821,7 +821,7 @@ function raceView(call, race) {
 			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell.replace("cancel_", "").replaceAll("_", " ")));
 		})));
 	}
-	return put(box, table, el("p.cut", "i: messages that the client had received when it cancelled; j: messages that the server had sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
+	return put(box, table, el("p.cut", "i: messages received when the client cancelled; j: messages sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
 }
 
 // Two calls, two recordings
@@ -829,7 +829,7 @@ function raceView(call, race) {
 function sideBySide(one, other) {
 	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);
-	return el("div.sides", payloadView(one, gone), payloadView(other, added));
+	return el("div.sides", payloadView(one, 0, gone), payloadView(other, 0, added));
 }
 
 /** How many items two texts or lists have in common at their starts, and behind that at their ends. */
@@ -1000,7 +1000,7 @@ function fail(error) {
 }
 
 async function start() {
-	if (!("DecompressionStream" in window)) throw new Error("this browser is too old: it cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
+	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
 	$("data").remove();
 	recordings = data.recordings.map((one) => new Recording(one));

@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.faults.engine import FaultEngine
 from mcpmock.faults.kinds.cancel import Cancel, Target
 from mcpmock.faults.match import Match
+from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.invariants import broken
+from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.timing import Pace
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
+    OPENING,
     WELCOME,
+    c,
+    c2s,
     cancelled,
+    cassette,
     error,
     notification,
     progress,
     request,
     response,
+    s,
     s2c,
+    script,
 )
-from tests.support.faulty import ANSWER, CALL, faulty, receipts, taped
+from tests.support.faulty import ANSWER, CALL, Tape, faulty, receipts, taped
 
 QUESTION = request(1, "sampling/createMessage", {"messages": []})
 SAID = response(1, {"role": "assistant"})
@@ -48,6 +59,23 @@ def test_behind_so_many_messages() -> None:
     wire.at(1, server=response(8), to_client=response(8))
     wire.at(2, server=ANSWER, to_client=ANSWER, to_server=cancelled(1)).nothing_more()
     assert {"i": 2} == told[-1]["drawn"]
+
+
+@pytest.mark.parametrize("i", range(4))
+def test_in_a_replay_without_pauses(i: int) -> None:
+    """The client gets as many messages as come before the cancellation, and none behind it."""
+    said = [progress("t", 1), progress("t", 2), progress("t", 3), ANSWER]
+    run = FaultRun.of(Plan(faults=(Cancel(i=i, match=TOOL),)))
+    recorded = cassette(*OPENING, c(CALL), *map(s, said))
+    player = Player(SessionSelection(recorded, ReplayOptions(pace=Pace(after_progress=0))))
+    tape = Tape()
+    wire = script(FaultEngine(run, replayed=True), tape, player)
+    for raw in (INITIALIZE, INITIALIZED, CALL):
+        wire._take(wire.pipeline.enter([c2s(raw)], 0))
+
+    assert [WELCOME, *said[:i]] == [frame.raw for frame in wire._out]
+    assert cancelled(1) in [frame.raw for frame in tape.frames]
+    wire.abandon()
 
 
 def test_a_call_that_ends_before() -> None:

@@ -24,7 +24,7 @@ from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_stdio,
 @pytest.mark.parametrize("count", [1, 5])
 def test_corrupt_bits_flip(count: int) -> None:
     """At most so many, no more, and the length is the same."""
-    [said] = answered(Corrupt(bytes=count))
+    [said] = answered(Corrupt(count=count))
     flipped = sum((one ^ other).bit_count() for one, other in zip(ANSWER, said, strict=True))
 
     assert 1 <= flipped <= count
@@ -46,7 +46,7 @@ def test_truncate_where_is_drawn() -> None:
     told = receipts(wire)
     [[frame]] = wire.pipeline.enter([s2c(ANSWER)], 0)
 
-    assert ANSWER[: told[0]["drawn"]["keep"]] == frame.raw
+    assert ANSWER[: told[0]["drawn"]["bytes"]] == frame.raw
     assert 1 <= len(frame.raw) < len(ANSWER)
 
 

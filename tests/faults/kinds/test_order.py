@@ -9,13 +9,13 @@ from tests.support.faulty import ANSWER, CALL, answered, body, faulty, on_http
 
 
 def test_duplicate_comes_again() -> None:
-    """As often as `copies` says."""
-    assert [ANSWER] * 4 == answered(Duplicate(copies=3))
+    """As often as `count` says."""
+    assert [ANSWER] * 4 == answered(Duplicate(count=3))
 
 
 def test_duplicate_comes_again_later() -> None:
     """Each copy after the one before."""
-    wire = faulty(Duplicate(copies=2, after=0.5))
+    wire = faulty(Duplicate(count=2, after=0.5))
 
     wire.at(0, server=ANSWER, to_client=ANSWER).at(0.5, to_client=ANSWER).at(1, to_client=ANSWER)
     wire.nothing_more()

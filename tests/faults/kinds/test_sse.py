@@ -11,7 +11,7 @@ from tests.support.faulty import ANSWER, CALL, body, faulty
 def test_sse_comment_storm_a_storm() -> None:
     """In front of the message, on a stream."""
     stream = [*opens(1), *says(1, ANSWER), ends(1)]
-    lines = body(SseCommentStorm(count=3, comment="x"), CALL, stream)
+    lines = body(SseCommentStorm(count=3, text="x"), CALL, stream)
 
     assert [
         "1 200 text/event-stream",
@@ -26,7 +26,7 @@ def test_sse_comment_storm_a_storm() -> None:
 def test_sse_comment_storm_the_bytes() -> None:
     """Each is an event without data, and the message has none of them."""
     writer = ResponseWriter("POST", closing=True)
-    out = faulty(SseCommentStorm(count=2, comment="x"), transport="streamable-http").pipeline
+    out = faulty(SseCommentStorm(count=2, text="x"), transport="streamable-http").pipeline
     stream = [*opens(1), *says(1, b"{}"), ends(1)]
     told = b"".join(writer.write(frames) for frames in out.enter(stream, 0))
 

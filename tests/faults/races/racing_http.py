@@ -162,7 +162,7 @@ def after_the_cancel(cell: Cell, reaction: Reaction) -> list[str]:
         "silent": ["3 eof"],
         "late_result": [last, answer, "3 eof"],
         "late_error": [last, failed, "3 eof"],
-        "late_progress": [*told(left[:-1], cell.j + 1), "3 eof"],
+        "late_progress": [*(told(left[:-1], cell.j + 1) or [_more(cell)]), "3 eof"],
         "error_then_result": [failed, last, answer, "3 eof"],
         "crash": ["3 reset"],
         "close": ["3 closed"],
@@ -178,9 +178,14 @@ def _in_json(cell: Cell, reaction: Reaction) -> list[str]:
         "silent": [STREAM, "3 eof"],
         "late_result": [JSON, answer, "3 eof"],
         "late_error": [JSON, failed, "3 eof"],
-        "late_progress": [STREAM, "3 eof"],
+        "late_progress": [STREAM, _more(cell), "3 eof"],
         "error_then_result": [STREAM, failed, answer, "3 eof"],
         "crash": ["3 reset"],
         "close": ["3 closed"],
     }
     return found[reaction]
+
+
+def _more(cell: Cell) -> str:
+    """The progress that is made up where none is left."""
+    return f"3 {progress('t', cell.k + 1).decode()}"

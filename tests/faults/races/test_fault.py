@@ -82,7 +82,7 @@ def reaction_to(reaction: Reaction, cell: Cell) -> list[bytes | Frame]:
         "silent": [],
         "late_result": [ANSWER],
         "late_error": [FAILED],
-        "late_progress": [*left[:-1]],
+        "late_progress": [*(left[:-1] or [progress("t", cell.k + 1)])],
         "error_then_result": [FAILED, ANSWER],
         "crash": died,
         "close": died,
@@ -150,18 +150,18 @@ def test_a_client_that_cancels_earlier() -> None:
 
 def test_a_client_that_does_not_cancel() -> None:
     """It gets the rest when patience is over, or when it has said all itself."""
-    wire = racing(CancelRace(i=1, j=1, patience=5), 3)
+    wire = racing(CancelRace(i=1, j=1, at_most=5), 3)
     wire.at(1, client=CALL, to_client=messages(3)[:1]).at(6, to_client=messages(3)[1:])
     wire.at(7, client=PING, to_client=PONG).nothing_more()
 
-    wire = racing(CancelRace(i=1, j=1, patience=5), 3)
+    wire = racing(CancelRace(i=1, j=1, at_most=5), 3)
     wire.at(1, client=CALL, to_client=messages(3)[:1])
     wire.at(2, client=hangs_up(C2S), to_client=messages(3)[1:]).nothing_more()
 
 
 def test_a_cancel_when_patience_is_over() -> None:
     """What came by then was given, and comes once."""
-    wire = racing(CancelRace(i=1, j=1, patience=5), 3)
+    wire = racing(CancelRace(i=1, j=1, at_most=5), 3)
     told = receipts(wire)
     wire.at(1, client=CALL, to_client=messages(3)[:1]).at(6, to_client=messages(3)[1:])
 
@@ -259,7 +259,7 @@ def test_over_http(reaction: Reaction, lines: list[str]) -> None:
 
 def test_over_http_a_client_that_leaves() -> None:
     """What waited for its cancel is for nobody."""
-    wire = faulty(CancelRace(i=0, j=0, patience=5), transport="streamable-http")
+    wire = faulty(CancelRace(i=0, j=0, at_most=5), transport="streamable-http")
     wire.hears(0, post(1, CALL))
     assert [] == wire.hears(1, says(1, ANSWER))
     left = ends(1, direction=C2S)

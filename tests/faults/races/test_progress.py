@@ -30,7 +30,7 @@ def test_what_is_given_and_what_waits() -> None:
     """They make the cell, together with what crossed."""
     call = race()
     for on in (On.NOTIFICATION, On.NOTIFICATION):
-        call.count(on)
+        call.count(on, None)
     call.give(On.NOTIFICATION, says(3, progress("t")))
     call.keep(On.NOTIFICATION, says(3, progress("t", 2)), 30)
     call.keep(On.RESPONSE, says(3, ANSWER), 30)
@@ -41,7 +41,7 @@ def test_what_is_given_and_what_waits() -> None:
     call.emitted = 2
     assert {"i": 1, "j": 2, "cell": "cancel_crosses_progress"} == call.reached()
     for on in (On.RESPONSE, On.CLOSE, On.RESPONSE):
-        call.count(on)
+        call.count(on, None)
     assert {"i": 1, "j": 2, "k": 3, "cell": Cell(1, 2, 3).name} == call.reached()
     assert (C2S, b"1") == call.key
 

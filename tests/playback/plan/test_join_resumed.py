@@ -97,6 +97,32 @@ def test_what_is_the_server_s_doing() -> None:
     assert unknown == alone
 
 
+def test_a_poll_that_is_lost() -> None:
+    """A client that polled, and lost that response too, resumes that one."""
+    lost = (*COMES_BACK, ends(2, "closed", C2S))
+    again = (get(3, session="S", last_event_id="e1"), opens(3), says(3, response(1), id="e2"))
+
+    assert ["1 eof", "2 GET /mcp", "2 200 text/event-stream", "2 closed", "2 sse id=e2"] == told(
+        ends(1), *lost, *again
+    )[:5]
+
+
+def test_what_a_poll_gave_again() -> None:
+    """An event counts once too where the server ended the response behind it."""
+    twice = [*says(2, progress(1, 1), id="e1"), *ANSWER]
+
+    assert ["1 eof", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == told(
+        ends(1), *COMES_BACK, twice
+    )[:4]
+
+
+def test_the_end_of_a_connection_that_the_client_had_left() -> None:
+    """It is the recorder's own doing, and not the end of the stream."""
+    assert ["1 closed", "1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == told(
+        LEAVES, ends(1, "reset"), *COMES_BACK, ANSWER
+    )
+
+
 def test_ids_of_two_sessions() -> None:
     """Each session counts its own events."""
     other = (get(2, session="T", last_event_id="e1"), opens(2), ANSWER)

@@ -16,7 +16,7 @@ def known(media: str, last: Frame, left: int | None = None) -> RecordedExchange:
     head = replies(1, 200, media).fact
     assert isinstance(head, HttpResponse)
     planned = PlannedMessage(4, last, frozenset({0}), (5,), answers=True, chain=5, exchange=1)
-    return RecordedExchange(1, 0, (5,), head, last=planned, left=left)
+    return RecordedExchange(1, 0, (5,), head=head, last=planned, left=left)
 
 
 @pytest.mark.parametrize(
