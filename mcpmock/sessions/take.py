@@ -190,8 +190,7 @@ class TakeRecording:
         redactor, events = self.ledger.redactor, self.ledger.revised_events
         if redactor is None or not events:
             return
-
-        from mcpmock.redaction.cassettes import LineReviser  # few recordings need it
+        from mcpmock.redaction.cassettes import LineReviser  # most recordings do not need it
 
         reviser = LineReviser(redactor)
         scan = f"`mcpmock scan {self.file.path}` names the places"
