@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcpmock.api.thread_server import ThreadServer
     from mcpmock.faults.control import FaultControl
     from mcpmock.testing.cassette_store import CassetteStore
+    from mcpmock.testing.failure_page import SessionLog
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
     from mcpmock.testing.settings import Settings
@@ -41,6 +42,7 @@ _MARKER = (
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
 _store: pytest.StashKey[CassetteStore] = pytest.StashKey()
+_live: pytest.StashKey[SessionLog] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,6 +68,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         metavar="N",
         help="Random seed for all fault decisions; overrides plans. Also MCPMOCK_SEED.",
+    )
+    group.addoption(
+        "--mcp-report",
+        dest="mcpmock_report",
+        metavar="DIR",
+        help="Write an HTML page to DIR for each failed test with an MCP server: what its clients "
+        "asked and got, beside what was recorded.",
     )
     parser.addini("mcpmock_record", "Record mode, as in --mcp-record.", default="")
     parser.addini(
@@ -173,10 +182,27 @@ def pytest_runtest_makereport(
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
-        report.sections.append(("mcpmock", use.describe()))
+        page = _write_page(item, report, use.settings.path)
+        report.sections.append(("mcpmock", "\n".join([use.describe(), *page])))
     if use is not None and call.when == "call" and report.passed:
         setattr(report, CASSETTE_USE, use.cassette_use())
     return report
+
+
+def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) -> list[str]:
+    """The page of a failed test, where --mcp-report asks for it; the line that says where it is."""
+    live = item.stash.get(_live, None)
+    if live is None:
+        return []
+    from mcpmock.testing.failure_page import write_failure_page
+
+    folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
+    path, line = write_failure_page(folder, item.nodeid, recorded, live)
+    html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
+    if path is not None and html is not None:
+        link = html.extras.url(path.as_uri(), name="mcpmock")
+        report.extras = [*getattr(report, "extras", []), link]  # type: ignore[attr-defined]
+    return [line]
 
 
 @contextmanager
@@ -324,4 +350,8 @@ def mcpmock_server(
         settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
     with _without_traceback(), using(settings, request.node.nodeid, store) as use:
         request.node.stash[_using] = use
+        if request.config.option.mcpmock_report:
+            from mcpmock.testing.failure_page import SessionLog
+
+            request.node.stash[_live] = SessionLog(use.server.log)
         yield use.server

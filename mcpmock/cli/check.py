@@ -16,13 +16,13 @@ from mcpmock.errors import CassetteError, Level
 from mcpmock.printable import printable
 
 from .options_files import FILES, run_each, with_siblings
-from .output import common, emit, encodable, many
+from .output import BAD, ODD, REMARK, common, emit, encodable, many
 
 if TYPE_CHECKING:
     from mcpmock.cassette.validate import Finding, Inspection
     from mcpmock.rules.checker import Found
 
-_COLORS = {Level.ERROR: "red", Level.WARNING: "magenta", Level.NOTICE: "yellow"}
+_COLORS = {Level.ERROR: BAD, Level.WARNING: ODD, Level.NOTICE: REMARK}
 _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
 

@@ -18,9 +18,9 @@ from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
-from .output import columns, encodable
+from .output import BAD, GOOD, ODD, columns, encodable
 
-_COLORS = {Verdict.BREAKING: "red", Verdict.RISKY: "yellow", Verdict.COMPATIBLE: "green"}
+_COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
 _FROM_WORST = sorted(Verdict, reverse=True)
 _MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
@@ -90,9 +90,9 @@ def text(comparison: Diff, *, verbose: bool = False) -> Iterator[str]:
         yield from _folded("  in ", f"{_place(found)}{_events(found)}")
         yield from _folded("  at ", found.path)
         if found.old is not None:
-            yield from _folded("   - ", found.old, "red")
+            yield from _folded("   - ", found.old, BAD)
         if found.new is not None:
-            yield from _folded("   + ", found.new, "green")
+            yield from _folded("   + ", found.new, GOOD)
         yield from _folded("  allow with ", _ignore_option(found))
         yield ""
     unsaid = sum(comparison.counts.values()) - len(comparison.differences)

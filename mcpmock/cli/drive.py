@@ -49,11 +49,12 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--timing") from error
     server = server_of(options)
-    recording = None if output is None else Recording.to(output)
+    values = values_of(options)
+    recording = None if output is None else Recording.to(output, values=values)
     cassette = load(file)
     if not options["quiet"]:
         say_notices(cassette, of_lines=False)
     faults = faults_of(options)
-    front = drive_front(cassette, pauses, kind=server.kind, values=values_of(options))
+    front = drive_front(cassette, pauses, kind=server.kind, values=values)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
     return run_to_end(setup, options)

@@ -9,7 +9,7 @@ import click
 
 from mcpmock.printable import printable
 
-from .output import emit, option_set
+from .output import emit, option_set, print_lines
 
 if TYPE_CHECKING:
     from mcpmock.semantic_diff.compare import Diff, Rules
@@ -85,6 +85,5 @@ def write_report(
     elif form == "markdown":
         click.echo(markdown(comparison, verbose=verbose))
     elif failed or not quiet:
-        for line in text(comparison, verbose=verbose):
-            click.echo(line)
+        print_lines(text(comparison, verbose=verbose))
     return int(failed)

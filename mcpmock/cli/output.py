@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,13 +23,49 @@ if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
 
 _MIN_COLUMNS = 80
+_MIN_DRAWING_COLUMNS = 100
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 CASSETTE = click.Path(path_type=Path)
+
+
+GOOD, BAD, ODD, REMARK = "green", "red", "magenta", "cyan"
+"""Colors that can be read on a light and on a dark background; yellow, blue and gray cannot."""
 
 
 def columns() -> int:
     """The width of a line: that of the terminal, at least 80."""
     return max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
+
+
+def drawing_columns() -> int:
+    """How many columns of a line a drawing beside the text may have: none without a terminal, or if
+    it is narrow.
+    """
+    if not sys.stdout.isatty() or columns() < _MIN_DRAWING_COLUMNS:
+        return 0
+    return columns() // 4
+
+
+def can_print(text: str) -> bool:
+    """Whether standard output has these characters."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines to stdout; on a terminal that is too short for them, in the user's pager."""
+    left = iter(lines)
+    if sys.stdout.isatty():
+        first = list(islice(left, shutil.get_terminal_size().lines))
+        left = chain(first, left)
+        if len(first) == shutil.get_terminal_size().lines:
+            click.echo_via_pager(f"{line}\n" for line in left)
+            return
+    for line in left:
+        click.echo(line)
 
 
 def say(text: str) -> None:

@@ -115,11 +115,13 @@ def replay(file: Path, record: str | None, more: Sequence[Path] = (), **how: Any
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
     """
-    from mcpmock.sessions.take import Recording
-
     options = _replay_options(how)
     server = _passthrough_server(how, record)
-    recording = None if record is None else Recording.to(record)
+    recording = None
+    if record is not None:
+        from mcpmock.sessions.take import Recording  # the recorder, which a replay does not need
+
+        recording = Recording.to(record)
     files = [file, *more]
     return play(files, options, how, recording=recording, faults=faults_of(how), server=server)
 

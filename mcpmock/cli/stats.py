@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options_files import with_siblings
-from .output import CASSETTE, columns, common, counts, emit, many, one_line, say_notices
+from .output import (
+    CASSETTE,
+    can_print,
+    columns,
+    common,
+    counts,
+    drawing_columns,
+    emit,
+    many,
+    one_line,
+    print_lines,
+    say_notices,
+)
 from .show import duration
 
 if TYPE_CHECKING:
@@ -21,6 +33,9 @@ if TYPE_CHECKING:
 
 _ARROWS = {"c2s": "->", "s2c": "<-"}
 _UNITS = ("kB", "MB", "GB")
+_HEADS = ("call", "n", "err", "canc", "open", "prog", "p50", "p99", "asked", "answer")
+_BLOCKS, _ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
+"""From no calls to most of them."""
 
 
 @click.command()
@@ -32,7 +47,8 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
     Columns: number of calls (`->` by the client, `<-` by the server), errors (`err`), cancelled
     calls (`canc`), unanswered calls (`open`), progress notifications (`prog`), median and 99th
     percentile of the latency (`p50`, `p99`), total size of requests (`asked`) and answers
-    (`answer`). Empty columns are left out. Several cassettes are counted together.
+    (`answer`). Empty columns are left out. A wide terminal also gets a histogram of the latencies.
+    Several cassettes are counted together.
     """
     from mcpmock.view.stats import stats as counted
 
@@ -41,8 +57,7 @@ def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> in
         for value in _as_json(found):
             emit(value)
         return 0
-    for line in (*_calls_table(found), *_notifications_table(found), _last_line(found)):
-        click.echo(line)
+    print_lines((*_calls_table(found), *_notifications_table(found), _last_line(found)))
     return 0
 
 
@@ -70,6 +85,7 @@ def _as_json(found: Stats) -> Iterator[dict[str, Any]]:
             "progress": calls.progress,
             "p50": calls.percentile(0.5),
             "p99": calls.percentile(0.99),
+            "histogram": {"unit": "us", "buckets": list(calls.histogram().items())},
             "asked": calls.asked,
             "answered": calls.answered,
             "largest": calls.largest,
@@ -85,18 +101,41 @@ def _named(what: What) -> dict[str, Any]:
 
 
 def _calls_table(found: Stats) -> Iterator[str]:
-    heads = ("call", "n", "err", "canc", "open", "prog", "p50", "p99", "asked", "answer")
+    histograms = _Histograms(found)
+    heads = [*_HEADS, histograms.head]
     rows: list[Sequence[str]] = []
     above = None
     for what, calls in found.calls.items():
-        if what.tool is None:
-            rows.append((_name(what), *_format_calls(calls)))
-            continue
-        if above != what[:2]:  # the method once, and its tools below it
-            rows.append((_name(what), *[""] * (len(heads) - 1)))
+        name = _name(what)
+        if what.tool is not None:
+            if above != what[:2]:  # the method once, and its tools below it
+                rows.append((name, *[""] * (len(heads) - 1)))
+            name = f"     {one_line(what.tool)}"
         above = what[:2]
-        rows.append((f"     {one_line(what.tool)}", *_format_calls(calls)))
+        rows.append((name, *_format_calls(calls), histograms.draw(what)))
     yield from _table(heads, rows)
+
+
+class _Histograms:
+    """The latencies of each call as a small drawing: a character for each bound, the higher the
+    more calls took that long. Empty without a wide terminal.
+    """
+
+    def __init__(self, found: Stats) -> None:
+        from mcpmock.view.stats import upper_bounds
+
+        self._counted = {what: calls.histogram() for what, calls in found.calls.items()}
+        bounds = [bound for counted in self._counted.values() for bound in counted]
+        shown = bool(bounds and drawing_columns())
+        self._bounds = list(upper_bounds(min(bounds), max(bounds))) if shown else []
+        self._levels = _BLOCKS if can_print(_BLOCKS) else _ASCII_BLOCKS
+        self.head = f"{duration(min(bounds))}..{duration(max(bounds))}" if shown else ""
+
+    def draw(self, what: What) -> str:
+        counted, top = self._counted[what], len(self._levels) - 1
+        most = max(counted.values(), default=1)
+        heights = (-(-counted.get(bound, 0) * top // most) for bound in self._bounds)
+        return "".join(self._levels[height] for height in heights).ljust(len(self.head))
 
 
 def _format_calls(calls: Calls) -> tuple[str, ...]:

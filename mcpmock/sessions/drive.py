@@ -131,7 +131,10 @@ async def drive_and_record(
             back=server,
             faults=faults,
             recording=Recording(
-                output=output, redact=redact, placeholders=highest_number(cassette)
+                output=output,
+                redact=redact,
+                placeholders=highest_number(cassette),
+                values=values or {},
             ),
             say=say,
             stop=stop,

@@ -8,7 +8,7 @@ take. What a recorder notes is the affair of `recording`.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,6 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.recording.recorder import Ledger, Recorder
-from mcpmock.redaction.cassettes import LineReviser
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
 
@@ -54,6 +53,8 @@ class Recording:
     redact: bool = True
     placeholders: int = 0
     """The highest number of the placeholders that a driven client sends."""
+    values: Mapping[str, str] = attrs.field(factory=dict)
+    """The values that it sends in place of some of them: secrets, wherever they appear."""
     test: str | None = None
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None
@@ -189,6 +190,8 @@ class TakeRecording:
         redactor, events = self.ledger.redactor, self.ledger.revised_events
         if redactor is None or not events:
             return
+        from mcpmock.redaction.cassettes import LineReviser  # most recordings do not need it
+
         reviser = LineReviser(redactor)
         scan = f"`mcpmock scan {self.file.path}` names the places"
         try:
@@ -232,6 +235,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     redactor = Redactor() if recording.redact else None
     if redactor is not None:
         redactor.learn(os.environ)
+        redactor.learn_bindings(recording.values)
         redactor.reserve(recording.placeholders)
     ledger = Ledger(file.append, redactor, strict=recording.strict)
     take = TakeRecording(file, ledger, recording, say, packed)

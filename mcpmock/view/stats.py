@@ -60,6 +60,26 @@ class Calls:
         ordered = sorted(self.latencies)
         return ordered[max(ceil(share * len(ordered)) - 1, 0)] if ordered else None
 
+    def histogram(self) -> dict[int, int]:
+        """How many latencies are at most each upper bound and above the one before, in ascending
+        order. The bounds are 1, 2, 5, 10.. microseconds for all calls, so histograms add up.
+        """
+        counted = Counter(_upper_bound(latency) for latency in self.latencies)
+        return dict(sorted(counted.items()))
+
+
+def upper_bounds(first: int, last: int) -> Iterator[int]:
+    """The bounds of a histogram from one to another."""
+    bound = first
+    while bound <= last:
+        yield bound
+        bound = _upper_bound(bound + 1)
+
+
+def _upper_bound(microseconds: int) -> int:
+    decade: int = 10 ** max(len(str(microseconds)) - 1, 0)
+    return next(step * decade for step in (1, 2, 5, 10) if microseconds <= step * decade)
+
 
 @attrs.define
 class Notifications:

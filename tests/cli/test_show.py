@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from mcpmock.cli import main
@@ -14,6 +17,7 @@ from mcpmock.cli.show import duration
 from tests.cli.conftest import Run
 from tests.support import batch, cassette_bytes, error, progress, request, response
 from tests.support.hostile import loadable_and_not
+from tests.support.processes import END, MCPMOCK
 
 SESSION = cassette_bytes(
     (0.041, "c2s", request(0, "initialize", {"clientInfo": {"name": "c", "version": "1"}})),
@@ -69,6 +73,74 @@ def test_wider_terminals_show_more(run: Run, file: Path, monkeypatch: pytest.Mon
     assert narrow.splitlines()[-1].endswith("...")
     grown = wide.count("\u6f22") - narrow.count("\u6f22")
     assert 20 == grown
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 50) -> None:
+    """Standard output is a terminal of 100 columns."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("COLUMNS", "100"), ("LINES", str(lines)), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+
+
+def test_a_wide_terminal_shows_a_waterfall(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bar from each request to its answer, in a column of its own; a filter keeps the scale."""
+    on_a_terminal(monkeypatch)
+    _, out, _ = run("show", "-q", file, "--filter", "kind=request")
+
+    assert [
+        "0                2:04 min",
+        "\u2501",
+        "     " + "\u2501" * 7,
+        "      \u2501",
+        "                    \u2501" + "\u254c" * 4,
+    ] == [line[75:] for line in out.splitlines()]
+
+
+def test_a_long_timeline_is_paged(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only on a terminal, and only if that has fewer lines."""
+    paged: list[str] = []
+    monkeypatch.setattr(click, "echo_via_pager", paged.extend)
+    on_a_terminal(monkeypatch)
+    _, short, _ = run("show", "-q", file)
+    assert (12, []) == (len(short.splitlines()), paged)
+
+    on_a_terminal(monkeypatch, lines=12)
+    assert (0, "", "") == run("show", "-q", file)
+    assert short == click.unstyle("".join(paged))
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("form", [(), ("--json",), ("--raw",)])
+def test_following_a_recording(file: Path, form: tuple[str, ...]) -> None:
+    """What is recorded is shown at once, from a file that is not there yet; Ctrl-C ends it."""
+    late = file.with_name("late.jsonl")
+    command = [*MCPMOCK, "show", "--follow", *form, "--filter", "kind=request", str(late)]
+    lines = SESSION.splitlines(keepends=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        with late.open("ab", buffering=0) as growing:
+            growing.write(b"".join(lines[:3]))
+            shown = [process.stdout.readline() for _ in range(1 if form else 2)]
+            growing.write(lines[3][:20])
+            growing.write(lines[3][20:])
+            shown.append(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert 130 == process.wait(END)
+
+    assert b"initialize" in shown[-2]
+    assert b"tools/call" in shown[-1]
+    assert form or shown[0].startswith(b"take 1  2026-11-20T10:00:00.000Z  stdio")
+
+
+def test_what_cannot_be_followed(run: Run, file: Path, tmp_path: Path) -> None:
+    """Another file is refused; one exchange, and a diagram, need the whole recording."""
+    (tmp_path / "notes.txt").write_text("hello\n")
+
+    assert 3 == run("show", "--follow", tmp_path / "notes.txt")[0]
+    assert 2 == run("show", "--follow", "--mermaid", file)[0]
+    assert 2 == run("show", "--follow", "--id", "7", file)[0]
 
 
 def test_dropped_times_are_not_shown_as_zero(run: Run, file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,7 @@ def test_stats_json(run: Run, file: Path) -> None:
         "progress": 1,
         "p50": 1000,
         "p99": 1_500_000,
+        "histogram": {"unit": "us", "buckets": [[1000, 1], [2_000_000, 1]]},
         "asked": 183,
         "answered": 99,
         "largest": 63,
@@ -129,6 +131,20 @@ def test_stats_json(run: Run, file: Path) -> None:
     kinds = {"error": 1, "notification": 2, "opaque": 1, "request": 6, "response": 3}
     size = {"cassettes": 1, "takes": 1, "events": 13, "lost_events": 0, "lost_bytes": 0}
     assert {"type": "stats", **size, "kinds": kinds} == found[-1]
+
+
+def test_a_wide_terminal_shows_latencies(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The columns of all histograms are the same, 1, 2, 5, 10.. microseconds each."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "50")
+    lines = [line.rstrip() for line in run("stats", "-q", file)[1].splitlines()]
+
+    assert lines[0].endswith("answer  1.0 ms..2.00 s")
+    assert lines[5].endswith("99 B  \u2588         \u2588")
+    assert lines[6].endswith("2.0 kB          \u2588")
 
 
 def test_gaps_add_up(run: Run, file: Path) -> None:

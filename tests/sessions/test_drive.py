@@ -22,9 +22,10 @@ from mcpmock.playback.client.script import STREAM_OPENING
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
+from mcpmock.semantic_diff.compare import compare
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions import servers
-from mcpmock.sessions.drive import client_scripts, drive_front
+from mcpmock.sessions.drive import client_scripts, drive_and_record, drive_front
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.take import Recording, Say
@@ -290,6 +291,18 @@ async def test_values_of_placeholders(plays: Plays, tmp_path: Path) -> None:
     ]
     assert call(1, "login", token='a"b') == sent[1]
     assert call(2, "use", token=MINTED, key='k a"b') == sent[2]
+
+
+async def test_values_are_secrets(plays: Plays) -> None:
+    """The live recording has placeholders in their places, under whatever name they stand."""
+    recorded = cassette(*OPENING, c(call(1, "a", text=TOKEN)), s(response(1)))
+    plays(recorded)
+    outcome = await drive_and_record(
+        recorded, SERVER, lambda _line: None, values={TOKEN: "correct horse battery"}
+    )
+
+    assert b"battery" not in outcome.data
+    assert not compare(recorded, outcome.live)
 
 
 def test_parts_over_http() -> None:
