@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def load(path: Path | str) -> Cassette:
-    """Reads a cassette: `takes`, each with a `header` and `events`. `.gz` is unpacked.
+    """Reads a cassette: `takes` in the order of their start, each with a `header` and `events`.
+    `.gz` is unpacked. Recordings that overlapped and are not joined yet (`FILE.PID.jsonl`) are read
+    too; `notices` name them.
 
     Raises CassetteError (a McpMockError) if the file cannot be read, is not a cassette, or is
     damaged.

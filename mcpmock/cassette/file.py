@@ -33,7 +33,17 @@ from .model import Cassette, Footer, Header, Notice
 from .parser import header_of, read, refusal
 
 MAX_BYTES = 1 << 30
-"""What a cassette may hold, packed or not: a bound on what loading one can cost."""
+"""What a cassette may hold: a bound on what loading one can cost."""
+MAX_UNPACKED_BYTES = 256 << 20
+MAX_RATIO = 200
+"""What a packed cassette may unpack to, in all and for each byte: a recording packs to a tenth, a
+file that is made to fill a memory to a thousandth.
+"""
+MAX_MEMBERS = 10_000
+_MIN_UNPACKED_BYTES = 1 << 20
+"""What any packed cassette may hold, however well it is packed."""
+_PACKED_PIECE_BYTES = 1 << 14
+"""Unpacked together: at most 16 MiB, and no more is copied of what follows a member."""
 SUFFIXES = (".jsonl", ".jsonl.gz")
 """Of the cassettes in a folder."""
 _NUMBERED = re.compile(r"\.[0-9]+\.")
@@ -106,6 +116,8 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
             data = file.read(MAX_BYTES + 1)
         if path.suffix == ".gz":
             data = _unpack(data, damaged=damaged)
+    except ValueError as error:
+        raise CassetteError(path, str(error), hint="unpack it if you trust it") from error
     except (OSError, EOFError, zlib.error) as error:
         raise CassetteError(path, _words(error), hint=_hint(error, path)) from error
     if len(data) > MAX_BYTES:
@@ -114,22 +126,33 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
-    """All members of a gzip file, as far as MAX_BYTES: what a few bytes may unpack to is
-    bounded.
+    """All members of a gzip file. What a few bytes may unpack to is bounded, and so is the number
+    of members: each of them costs time of its own.
     """
-    data = b""
-    while packed and len(data) <= MAX_BYTES:
+    parts: list[bytes] = []
+    size = members = at = 0
+    while at < len(packed):
+        members += 1
+        if members > MAX_MEMBERS:
+            raise ValueError(f"is packed in more than {MAX_MEMBERS} parts")
         member = zlib.decompressobj(wbits=31)
-        try:
-            data += member.decompress(packed, MAX_BYTES + 1 - len(data))
-        except zlib.error:
-            if damaged:
-                return data
-            raise
-        if not member.eof and not damaged and len(data) <= MAX_BYTES:
+        while not member.eof and at < len(packed):
+            piece = packed[at : at + _PACKED_PIECE_BYTES]
+            try:
+                parts.append(member.decompress(piece))
+            except zlib.error:
+                if damaged:
+                    return b"".join(parts)
+                raise
+            at += len(piece) - len(member.unused_data)
+            size += len(parts[-1])
+            if size > max(_MIN_UNPACKED_BYTES, MAX_RATIO * at):
+                raise ValueError(f"unpacks to more than {MAX_RATIO} times its size")
+            if size > MAX_UNPACKED_BYTES:
+                raise ValueError(f"unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB")
+        if not member.eof and not damaged:
             raise EOFError("the packed file was cut off")
-        packed = member.unused_data
-    return data
+    return b"".join(parts)
 
 
 def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:

@@ -19,8 +19,30 @@ if TYPE_CHECKING:
     from mcpmock.transports.session_router import TransportKind
 
 TRANSPORTS = click.Choice(["streamable-http", "sse"])
-_NAMES = ("listen", "transport", "allow_host", "allow_origin", "dangerously_bind")
+_NAMES = (
+    "listen",
+    "transport",
+    "session_timeout",
+    "allow_host",
+    "allow_origin",
+    "dangerously_bind",
+)
 _ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
+
+
+def _seconds(_context: object, _option: object, text: str | None) -> float | None:
+    if text is None:
+        return None
+
+    from mcpmock.faults.units import Seconds, read_value  # few give a duration
+
+    try:
+        value: float = read_value(float(text) if text.isdecimal() else text, Seconds)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
 listening_options = option_set(
     click.option(
         "--listen",
@@ -31,6 +53,12 @@ listening_options = option_set(
         "--transport",
         type=TRANSPORTS,
         help="Transport to serve to clients.  [default: that of the server or recording]",
+    ),
+    click.option(
+        "--session-timeout",
+        metavar="TIME",
+        callback=_seconds,
+        help="End a session that has had no request for this long.  [default: 1h]",
     ),
     click.option(
         "--allow-host",
@@ -68,9 +96,11 @@ def listening_of(
         is_loopback,
         parse_listen,
     )
+    from mcpmock.channels.http.server import SESSION_TIMEOUT_S
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.http_front import HttpFront
 
+    timeout = options["session_timeout"]
     try:
         host, port = parse_listen(address)
     except McpMockError as error:
@@ -88,6 +118,7 @@ def listening_of(
         hosts=frozenset(options["allow_host"]),
         origins=frozenset(options["allow_origin"]),
         dangerously=options["dangerously_bind"],
+        session_timeout=SESSION_TIMEOUT_S if timeout is None else timeout,
         announce=announcer.announce,
     )
 

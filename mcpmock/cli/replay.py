@@ -34,9 +34,9 @@ class _ReplayCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = args.index("--") if "--" in args else len(args)
         rest = super().parse_args(ctx, args[:at])
-        live = ctx.params["on_miss"] == "live" and ctx.params["url"] is None
+        live = ctx.params.get("on_miss") == "live" and ctx.params.get("url") is None
         if at < len(args) or not live:
-            ctx.params["more"] = [Path(word) for word in ctx.params["command"]]
+            ctx.params["more"] = [Path(word) for word in ctx.params.get("command", ())]
             ctx.params["command"] = tuple(args[at + 1 :])
         return rest
 
@@ -115,11 +115,13 @@ def replay(file: Path, record: str | None, more: Sequence[Path] = (), **how: Any
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
     """
-    from mcpmock.sessions.take import Recording
-
     options = _replay_options(how)
     server = _passthrough_server(how, record)
-    recording = None if record is None else Recording.to(record)
+    recording = None
+    if record is not None:
+        from mcpmock.sessions.take import Recording  # the recorder, which a replay does not need
+
+        recording = Recording.to(record)
     files = [file, *more]
     return play(files, options, how, recording=recording, faults=faults_of(how), server=server)
 

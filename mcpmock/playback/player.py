@@ -170,9 +170,11 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
+            case Request() if live.is_posted:
+                self._receive_request(live, now)
             case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
                 self._own_answers += answer_large_batch(live)
-            case Request() | Batch() if live.is_posted and live.ids:
+            case Batch() if live.is_posted and live.ids:
                 self._receive_request(live, now)
             case StreamEnd():
                 self._receive_end(live, now)

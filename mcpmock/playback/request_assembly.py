@@ -58,11 +58,11 @@ class ClientMessage:
         """What it asks, for matching; None for what is matched otherwise."""
         return match_subject(self.frame, self.head)
 
-    @cached_property
+    @property
     def items(self) -> Sequence[Content]:
         """The members of a batch, else the message alone."""
-        is_batch = isinstance(self.content, Batch)
-        return parse_items(self.frame.raw) if is_batch else [self.content]
+        content = self.content
+        return parse_items(self.frame.raw) if isinstance(content, Batch) else (content,)
 
     @cached_property
     def requests(self) -> list[Request]:

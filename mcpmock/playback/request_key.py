@@ -10,7 +10,6 @@ Used by `matcher`.
 from __future__ import annotations
 
 import math
-from collections.abc import Container
 from typing import Any
 
 import attrs
@@ -41,7 +40,7 @@ MATCH_LEVELS = (
 _BY_METHOD_ALONE = {"initialize", "server/discover"}
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
-_OPTIONAL = {"_meta", "arguments", "context", "cursor"}
+_OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
 """Parameters for which null and an empty object mean the same as their absence: of
 `completion/complete` the arguments in the `context` too.
 """
@@ -152,12 +151,13 @@ def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
 
 
 def _without_volatile(params: Any) -> Any:
+    """The parameters, which belong to the caller alone, without what does not count."""
     if not isinstance(params, dict):
         return {} if params is None else params
-    params = _without_empty(params, _OPTIONAL)
     if isinstance(params.get("context"), dict):
-        context = _without_empty(params["context"], _OPTIONAL)
-        params = _without_empty({**params, "context": context}, _OPTIONAL)
+        _remove_empty(params["context"])
+    if not all(params.values()):  # mostly there is nothing empty
+        _remove_empty(params)
     if "_meta" not in params or not isinstance(params["_meta"], dict):
         return params
     meta = {name: value for name, value in params["_meta"].items() if name not in _VOLATILE}
@@ -167,10 +167,10 @@ def _without_volatile(params: Any) -> Any:
     return _with_meta(params, meta)
 
 
-def _without_empty(params: dict[str, Any], names: Container[str]) -> dict[str, Any]:
-    """The members without those of these names that are null or an empty object."""
-    empty: tuple[Any, ...] = ({}, None)
-    return {k: value for k, value in params.items() if k not in names or value not in empty}
+def _remove_empty(params: dict[str, Any]) -> None:
+    for name in _OPTIONAL.intersection(params):
+        if params[name] in ({}, None):
+            del params[name]
 
 
 def _without_identity(params: Any) -> Any:

@@ -84,8 +84,8 @@ _event = msgspec.json.Decoder(Event)
 
 
 def revision_asked(content: Content) -> str | None:
-    """The revision in which a live request needs its answer; None for a request that does not say.
-    A probe says none: a client that is refused falls back to `initialize`.
+    """The revision in which a live request needs its answer: one of REVISIONS; None for a request
+    that does not say. A probe says none: a client that is refused falls back to `initialize`.
     """
     if not isinstance(content, Request) or content.method == DISCOVER:
         return None
@@ -94,8 +94,7 @@ def revision_asked(content: Content) -> str | None:
         # 2025-11-25, basic/lifecycle: a server that does not support the requested version
         # "MUST respond with another protocol version it supports", which "SHOULD be the latest".
         return asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
-    version = version_of(content)
-    return version if is_modern(version) else None
+    return LATEST if is_modern(version_of(content)) else None
 
 
 def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
@@ -111,7 +110,7 @@ def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
                 yield version
             elif supported := member(message.result, "supportedVersions"):
                 found = decode(supported)
-                yield from (one for one in found if is_modern(one)) if found else ()
+                yield from filter(is_modern, found if isinstance(found, list) else ())
         elif isinstance(message, Request) and message.method != DISCOVER:
             version = version_of(message)
             if version is not None and is_modern(version):
@@ -446,7 +445,8 @@ class _ToLegacy(_Translation):
     def _post(self) -> HttpRequest:
         """The head of a recorded POST, without what is said about its body."""
         facts = (event.frame.fact for event in self.reading.events if event.frame is not None)
-        head = next(one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
+        posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
+        head = next(posts, HttpRequest("POST", "/mcp", []))
         fields = [
             (name, value)
             for name, value in head.headers

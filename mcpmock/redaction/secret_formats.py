@@ -30,7 +30,7 @@ _FORMATS = (
         rb"[\w+/=\\:,.\s-]{0,300}?[A-Za-z0-9+/]{16}[A-Za-z0-9+/=\\\s]*+)",
     ),
     ("jwt", rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)"),
-    ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}))"),
+    ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9]{20,}\w*))"),
     ("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})"),
     ("sk", rb"(?<![\w-])(?P<secret>sk-[A-Za-z0-9][\w-]{18,})"),
     ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
@@ -65,31 +65,28 @@ _NAME_END_CLASSES = "".join(
 )
 
 
-_NAME_END_CHOICES = "|".join(_NAME_ENDS)
-# Behind a name and a colon begins a string; in JSON inside a string, and in other notations, the
-# quotes in between are escaped, others or none.
-_AFTER_NAME = re.compile(
-    (
-        r""":(?=["' \[\\])(?:(?<=CLASSES["']:)(?<=(?:ENDS)["']:)|"""
-        r"""(?<=CLASSES:)(?<=(?:ENDS):)|(?<=\\":)|(?<=[\t ]:))"""
-    )
-    .replace("CLASSES", _NAME_END_CLASSES)
-    .replace("ENDS", _NAME_END_CHOICES)
-    .encode()
-)
-_BEFORE_VALUE = re.compile(
-    r"=(?:(?<=CLASSES=)(?<=(?:ENDS)=)|(?<=CLASSES =)(?<=(?:ENDS) =))".replace(
-        "CLASSES", _NAME_END_CLASSES
-    )
-    .replace("ENDS", _NAME_END_CHOICES)
-    .encode()
-)
+def _after_name(pattern: str) -> re.Pattern[bytes]:
+    """An expression with lookbehinds for the end of a secret's name (NAME)."""
+    for literal in re.findall(r"NAME([^)]*)\)", pattern):
+        old = f"(?<=NAME{literal})"
+        new = f"(?<={_NAME_END_CLASSES}{literal})(?<=(?:{'|'.join(_NAME_ENDS)}){literal})"
+        pattern = pattern.replace(old, new)
+    return re.compile(pattern.encode())
+
+
+# Behind a name in quotes follows a string or a list of them. In JSON inside a string the quotes are
+# escaped; deeper inside, all names are looked at.
+_JSON_NAME = _after_name(r'":(?=["\[ ])(?<=NAME":)')
+_INNER_NAME = _after_name(r'\\":(?:(?<=NAME\\":)|(?<=\\\\":))')
+_TEXT_NAME = _after_name(r""": (?:(?<=NAME: )|(?<=NAME': ))""")
+_SETTING_NAME = _after_name(r"=(?:(?<=NAME=)|(?<=NAME =))")
 _NAME_BEFORE = re.compile(rb"[\w. -]{1,64}+\Z")
-_TOKENS_OF_FORGES = re.compile(rb"g(?:h[pousr]_|ithub_pat_|lpat-)")
-# Base64 is looked for where there are so many of its letters in a row that few words have as many.
-_BASE64_LETTERS = bytes(
-    0x61 if bytes((byte,)).isalnum() or byte in b"+/" else 0x20 for byte in range(256)
-)
+_NAMES = ((b":", _JSON_NAME), (b"\\", _INNER_NAME), (b" ", _TEXT_NAME), (b"=", _SETTING_NAME))
+_SPACE_BEFORE_COLON = re.compile(rb'" :')
+_TOKENS_OF_GITHUB = re.compile(rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]")
+# Base64 and tokens of GitHub are looked for where there are so many letters in a row that few words
+# have as many.
+_LETTERS = bytes(0x61 if bytes((byte,)).isalnum() or byte in b"+/" else 0x20 for byte in range(256))
 _MANY_LETTERS = b"a" * 20
 _RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = re.compile(BASE64_TEXT * 4)
@@ -97,7 +94,7 @@ _RARE_HINTS = tuple(
     (byte, re.compile(hint))
     for byte, hint in (
         (b"J", rb"J(?<=eyJ)"),
-        (b"-", rb"-(?:(?<=sk-)|(?<=xox[abeoprs]-)|(?<=---))"),
+        (b"-", rb"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=---))"),
         (b"A", rb"A(?:KIA|SIA|Iza)"),
         (b"@", rb"@(?<=[^/]@)"),
         (b"?", rb"\?" + _QUERY_NAMES + rb"="),
@@ -106,6 +103,7 @@ _RARE_HINTS = tuple(
         (b"B", rb"B(?:earer |asic [A-Za-z0-9+/]{6})"),
         # What is spelled as an escape without need: letters of a name, a mark in a URL.
         (b"\\", rb"\\u00(?:2[0-9a-fA-F]|3[0-9adAD]|[4-7])"),
+        (b"\t", rb"\t"),
     )
 )
 _ASSIGNMENT = re.compile(
@@ -147,19 +145,18 @@ def suspicious(data: bytes) -> bool:
     if len(data) > _WINDOW_BYTES:
         starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
         return any(suspicious(data[start : start + _WINDOW_BYTES]) for start in starts)
-    for match in _AFTER_NAME.finditer(data):
-        if _names_a_secret_before(data, match.start()):
-            return True
-    if b"=" in data:
-        for match in _BEFORE_VALUE.finditer(data):
+    for byte, pattern in _NAMES:
+        for match in pattern.finditer(data) if byte in data else ():
             if _names_a_secret_before(data, match.start()):
                 return True
-    if _TOKENS_OF_FORGES.search(data):
+    if _SPACE_BEFORE_COLON.search(data):
         return True
     for byte, hint in _RARE_HINTS:
         if byte in data and hint.search(data):
             return True
-    return holds_base64_text(data)
+    if _MANY_LETTERS not in data.translate(_LETTERS):
+        return False
+    return bool(_BASE64_TEXT.search(data) or _TOKENS_OF_GITHUB.search(data))
 
 
 def respelled(data: bytes) -> bool:
@@ -169,7 +166,7 @@ def respelled(data: bytes) -> bool:
 
 def holds_base64_text(data: bytes) -> bool:
     """Whether this data may hold text in base64."""
-    long_words = _MANY_LETTERS in data.translate(_BASE64_LETTERS)
+    long_words = _MANY_LETTERS in data.translate(_LETTERS)
     return long_words and _BASE64_TEXT.search(data) is not None
 
 

@@ -21,13 +21,14 @@ from msgspec import UNSET
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.channels.http.addresses import is_loopback, listen
-from mcpmock.channels.http.server import HttpListener, HttpServerChannel
+from mcpmock.channels.http.server import SESSION_TIMEOUT_S, HttpListener, HttpServerChannel
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.flatten_http import bare
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.runner import LiveSession
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.transports.http_sse import SseServer
 from mcpmock.transports.session_router import SessionRouter, TransportKind
@@ -66,6 +67,8 @@ class HttpFront(Front):
     origins: frozenset[str] = frozenset()
     dangerously: bool = False
     """Whether an address beyond loopback may be bound. Clients need a bearer token then."""
+    session_timeout: float = SESSION_TIMEOUT_S
+    """Seconds without any exchange after which a session is ended."""
     announce: Callable[[str, str | None], None] = lambda _url, _token: None
     """Called with the URL, and the bearer token that clients need, once they are served."""
 
@@ -90,6 +93,7 @@ class HttpFront(Front):
             sockets,
             body_limit=serving.body_limit,
             mirrors=serving.unchanged,
+            session_timeout=self.session_timeout,
             stderr=log_queue(borrow(2, os.O_WRONLY)),
         )
         stopped_by = 0
@@ -200,7 +204,16 @@ class _Serving:
         run = self.run
         try:
             server = await run.open_server(listener if self.unchanged else None)
-            await run.converse(self.conversation(client), client, server)
+            conversation = self.conversation(client)
+
+            async def end_with_client(session: LiveSession) -> None:
+                await client.ended()
+                if server is None or self.unchanged:
+                    session.end()
+                else:
+                    session.client_left()
+
+            await run.converse(conversation, client, server, end_with_client)
             return
         except* McpMockError as group:
             run.setup.say(str(_first(group)))

@@ -28,7 +28,6 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.recording.recorder import Ledger, Recorder
-from mcpmock.redaction.cassettes import LineReviser
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
 
@@ -191,6 +190,8 @@ class TakeRecording:
         redactor, events = self.ledger.redactor, self.ledger.revised_events
         if redactor is None or not events:
             return
+        from mcpmock.redaction.cassettes import LineReviser  # most recordings do not need it
+
         reviser = LineReviser(redactor)
         scan = f"`mcpmock scan {self.file.path}` names the places"
         try:

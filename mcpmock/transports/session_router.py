@@ -80,21 +80,30 @@ class SessionRouter:
         opens = head.method == "POST" and _is_initialize(body, whole=whole)
         return self._begin() if opens else NO_SESSION
 
-    def learn(self, conversation: int, frames: Sequence[Frame]) -> None:
+    def learn(self, conversation: int, frames: Sequence[Frame]) -> bool:
         """Looks at what goes to the client for what names the conversation: a session id, or an
-        endpoint.
+        endpoint. True if it found a name.
         """
         if conversation == NO_SESSION:
-            return
+            return False
         if self.kind is TransportKind.SSE:
-            self._learn_endpoint(conversation, frames)
-            return
+            return self._learn_endpoint(conversation, frames)
+        named = False
         for frame in frames:
             fact = frame.fact
             if type(fact) is HttpResponse and (session := fact.header(SESSION_HEADER)):
                 self._remember(session, conversation)
+                named = True
+        return named
 
-    def _learn_endpoint(self, conversation: int, frames: Sequence[Frame]) -> None:
+    def ends_session(self, head: HttpRequest, answer: Sequence[Frame]) -> bool:
+        """Whether this answer to a DELETE says that its session has ended."""
+        first = answer[0].fact
+        deletes = head.method == "DELETE" and head.header(SESSION_HEADER) is not None
+        return deletes and type(first) is HttpResponse and 200 <= first.status < 300
+
+    def _learn_endpoint(self, conversation: int, frames: Sequence[Frame]) -> bool:
+        named = False
         for frame in frames:
             fact = frame.fact
             if fact is None:
@@ -102,10 +111,12 @@ class SessionRouter:
                     self._naming.discard(conversation)
                     uri = frame.raw.decode("utf-8", "replace")
                     self._remember(path_and_query(uri, self.path), conversation)
+                    named = True
             elif type(fact) is SseMeta and fact.event == "endpoint":
                 self._naming.add(conversation)
             elif type(fact) is SseMeta or type(fact) is ExchangeEnd:
                 self._naming.discard(conversation)
+        return named
 
     def _begin(self) -> int:
         self._last += 1

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -374,3 +375,102 @@ def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         path.write_bytes(data)
         with pytest.raises(CassetteError, match="holds more than"):
             load(path)
+
+
+def bomb(size: int) -> bytes:
+    return gzip.compress(b"\n" * size, mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("packed", "why"),
+    [
+        (bomb(20 << 20), "unpacks to more than 200 times its size"),
+        (gzip.compress(OLD) + bomb(20 << 20), "unpacks to more than 200 times its size"),
+        (bomb(1 << 12) * 20_000, "is packed in more than 10000 parts"),
+    ],
+    ids=["one", "behind a good one", "many members"],
+)
+def test_bombs(tmp_path: Path, packed: bytes, why: str) -> None:
+    """A packed file that would fill the memory is refused after a few MiB, in linear time."""
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(packed)
+    began = process_time()
+
+    with pytest.raises(CassetteError, match=why):
+        read_bytes(path)
+    assert process_time() - began < 1
+
+
+def test_the_bound_of_what_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Besides the ratio there is a bound for all of it; a short cassette may be packed ever so
+    well.
+    """
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(bomb(1 << 19))
+    assert 1 << 19 == len(read_bytes(path))
+
+    monkeypatch.setattr(cassette_file, "MAX_UNPACKED_BYTES", 1 << 18)
+    with pytest.raises(CassetteError, match="unpacks to more than 0 MiB"):
+        read_bytes(path)
+
+
+def test_a_take_is_revised(tmp_path: Path) -> None:
+    """Lines up to an event are changed, from the header on, and sealed; other takes, later events
+    and the mode stay, and the lock is held all the time.
+    """
+    path = tmp_path / "a.jsonl"
+    write_take(path)
+    os.chmod(path, 0o640)
+    before = path.read_bytes()
+    take = opened(path)
+    take.begin(Header(mcpmock=1, tool="initialize"))
+    take.append(LINES)
+    old = path.stat().st_ino
+    take.revise(lambda line: line.replace(b"initialize", b"INITIALIZE"), events=1)
+
+    assert (None, 0o640) == (open_take(path), stat.S_IMODE(path.stat().st_mode))
+    take.close()
+    data = path.read_bytes()
+    assert data.startswith(before)
+    assert (2, 1) == (data.count(b"INITIALIZE"), data.count(b"initialize"))
+    assert [True, True] == [take.sealed for take in load(path).takes]
+    assert old != path.stat().st_ino
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_a_revision_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
+    """Then the file stays the very same."""
+    path = tmp_path / "a.jsonl"
+    take = opened(path)
+    take.begin(Header(mcpmock=1))
+    take.append(LINES)
+    inode = path.stat().st_ino
+    take.revise(lambda line: line, events=2)
+    take.close()
+
+    assert (inode, True) == (path.stat().st_ino, load(path).takes[0].sealed)
+
+
+def test_a_revision_that_fails_leaves_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a full disk the take stays as it was written, and is closed."""
+    path = tmp_path / "a.jsonl"
+    take = opened(path)
+    take.begin(Header(mcpmock=1))
+    take.append(LINES)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", raises(errno.ENOSPC))
+        with pytest.raises(OSError, match="No space"):
+            take.revise(lambda line: line.replace(b"initialize", b"INITIALIZE"), events=2)
+    take.close()
+
+    assert (True, 0) == (load(path).takes[0].sealed, path.read_bytes().count(b"INITIALIZE"))
+    assert [path] == list(tmp_path.iterdir())
+
+
+def raises(number: int) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail

@@ -45,14 +45,14 @@ COMMANDS = [
 def test_options(run: Run, taken: list[HttpFront], command: tuple[str, ...]) -> None:
     """All of them reach the mode as what they mean."""
     options = ["--listen", "[::1]:80", "--transport", "sse", "--allow-host", "a", "--allow-host"]
-    more = ["b:1", "--allow-origin", "http://c"]
+    more = ["b:1", "--allow-origin", "http://c", "--session-timeout", "90s"]
     assert (0, "", "") == run(command[0], *options, *more, *command[1:])
 
     [listening] = taken
     assert ("::1", 80, TransportKind.SSE) == (listening.host, listening.port, listening.kind)
     assert {"a", "b:1"} == listening.hosts
     assert {"http://c"} == listening.origins
-    assert not listening.dangerously
+    assert (False, 90.0) == (listening.dangerously, listening.session_timeout)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,9 @@ def test_guests_without_listening(
     ("option", "value"),
     [
         ("--transport", "stdio"),
+        ("--session-timeout", "soon"),
+        ("--session-timeout", "-1"),
+        ("--session-timeout", "1 day"),
         ("--allow-host", "*"),
         ("--allow-host", ""),
         ("--allow-host", "http://a"),

@@ -5,6 +5,7 @@ else.
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from pathlib import Path
@@ -21,7 +22,7 @@ from .http_processes import FORWARDING, Served, forwarding, proxying, recording,
 
 pytestmark = pytest.mark.e2e
 
-SESSIONS = 200
+SESSIONS = int(os.environ.get("MCPMOCK_E2E_SESSIONS", "200"))
 CALLS = 3
 MODERN = "2026-07-28"
 
@@ -65,7 +66,7 @@ async def called(caller: Caller, session: str, n: int) -> list[Any]:
 
 @pytest.mark.parametrize("how", FORWARDING)
 async def test_sessions_do_not_mix(tmp_path: Path, how: str) -> None:
-    """Two hundred sessions with the same ids and tokens: each hears its own answers and progress,
+    """Sessions with the same ids and tokens: each hears its own answers and progress,
     and each is a session of the cassette, with its own exchanges.
     """
 
@@ -121,7 +122,7 @@ async def recorded_calls(cassette: Path, orders: list[list[int]]) -> None:
 
 
 async def test_replayed_sessions_do_not_mix(tmp_path: Path) -> None:
-    """Two hundred sessions with the same ids and tokens ask for the same things in orders of their
+    """Sessions with the same ids and tokens ask for the same things in orders of their
     own: each hears what it asked for, under an id of 128 bits that no other session has, and
     that was not recorded.
     """
@@ -169,7 +170,7 @@ async def on_a_stream(url: str, name: str, order: list[int]) -> None:
 
 @pytest.mark.parametrize("how", FORWARDING)
 async def test_streams_do_not_mix(tmp_path: Path, how: str) -> None:
-    """Two hundred sessions of HTTP+SSE with the same ids and tokens."""
+    """Sessions of HTTP+SSE with the same ids and tokens."""
 
     async def client(nth: int) -> None:
         await on_a_stream(front.url, f"c{nth}", [*range(CALLS)])
@@ -185,7 +186,7 @@ async def test_streams_do_not_mix(tmp_path: Path, how: str) -> None:
 
 
 async def test_replayed_streams_do_not_mix(tmp_path: Path) -> None:
-    """Two hundred sessions of HTTP+SSE ask for the same things in orders of their own."""
+    """Sessions of HTTP+SSE ask for the same things in orders of their own."""
     async with upstream(MarkingStreams(), path="/sse") as server:
         with recording(tmp_path / "a.jsonl", server.url) as recorder:
             await on_a_stream(recorder.url, "c0", [*range(8)])
@@ -238,7 +239,7 @@ def modern(nth: int) -> tuple[bytes, dict[str, str]]:
 
 
 async def modern_callers(served: Served, calls: int = 2) -> None:
-    """Two hundred stateless callers, each on a connection of its own: each gets its own answers."""
+    """Stateless callers, each on a connection of its own: each gets its own answers."""
 
     async def client(nth: int) -> None:
         async with calling(served.url) as caller:
@@ -253,7 +254,7 @@ async def modern_callers(served: Served, calls: int = 2) -> None:
 
 
 async def test_stateless_callers_do_not_mix(tmp_path: Path) -> None:
-    """Two hundred callers of the stateless revision, all with one id, recorded and then replayed:
+    """Callers of the stateless revision, all with one id, recorded and then replayed:
     each gets the answer to what it asked.
     """
     cassette = tmp_path / "a.jsonl"
@@ -268,7 +269,7 @@ async def test_stateless_callers_do_not_mix(tmp_path: Path) -> None:
 
 
 async def test_stateless_callers_share_a_process(tmp_path: Path) -> None:
-    """Two hundred callers with one id in front of one server over stdio: it hears each of them
+    """Callers with one id in front of one server over stdio: it hears each of them
     once, and each gets its own answers under its own id.
     """
     log = tmp_path / "log"

@@ -414,15 +414,6 @@ def test_a_delete_that_was_refused() -> None:
     assert ["8 202", "8 eof"] == played.hears(2, post(8, INITIALIZED))
 
 
-@pytest.mark.parametrize("on_miss", ["hang", "close"])
-def test_other_ways_to_miss(on_miss: str) -> None:
-    """A miss may stay silent, or end the conversation."""
-    played = session(post(1, call(1, "a")), answers(1, response(1)), on_miss=on_miss)
-
-    assert [] == played.hears(0, post(7, call(1, "b")))
-    assert (on_miss == "close") is (played.pipeline.hung_up is not None)
-
-
 def test_an_exchange_recorded_without_a_response() -> None:
     """A notification that the recording lost sight of is accepted all the same."""
     played = session(post(1, INITIALIZE), answers(1, WELCOME), post(2, INITIALIZED))
@@ -517,19 +508,6 @@ def test_stubs_of_older_http() -> None:
     for x in (2, 3):
         came = played.hears(x, post(x, call(x, "a"), to="/message"))
         assert {f"{x} 202", f"{x} eof", f"1 {text(response(x))}"} < set(came)
-
-
-@pytest.mark.parametrize(("repeats", "expected"), [("last", [1, 2, 2]), ("cycle", [1, 2, 1])])
-def test_repeats(repeats: str, expected: list[int]) -> None:
-    """When the recorded answers run out, whole exchanges are repeated."""
-    events = [
-        step for n in (1, 2) for step in (post(n, call(n, "x")), answers(n, response(n, {"n": n})))
-    ]
-    played = session(*events, repeats=repeats)
-
-    for x, n in enumerate(expected, 10):
-        came = played.hears(x, post(x, call(x, "x")))
-        assert [f"{x} {JSON}", f"{x} {text(response(x, {'n': n}))}", f"{x} eof"] == came
 
 
 def two_sessions(*last: Steps) -> Cassette:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.parser import read
 from mcpmock.playback.miss import Miss
+from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import PlayerNote, ReplayOptions, SessionSelection
-from mcpmock.playback.translation import revisions_spoken, translate
+from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import Frame, parse
+from mcpmock.protocol.methods import REVISIONS
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -398,3 +403,41 @@ def test_fields_of_an_event_go_with_its_message() -> None:
     assert ["message", LOG, "message"] == [
         event.payload if event.sse is UNSET else event.sse.event for event in events[3:6]
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "revision"),
+    [
+        (initialize("2025-03-26"), "2025-03-26"),
+        (initialize("1"), "2025-11-25"),
+        (modern(1, "tools/list"), "2026-07-28"),
+        (modern(1, "tools/list").replace(b"2026-07-28", b"2031-01-01"), "2026-07-28"),
+        (modern(1, "server/discover"), None),
+        (request(1, "tools/list"), None),
+        (INITIALIZED, None),
+    ],
+)
+def test_revision_asked(asked: bytes, revision: str | None) -> None:
+    """One that there is, so that clients cannot ask for any number of translations."""
+    assert revision == revision_asked(parse(asked))
+
+
+@pytest.mark.parametrize(
+    "name", ["time", "workshop-stateless", "workshop-sessions", "everything-sse"]
+)
+def test_damaged_recordings(name: str) -> None:
+    """Whatever lines are missing, doubled or damaged, what is left is translated, both ways."""
+    file = Path(__file__).parents[2] / "cassettes" / f"{name}.jsonl"
+    header, *lines = file.read_bytes().splitlines(keepends=True)
+    for seed in range(5):
+        print("seed", seed)
+        dice = random.Random(seed)
+        chosen = [line for line in lines for _ in range(dice.choice((0, 1, 1, 1, 1, 1, 1, 2)))]
+        spoilt = [line.replace(b"{", dice.choice((b"{", b"[", b'{"')), 2) for line in chosen]
+        mixed = [
+            dice.choice((one, one, one, other)) for one, other in zip(chosen, spoilt, strict=True)
+        ]
+        for episode in read("a", header + b"".join(mixed)).episodes():
+            assert set(revisions_spoken(episode.events)) <= set(REVISIONS)
+            for revision in ("2025-06-18", "2026-07-28"):
+                build_plan(translate(episode, revision))

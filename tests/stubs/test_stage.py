@@ -337,3 +337,25 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     live.at(1.5, client=[cancelled(1), cancelled(2)])
 
     live.at(2, to_client=response(1, said("late"))).nothing_more()
+
+
+def test_a_recorded_list_is_asked_again() -> None:
+    """By default the recorded list comes again with the stub's entries; `repeats="error"` makes it
+    a miss, as without a stub.
+    """
+    events = (c(request(1, "tools/list")), s(response(1, {"tools": [{"name": "b"}]})))
+    for repeats, missed in (("auto", 0), ("error", 1)):
+        live = opened(Stub().tool("a"), *OPENING, *events, repeats=repeats)
+        [first], [again] = (live.heard(request(n, "tools/list")) for n in (8, 8))
+
+        assert first.count(b'"name"') == 2
+        assert [missed * (8, -31999) or (8, None)] == errors([again])
+        assert missed or first == again
+
+
+def test_a_large_batch() -> None:
+    """It is refused like one without a stub."""
+    live = opened(Stub().tool("a").reply("1"), revision="2025-03-26")
+    [raw] = live.heard(batch(*(asks(n, "a") for n in range(101))))
+
+    assert {-32600} == {one["error"]["code"] for one in decode(raw)}

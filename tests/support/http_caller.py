@@ -24,7 +24,7 @@ import trio
 from tests.support.http_upstream import RESET, STREAM
 from tests.support.raw_http import Headers, request_bytes
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds without a byte after which a server is taken for dead."""
 TOGETHER = 100.0
 """Seconds for clients who come together; on an idle machine they take one or two."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import inf
 
 import trio
 
@@ -37,6 +38,10 @@ _ACCEPT_RETRY_S = 0.05
 _DRAIN_POLL_S = 0.002
 _HANDLING_S = 0.025
 """Seconds that a client has for what it has read: several ticks of a busy event loop."""
+SESSION_TIMEOUT_S = 3600.0
+"""How long a session without any exchange is kept, unless said otherwise."""
+ENDED_SESSION_LINGER_S = 1.0
+"""How long a session that has ended still takes exchanges: recorded clients ask once more."""
 _SESSION_ENDED = refusal(404, "Not Found", "this session has ended; initialize a new one")
 
 
@@ -54,25 +59,33 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         self,
         conversation: int,
         router: SessionRouter,
-        closing: Callable[[int], object],
+        closing: Callable[[HttpServerChannel], object],
         stderr: DescriptorQueue | None = None,
+        session_timeout: float = SESSION_TIMEOUT_S,
     ) -> None:
         super().__init__()
         self.conversation = conversation
         self._stderr = stderr
         self._router = router
         self._closing = closing
+        # What belongs to no session can always go on.
+        self._timeout = inf if conversation == NO_SESSION else session_timeout
+        self._named = self._ended = False
+        self._used_at = trio.current_time()
+        self._session_changed = trio.lowlevel.ParkingLot()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
         a server's standard error, so that goes to ours.
         """
-        self._router.learn(self.conversation, frames)
+        self._named |= self._router.learn(self.conversation, frames)
         batches: dict[int | None, list[Frame]] = {}
         for frame in frames:
             batches.setdefault(frame.exchange, []).append(frame)
         for number, batch in batches.items():
             if exchange := self._of(number):
+                if exchange.request.method == "DELETE":
+                    self._ended |= self._router.ends_session(exchange.request, batch)
                 exchange.send(batch)
             elif number is None and self._stderr is not None:
                 logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
@@ -94,7 +107,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
     async def aclose(self) -> None:
         """Ends what is open, and with that the connections that carry it."""
         self._closed = True
-        self._closing(self.conversation)
+        self._closing(self)
         self._changed.unpark_all()
         for exchange in list(self._exchanges.values()):
             exchange.give_up()
@@ -112,8 +125,31 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
             self._opened.append(exchange.inbox.receive)
             self._changed.unpark()
 
+    async def ended(self) -> None:
+        """Returns when the session is over: deleted, without its event stream, or without any
+        exchange for the session timeout. No exchange is taken from then on.
+        """
+        while True:
+            now = trio.current_time()
+            timeout = ENDED_SESSION_LINGER_S if self._ended else self._timeout
+            until = now + self._timeout if self._exchanges else self._used_at + timeout
+            if until <= now:
+                break
+            with trio.move_on_at(until):
+                await self._session_changed.park()
+        self._closing(self)
+
     def _leave(self, number: int) -> None:
-        self._exchanges.pop(number, None)
+        exchange = self._exchanges.pop(number, None)
+        self._used_at = trio.current_time()
+        if exchange is None or self.conversation == NO_SESSION:
+            return
+        # No request can name a session that has no name. That of an event stream ends with it
+        # (2024-11-05, "HTTP with SSE").
+        is_stream = self._router.kind is TransportKind.SSE and exchange.request.method == "GET"
+        self._ended |= is_stream or not self._named
+        if self._ended and not self._exchanges:
+            self._session_changed.unpark_all()
 
 
 class HttpListener(trio.abc.Listener[HttpServerChannel]):
@@ -129,12 +165,14 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         *,
         body_limit: int | None = None,
         mirrors: bool = False,
+        session_timeout: float = SESSION_TIMEOUT_S,
         tell: Callable[[BaseException], None] = _tell,
         stderr: DescriptorQueue | None = None,
     ) -> None:
         watch = IdleWatch() if mirrors else None
         self._desk = ListenerContext(router, access, self._admit, tell, body_limit, watch)
         self._listeners = listeners
+        self._session_timeout = session_timeout
         self._stderr = stderr
         self._closed = False
         self._connections: set[Connection] = set()
@@ -222,9 +260,12 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         number = self._desk.router.conversation(exchange.request, body, whole=exchange.whole)
         channel = self._channels.get(number)
         if channel is None:
-            if not self._is_new(number):
+            # A server of its own says what became of a session: an exchange for it goes on as ever.
+            if not self._is_new(number) and self._desk.watch is None:
                 return _SESSION_ENDED
-            channel = HttpServerChannel(number, self._desk.router, self._leave, self._stderr)
+            channel = HttpServerChannel(
+                number, self._desk.router, self._leave, self._stderr, self._session_timeout
+            )
             self._channels[number] = channel
             self._new.append(channel)
             self._changed.unpark()
@@ -240,5 +281,6 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         new, self._newest = number > self._newest, max(number, self._newest)
         return new
 
-    def _leave(self, number: int) -> None:
-        self._channels.pop(number, None)
+    def _leave(self, channel: HttpServerChannel) -> None:
+        if self._channels.get(channel.conversation) is channel:
+            del self._channels[channel.conversation]
