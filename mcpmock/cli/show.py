@@ -89,6 +89,7 @@ _MAX_LABEL_CHARS = 60
 )
 @click.option("--raw", is_flag=True, help="Print the recorded frames, one per line.")
 @click.option("--mermaid", is_flag=True, help="Print a sequence diagram for Markdown.")
+@click.option("--follow", is_flag=True, help="Go on with what is recorded to FILE from now on.")
 @common
 def show(
     file: Path,
@@ -96,6 +97,7 @@ def show(
     id_: str | None,
     raw: bool,
     mermaid: bool,
+    follow: bool,
     quiet: bool,
     verbose: bool,  # noqa: ARG001
     json: bool,
@@ -105,13 +107,18 @@ def show(
     Each line is one event: number, time since the start of the take, direction, kind, method and
     id, and a summary of the content. A time in parentheses is the latency of the request; remarks
     are in brackets. `s2` is the second session of the take, `x7` the seventh HTTP exchange.
+    With --follow, a FILE that is not there yet is waited for; Ctrl-C ends it.
     """
     from mcpmock.cassette.file import load
     from mcpmock.view.timeline import exchange, timeline
 
     if json + raw + mermaid > 1:
         raise click.UsageError("--json, --raw and --mermaid are mutually exclusive")
+    if follow and (mermaid or id_ is not None):
+        raise click.UsageError("--follow shows single events, so it excludes --mermaid and --id")
     event_filter = _parse_filter(expression)
+    if follow:
+        return _follow(file, event_filter, json=json, raw=raw)
     cassette = load(file)
     if not quiet:
         say_notices(cassette)
@@ -122,8 +129,9 @@ def show(
         return 1
     rows = [row for row in rows if event_filter.keeps(row)]
     if json:
+        numbers = [row.event.n for row in everything]
         for row in rows:
-            emit(_as_json(row, everything))
+            emit(_as_json(row, numbers))
     elif raw:
         _write_frames(rows)
     else:
@@ -142,8 +150,52 @@ def _parse_filter(expression: str) -> Filter:
         raise click.UsageError(printable(str(error))) from error
 
 
-def _as_json(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
-    """For `--json`: what is known about an event, and the event as recorded."""
+def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
+    """Print the rows of a file as it grows, until a signal ends the process."""
+    import trio
+
+    from mcpmock.cassette.file import load
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.sessions.watch import POLL_S, FollowedFile
+    from mcpmock.view.growing import GrowingTimeline
+
+    if file.exists():
+        load(file)  # refuses what is no cassette
+
+    async def print_growth() -> None:
+        followed = FollowedFile(file)
+        while True:
+            data, anew = followed.read()
+            if anew:
+                growing = GrowingTimeline(Cassette(name=str(file), takes=[]))
+                numbers: list[int] = []
+                layout, take = _Columns.of_growing(), 0
+            for event, rows in growing.feed(data) if data else ():
+                numbers += [event.n] * len(rows)
+                kept = [row for row in rows if event_filter.keeps(row)]
+                if json:
+                    for row in kept:
+                        emit(_as_json(row, numbers))
+                elif raw:
+                    _write_frames(kept)
+                elif kept:
+                    if kept[0].take != take:
+                        take, layout = kept[0].take, _Columns.of_growing()
+                        for line in _heading(take, growing.cassette.takes[take - 1]):
+                            click.echo(line)
+                    for line in layout.lines(kept):
+                        click.echo(line)
+            sys.stdout.flush()
+            await trio.sleep(0 if data else POLL_S)
+
+    trio.run(print_growth)
+    return 0
+
+
+def _as_json(row: Row, numbers: Sequence[int]) -> dict[str, Any]:
+    """For `--json`: what is known about an event, and the event as recorded. `numbers` are the
+    event numbers of all rows.
+    """
     return {
         "type": "event",
         "take": row.take,
@@ -154,7 +206,7 @@ def _as_json(row: Row, everything: Sequence[Row]) -> dict[str, Any]:
         "tool": row.tool,
         "status": row.status,
         "latency": row.latency,
-        "call": None if row.call is None else everything[row.call].event.n,
+        "call": None if row.call is None else numbers[row.call],
         "summary": row.summary,
         "notes": row.notes,
         "event": row.event,
@@ -206,24 +258,29 @@ def _timeline(
     cassette: Cassette, rows: Sequence[Row], drawing: _Drawing, *, whole: bool
 ) -> Iterator[str]:
     """The rows of each take under a heading; with `whole`, each with its payload."""
+    from mcpmock.cassette.model import Gap
+
     for number, group in groupby(rows, key=lambda row: row.take):
         inside = list(group)
-        yield from _heading(number, cassette.takes[number - 1], drawing)
-        for row, line in zip(inside, _lines(inside, drawing), strict=True):
+        take = cassette.takes[number - 1]
+        gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
+        lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
+        state = "complete" if take.footer is not None else "incomplete"
+        facts = (f"{len(take.events)} events", lost, state)
+        yield from _heading(number, take, facts, drawing.scales.get(number, ""))
+        for row, line in zip(inside, _Columns(drawing).lines(inside), strict=True):
             yield line
             if whole and not row.item and (payload := _format_payload(row.event)):
                 yield indent(payload, "      ")
 
 
-def _heading(number: int, take: Take, drawing: _Drawing) -> Iterator[str]:
-    from mcpmock.cassette.model import Gap
-
-    header, state = take.header, "complete" if take.footer is not None else "incomplete"
-    gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
-    lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
-    facts = (header.recorded_at, header.transport, f"{len(take.events)} events", lost, state)
-    title = "  ".join(one_line(fact) for fact in (f"take {number}", *facts) if fact)
-    yield _beside(title, drawing.scales.get(number, ""), bold=True)
+def _heading(
+    number: int, take: Take, facts: Iterable[str | None] = (), drawn: str = ""
+) -> Iterator[str]:
+    header = take.header
+    every = (f"take {number}", header.recorded_at, header.transport, *facts)
+    title = "  ".join(one_line(fact) for fact in every if fact)
+    yield _beside(title, drawn, bold=True)
     if header.target is not None:
         target = header.target
         yield "  " + one_line(target if isinstance(target, str) else shlex.join(target))
@@ -238,49 +295,76 @@ def _beside(text: str, drawn: str, **style: Any) -> str:
     return click.style(text, **style) + drawn.rstrip()
 
 
-def _lines(rows: Sequence[Row], drawing: _Drawing) -> Iterator[str]:
-    """The rows in columns, as wide as the terminal."""
-    from rich.cells import cell_len, set_cell_size
+@attrs.define
+class _Columns:
+    """The rows of a take in columns, as wide as the terminal. The columns only grow."""
 
-    width = columns() - drawing.width - (2 if drawing.width else 0)
+    drawing: _Drawing = attrs.field(factory=_Drawing)
+    n: int = 0
+    time: int = 0
+    session: int = 0
+    exchange: int = 0
+    method: int = 0
 
-    timed = any(row.event.t for row in rows)
-    times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
-    carriers = _session_and_exchange(rows)
-    methods = [_method_and_id(row) for row in rows]
-    n_width, time_width = max(len(str(row.event.n)) for row in rows), max(map(len, times))
-    aside = n_width + time_width + len(carriers[0])
-    limit = max(_MIN_METHOD_COLUMNS, width // 4) - len(carriers[0])
-    method_width = min(max(map(cell_len, methods)), limit)
-    for row, time, carrier, method in zip(rows, times, carriers, methods, strict=True):
-        kind, remarks = _kind_word(row), _format_remarks(row)
+    @classmethod
+    def of_growing(cls) -> _Columns:
+        """Columns for rows that are not known yet."""
+        return cls(n=4, time=len("+1.00 ms "), method=_MIN_METHOD_COLUMNS)
+
+    def lines(self, rows: Sequence[Row]) -> Iterator[str]:
+        from rich.cells import cell_len
+
+        timed = any(row.event.t for row in rows)
+        for row in rows:
+            self.n = max(self.n, len(str(row.event.n)))
+            self.time = max(self.time, len(_format_time(row)) if timed else 0)
+            self.session = max(self.session, len(_format_session(row)))
+            self.exchange = max(self.exchange, len(_format_exchange(row)))
+        width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
+        limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
+        longest = max(cell_len(_method_and_id(row)) for row in rows)
+        self.method = min(max(self.method, longest), limit)
+        for row in rows:
+            yield self._line(row, _format_time(row) if timed else "", width)
+
+    def _line(self, row: Row, time: str, width: int) -> str:
+        from rich.cells import cell_len, set_cell_size
+
+        s, x = _format_session(row), _format_exchange(row)
+        place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
+        place += f"{s:{self.session}}{x:{self.exchange}}"
+        kind, remarks, method = _kind_word(row), _format_remarks(row), _method_and_id(row)
         rest = one_line(f"{remarks}{'' if row.kind in _HTTP_KINDS else row.summary}")
-        if rest or cell_len(method) <= method_width:
-            method = set_cell_size(method, method_width) + "  "
-        method = _shorten(method, width - aside - 13)
-        rest = _shorten(rest, width - aside - 13 - cell_len(method))
-        drawn = drawing.lines.get(id(row), "")
+        if rest or cell_len(method) <= self.method:
+            method = set_cell_size(method, self.method) + "  "
+        left = width - len(place) - 10
+        method = _shorten(method, left)
+        rest = _shorten(rest, left - cell_len(method))
+        drawn = self.drawing.lines.get(id(row), "")
         if drawn:
-            rest = set_cell_size(rest, width - aside - 11 - cell_len(method))
-        place = f"{row.event.n:>{n_width}} {time:>{time_width}}{_ARROWS[row.event.d]}{carrier}"
+            rest = set_cell_size(rest, left + 2 - cell_len(method))
         rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
         kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
         drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
-        yield f"{place} {kind} {method}{rest}{drawn}".rstrip()
+        return f"{place} {kind} {method}{rest}{drawn}".rstrip()
+
+
+def _format_time(row: Row) -> str:
+    return f"+{duration(row.event.t)} "
+
+
+def _format_session(row: Row) -> str:
+    return f" s{row.event.s}" if row.event.s != 1 else ""
+
+
+def _format_exchange(row: Row) -> str:
+    return "" if row.event.x is None else f" x{row.event.x}"
 
 
 def _shorten(text: str, width: int) -> str:
     from rich.cells import cell_len, set_cell_size
 
     return text if cell_len(text) <= width else set_cell_size(text, width - 3) + "..."
-
-
-def _session_and_exchange(rows: Sequence[Row]) -> list[str]:
-    """The session and exchange of each row, all of the same width (0 if there are none)."""
-    sessions = [f" s{row.event.s}" if row.event.s != 1 else "" for row in rows]
-    exchanges = ["" if row.event.x is None else f" x{row.event.x}" for row in rows]
-    s_width, x_width = max(map(len, sessions)), max(map(len, exchanges))
-    return [f"{s:{s_width}}{x:{x_width}}" for s, x in zip(sessions, exchanges, strict=True)]
 
 
 def _kind_word(row: Row) -> str:
