@@ -223,9 +223,7 @@ class Soak:
     urls: dict[str, str] = field(default_factory=dict)
     """By cassette or process: where it listens now; empty while it is down."""
     kills: int = 0
-
-    def __post_init__(self) -> None:
-        self.until = time.monotonic() + self.seconds
+    until: float = 0.0
 
     @property
     def going(self) -> bool:
@@ -249,6 +247,7 @@ class Soak:
                     lasting = [steady, steady_sse, fake, fake_sse]
                     await trio.sleep(SETTLE_S)
                     await self.sample(lasting)
+                    self.until = time.monotonic() + self.seconds
                     async with trio.open_nursery() as nursery:
                         for _ in range(self.clients):
                             nursery.start_soon(self.repeat, self.session, "steady")
