@@ -34,9 +34,9 @@ class _ReplayCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = args.index("--") if "--" in args else len(args)
         rest = super().parse_args(ctx, args[:at])
-        live = ctx.params["on_miss"] == "live" and ctx.params["url"] is None
+        live = ctx.params.get("on_miss") == "live" and ctx.params.get("url") is None
         if at < len(args) or not live:
-            ctx.params["more"] = [Path(word) for word in ctx.params["command"]]
+            ctx.params["more"] = [Path(word) for word in ctx.params.get("command", ())]
             ctx.params["command"] = tuple(args[at + 1 :])
         return rest
 

@@ -45,7 +45,7 @@ from .session_state import Effect, SessionState
 from .triggers import Triggers
 
 _OWN = encode(OWN)[:-1]
-_ENDINGS = On.END | On.CLOSE | On.LEFT
+_ENDINGS = On.END | On.HANGUP | On.CLOSE | On.LEFT
 
 
 @attrs.define
@@ -121,14 +121,17 @@ class FaultEngine(Stage):
         if self._triggers.began is None:
             self._triggers.began = now
         batch = _Batch(now)
-        if On.BEGIN in self._triggers.interest.acts_on:
-            nothing = Frame(C2S)
-            unit, subject = Unit([nothing], On.BEGIN), Subject(nothing, None, None)
-            outcome = self._fire(unit, subject, now)
-            if outcome is not None:
-                outcome.carried = None
-                self._do(unit, outcome, subject, batch)
+        self._fire_without_frame(On.BEGIN, Frame(C2S), batch)
         return batch.actions
+
+    def _fire_without_frame(self, on: On, nothing: Frame, batch: _Batch) -> None:
+        if on not in self._triggers.interest.acts_on:
+            return
+        unit, subject = Unit([nothing], on), Subject(nothing, None, None)
+        outcome = self._fire(unit, subject, batch.now)
+        if outcome is not None:
+            outcome.carried = None
+            self._do(unit, outcome, subject, batch)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].exchange is not None:
@@ -209,6 +212,8 @@ class FaultEngine(Stage):
             self._do(unit, outcome, subject, batch)
         if ended and number is not None:
             self._splitters[S2C].forget(number)
+        if unit.on is On.END and self.replayed:
+            self._fire_without_frame(On.HANGUP, Frame(S2C), batch)
         passed = outcome is None or outcome.carried is not None
         if state.queue and passed and unit.on is not None:
             batch.add(state.queue.passed(first.direction, unit.on))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from random import Random
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpack, get_type_hints
 
 import attrs
 
@@ -251,6 +251,20 @@ def _accept_aliases(init: Callable[..., None]) -> Callable[..., None]:
     return accept
 
 
+class _Traits(TypedDict, total=False):
+    """The class variables of a kind, as the class statement names them."""
+
+    acts_on: On
+    usually: Toward
+    only: Toward
+    transports: Sequence[str]
+    about: Sequence[str]
+    blocks: bool
+    needs_head: bool
+    memory: type[Any]
+    aliases: Mapping[str, str]
+
+
 @attrs.frozen(kw_only=True, slots=False)
 class Fault:
     """One entry of a plan: what all kinds have in common. Raises PlanError where a knob is out of
@@ -283,34 +297,10 @@ class Fault:
     aliases: ClassVar[Mapping[str, str]] = {}
     """Other names of knobs, such as older ones, each with the name of the knob."""
 
-    def __init_subclass__(
-        cls,
-        *,
-        acts_on: On | None = None,
-        usually: Toward | None = None,
-        only: Toward | None = None,
-        transports: Sequence[str] | None = None,
-        about: str | Sequence[str] | None = None,
-        blocks: bool | None = None,
-        needs_head: bool | None = None,
-        memory: type[Any] | None = None,
-        aliases: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init_subclass__(cls, **traits: Unpack[_Traits]) -> None:
         """The arguments of the class statement of a kind."""
-        given = {
-            "acts_on": acts_on,
-            "usually": usually,
-            "only": only,
-            "transports": transports,
-            "about": (about,) if isinstance(about, str) else about,
-            "blocks": blocks,
-            "needs_head": needs_head,
-            "memory": memory,
-            "aliases": aliases,
-        }
-        for name, value in given.items():
-            if value is not None:
-                setattr(cls, name, value)
+        for name, value in traits.items():
+            setattr(cls, name, value)
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     if not TYPE_CHECKING:

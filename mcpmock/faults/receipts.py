@@ -118,6 +118,8 @@ _WORDS = {
     On.EXCHANGE: "exchange",
     On.BEGIN: "begin",
     On.END: "end",
+    On.CLOSE: "close",
+    On.HANGUP: "close",
 }
 Note = Callable[[Receipt, float], None]
 """Called when a fault fires, with the time, before what the fault sends goes out."""

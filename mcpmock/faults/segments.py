@@ -44,6 +44,8 @@ class On(Flag):
     """The end of the client's input."""
     CLOSE = auto()
     """The end of the server's output, or of an HTTP exchange."""
+    HANGUP = auto()
+    """The end of a replay over stdio: it hangs up behind its client, without a frame."""
     LEFT = auto()
     """A client that leaves before its HTTP exchange is over."""
     MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER

@@ -144,8 +144,14 @@ class Matcher:
         """
         content = live.content
         levels = self.levels_for(live) if level is None else (level,)
+        found: Iterator[MatchResult | None]
         if isinstance(content, Opaque | StreamEnd | Response):
-            found = (self._find_same_bytes(live, level) for level in levels)
+            found = (
+                MatchResult(self.plan.client_events[index], level)
+                for level in levels
+                for index in self._same_bytes(live, level)
+                if index not in self.happened and self._allowed(index, request=False)
+            )
         else:
             subject = self._subject(live)
             if subject is None:
@@ -300,14 +306,8 @@ class Matcher:
         recorded = self.index.subject(self.plan.client_events[index])
         return None if recorded is None else _unify_subjects(recorded, live, level, self.bindings)
 
-    def _find_same_bytes(self, live: ClientMessage, level: int) -> MatchResult | None:
-        """What is not JSON-RPC matches what has the very same bytes."""
-        for index in self._same_bytes(live, level):
-            if index not in self.happened and self._allowed(index, False):
-                return MatchResult(self.plan.client_events[index], level)
-        return None
-
     def _same_bytes(self, live: ClientMessage, level: int) -> Iterator[int]:
+        """What is not JSON-RPC matches what has the very same bytes."""
         frame = live.frame
         for index, event in self.plan.client_events.items():
             if type(event.frame.content) is not type(frame.content) or event.frame.raw != frame.raw:

@@ -68,10 +68,8 @@ class SessionSelection:
     """The episodes for exchanges without a session."""
     _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
     """The plans made so far, by the number of their episode, each with its index."""
-    _merged: RequestIndex | None = None
     _translated: dict[str, list[RequestIndex]] = attrs.field(factory=dict)
     """The plans for clients of a revision that was not recorded, by the revision."""
-    _paths: set[str] | None = None
     _played: set[int] = attrs.field(factory=set)
     _led: dict[int, int] = attrs.field(factory=dict)
     """The turn in which a session last answered from an episode first."""
@@ -105,10 +103,12 @@ class SessionSelection:
 
     def stateless(self, session: SessionId) -> Candidate:
         """The candidate for exchanges that belong to no session: all recorded ones, merged."""
-        if self._merged is None:
-            plan = build_plan(merged(self._alone), strict=self._strict)
-            self._merged = RequestIndex(plan, stateless=True)
         return self.candidate(self._merged, session)
+
+    @cached_property
+    def _merged(self) -> RequestIndex:
+        plan = build_plan(merged(self._alone), strict=self._strict)
+        return RequestIndex(plan, stateless=True)
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
         """A candidate at the beginning of a plan."""
@@ -176,13 +176,10 @@ class SessionSelection:
     def _strict(self) -> bool:
         return self.options.order == "strict"
 
-    @property
+    @cached_property
     def paths(self) -> set[str]:
         """The paths on which messages were recorded."""
-        if self._paths is None:
-            takes = self.cassette.takes
-            self._paths = {path for take in takes for path in _paths_of(take.events)}
-        return self._paths
+        return {path for take in self.cassette.takes for path in _paths_of(take.events)}
 
     def near_elsewhere(self, live: MatchSubject, candidates: Sequence[Candidate]) -> list[NearMiss]:
         """The near misses in episodes that are not candidates of the session."""

@@ -157,7 +157,7 @@ _STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 def _unescape(escape: bytes) -> bytes:
-    if escape[1:2] != b"u":
+    if escape[1:2] != b"u" or len(escape) == 2:  # a text that is no JSON may have any backslash
         return _SHORT_ESCAPES.get(escape[1:], escape[1:])
     codes = escape.split(b"\\u")[1:]
     text = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)

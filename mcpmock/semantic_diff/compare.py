@@ -40,7 +40,7 @@ _EVENTS_PER_REPORT = 500
 _HTTP_ERROR = 400
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Diff:
     """The result of comparing two recordings: true if anything differs, and readable as text.
 
@@ -72,6 +72,9 @@ class Diff:
 
     def __bool__(self) -> bool:
         return bool(self.counts)
+
+    def __repr__(self) -> str:
+        return f"<Diff {'; '.join(str(self).splitlines())}>"  # as pytest shows a failed assertion
 
     def __str__(self) -> str:
         counts = [f"{self.counts[verdict]} {verdict.word}" for verdict in sorted(self.counts)[::-1]]

@@ -77,7 +77,7 @@ def upper_bounds(first: int, last: int) -> Iterator[int]:
 
 
 def _upper_bound(microseconds: int) -> int:
-    decade = 10 ** max(len(str(microseconds)) - 1, 0)
+    decade: int = 10 ** max(len(str(microseconds)) - 1, 0)
     return next(step * decade for step in (1, 2, 5, 10) if microseconds <= step * decade)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import click
 import pytest
 
 from mcpmock.cli import main
-from mcpmock.cli.show import duration
+from mcpmock.cli.output import duration
 from tests.cli.conftest import Run
 from tests.support import batch, cassette_bytes, error, progress, request, response
 from tests.support.hostile import loadable_and_not
+from tests.support.processes import END, MCPMOCK
 
 SESSION = cassette_bytes(
     (0.041, "c2s", request(0, "initialize", {"clientInfo": {"name": "c", "version": "1"}})),
@@ -106,6 +109,38 @@ def test_a_long_timeline_is_paged(run: Run, file: Path, monkeypatch: pytest.Monk
     on_a_terminal(monkeypatch, lines=12)
     assert (0, "", "") == run("show", "-q", file)
     assert short == click.unstyle("".join(paged))
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("form", [(), ("--json",), ("--raw",)])
+def test_following_a_recording(file: Path, form: tuple[str, ...]) -> None:
+    """What is recorded is shown at once, from a file that is not there yet; Ctrl-C ends it."""
+    late = file.with_name("late.jsonl")
+    command = [*MCPMOCK, "show", "--follow", *form, "--filter", "kind=request", str(late)]
+    lines = SESSION.splitlines(keepends=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        with late.open("ab", buffering=0) as growing:
+            growing.write(b"".join(lines[:3]))
+            shown = [process.stdout.readline() for _ in range(1 if form else 2)]
+            growing.write(lines[3][:20])
+            growing.write(lines[3][20:])
+            shown.append(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert 130 == process.wait(END)
+
+    assert b"initialize" in shown[-2]
+    assert b"tools/call" in shown[-1]
+    assert form or shown[0].startswith(b"take 1  2026-11-20T10:00:00.000Z  stdio")
+
+
+def test_what_cannot_be_followed(run: Run, file: Path, tmp_path: Path) -> None:
+    """Another file is refused; one exchange, and a diagram, need the whole recording."""
+    (tmp_path / "notes.txt").write_text("hello\n")
+
+    assert 3 == run("show", "--follow", tmp_path / "notes.txt")[0]
+    assert 2 == run("show", "--follow", "--mermaid", file)[0]
+    assert 2 == run("show", "--follow", "--id", "7", file)[0]
 
 
 def test_dropped_times_are_not_shown_as_zero(run: Run, file: Path) -> None:

@@ -49,6 +49,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("show", "nowhere.jsonl"),
     ("stats", "a.jsonl"),
     ("verify", "a.jsonl", *ENDING),
+    ("watch", "a.jsonl"),
 ]
 HANGS = 1000
 ASKED = b"".join(raw + b"\n" for raw in (call(1, "other"), b"x" * 10_000, call(2, "other")))
@@ -80,7 +81,7 @@ def write_files(folder: Path) -> None:
 
 def statuses(folder: Path, how: str, stderr: int) -> list[int]:
     """The exit status of each command; all run at once, each in a folder of its own. SIGTERM ends
-    the listener.
+    listeners.
     """
     close = "exec 2>&-; " if how == "closed" else ""
     running = []
@@ -101,7 +102,7 @@ def statuses(folder: Path, how: str, stderr: int) -> list[int]:
             with suppress(BrokenPipeError):  # it has ended
                 step()
     for words, process in zip(COMMANDS, running, strict=True):
-        if "--listen" in words:
+        if "--listen" in words or "watch" in words:
             _end(process)
     return [_status(process) for process in running]
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpRequest, Stderr
+from mcpmock.redaction.placeholders import fill
 from mcpmock.redaction.redactor import HOLE, Redactor
 from tests.redaction.test_secret_names import ORDINARY_NAMES, SECRET_NAMES
 
@@ -244,6 +246,32 @@ def test_suspicious_never_misses_what_the_rules_find(raw: bytes) -> None:
     redactor = Redactor()
 
     assert redactor.json(raw) == raw or redactor.suspicious(raw)
+
+
+PIECES = st.sampled_from([
+    b"{", b"}", b"[", b"]", b'"', b"'", b"\\", b"\\u", b"\\u00", b"\\ud83d", b"%", b"%2", b"%7B",
+    b"=", b":", b",", b" ", b"\n", b"\xff", b"\xc3", b"a", b"password", b"token",
+    b"hunter2-hunter2", b"-----BEGIN PRIVATE KEY-----", b"-----END", b"eyJwYXNzd29yZCI6ImEifQ==",
+    b"QVBJX0tFWT1hYmNkZWZnaA", b"Basic ", b"Bearer ", b"//u:p@h", b"mcpmock:secret:token:1",
+    b"ghp_",
+])  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(st.lists(PIECES, max_size=24).map(b"".join))
+def test_nothing_that_a_peer_sends_breaks_it(raw: bytes) -> None:
+    """Whatever the bytes are, they can be redacted as each kind of frame, and again."""
+    redactor = Redactor()
+    redactor.learn({"token": "hunter2-hunter2"})
+    once = redactor.json(raw)
+    redactor.frame(Frame(S2C, once, b"", Stderr()))
+    redactor.frame(Frame(S2C, once, fact=HttpBody(), exchange=1))
+    redactor.head(HttpRequest("GET", raw.decode("utf-8", "surrogateescape"), []))
+    redactor.argv([raw.decode("utf-8", "surrogateescape")])
+    clean = redactor.text(once)
+
+    assert b"hunter2-hunter2" not in clean
+    fill(clean, {"mcpmock:secret:token:1": "x"})
 
 
 @settings(max_examples=500)

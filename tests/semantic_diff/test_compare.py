@@ -365,6 +365,7 @@ def test_a_diff_is_true_if_anything_differs() -> None:
     assert str(compared(old, old)).endswith("no differences")
     assert len(found.differences) + 1 == len(str(found).split("\n"))
     assert "\x1b" not in str(found)
+    assert "<Diff test.jsonl -> test.jsonl: no differences>" == repr(compared(old, old))
 
 
 def test_the_rule_of_a_hostile_name_ignores_only_that() -> None:

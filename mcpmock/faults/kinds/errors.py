@@ -34,7 +34,7 @@ class Error(Fault, acts_on=On.REQUEST, aliases={"text": "message"}):
 
 
 @frozen(kw_only=True)
-class InitializeError(Error, about="initialize"):
+class InitializeError(Error, about=("initialize",)):
     """`initialize` never arrives and is answered with this JSON-RPC error, `after` a time.
 
     >>> fault = mcpmock.faults.InitializeError(message="not today")
@@ -45,7 +45,7 @@ class InitializeError(Error, about="initialize"):
 
 
 @frozen(kw_only=True)
-class ToolError(Fault, acts_on=On.REQUEST, about="tools/call", aliases={"message": "text"}):
+class ToolError(Fault, acts_on=On.REQUEST, about=("tools/call",), aliases={"message": "text"}):
     """The call never arrives and is answered with an `isError` result with this `text`.
 
     The result comes `after` a time.

@@ -100,14 +100,8 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
         )
 
 
-@frozen(kw_only=True)
-class WrongContentType(Fault, only="client", needs_head=True, transports=("streamable-http",)):
-    """The response has another `content_type`; its body is the same, also that of an event stream.
-
-    >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
-    """
-
-    content_type: str = "text/html"
+class _WholeResponse(Fault, only="client", needs_head=True, transports=("streamable-http",)):
+    """A fault that changes the head of a response and all that comes behind it."""
 
     def subject(self, subject: Subject) -> Subject:
         """All that comes on the HTTP exchange of a call that matches."""
@@ -115,6 +109,16 @@ class WrongContentType(Fault, only="client", needs_head=True, transports=("strea
 
     def continues(self, subject: Subject, on: On, memory: Any) -> bool:
         return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
+
+
+@frozen(kw_only=True)
+class WrongContentType(_WholeResponse):
+    """The response has another `content_type`; its body is the same, also that of an event stream.
+
+    >>> fault = mcpmock.faults.WrongContentType(content_type="text/html", match={"tool": "get_*"})
+    """
+
+    content_type: str = "text/html"
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         head, number = matched.unit[0], matched.exchange
@@ -135,20 +139,13 @@ class WrongContentType(Fault, only="client", needs_head=True, transports=("strea
 
 
 @frozen(kw_only=True)
-class JsonInsteadOfSse(Fault, only="client", needs_head=True, transports=("streamable-http",)):
+class JsonInsteadOfSse(_WholeResponse):
     """The response comes alone, as JSON, where an event stream was to come.
 
     Progress and everything else on the stream is lost.
 
     >>> fault = mcpmock.faults.JsonInsteadOfSse(match={"method": "tools/call"})
     """
-
-    def subject(self, subject: Subject) -> Subject:
-        """All that comes on the HTTP exchange of a call that matches."""
-        return subject.carried
-
-    def continues(self, subject: Subject, on: On, memory: Any) -> bool:
-        return subject.frame.exchange in memory and on in On.MESSAGE | On.CLOSE
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         head, number = matched.unit[0], matched.exchange

@@ -30,7 +30,7 @@ class Drop(Fault, usually="client"):
 
 @frozen(kw_only=True)
 class NoInitialized(
-    Drop, usually="server", acts_on=On.NOTIFICATION, about="notifications/initialized"
+    Drop, usually="server", acts_on=On.NOTIFICATION, about=("notifications/initialized",)
 ):
     """`notifications/initialized` never arrives: the handshake is not finished.
 

@@ -25,7 +25,7 @@ def _with_member(matched: MatchedMessage, path: Sequence[str], value: object) ->
 
 
 @frozen(kw_only=True)
-class VersionMismatch(Fault, acts_on=On.RESPONSE, about="initialize"):
+class VersionMismatch(Fault, acts_on=On.RESPONSE, about=("initialize",)):
     """The response to `initialize` names the protocol revision `version`.
 
     >>> fault = mcpmock.faults.VersionMismatch(version="1999-01-01")
@@ -81,7 +81,7 @@ class ListChangedStorm(Fault, acts_on=On.RESPONSE, usually="client"):
 
 
 @frozen(kw_only=True)
-class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
+class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about=("tools/*",)):
     """Tools whose names match the glob `gone` are unknown to the server; or those of `match.tool`.
 
     Calls of such a tool are answered with the error "Unknown tool", and the list of tools does not
@@ -127,7 +127,7 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about="tools/*"):
 
 
 @frozen(kw_only=True)
-class CursorLoop(Fault, acts_on=On.RESPONSE, about="*/list"):
+class CursorLoop(Fault, acts_on=On.RESPONSE, about=("*/list",)):
     """Every page of a list names the same next page, which is that page again: the list never ends.
 
     A request with the `cursor` never arrives.
@@ -181,7 +181,7 @@ class ProgressAfterResponse(Fault, acts_on=On.RESPONSE):
 
 
 @frozen(kw_only=True)
-class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
+class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=(PROGRESS,)):
     """Progress goes down: each report says `most` minus the real progress.
 
     >>> fault = mcpmock.faults.ProgressDecreasing(match={"tool": "slow"})
@@ -197,7 +197,7 @@ class ProgressDecreasing(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
 
 
 @frozen(kw_only=True)
-class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about=PROGRESS):
+class ProgressUnknownToken(Fault, acts_on=On.NOTIFICATION, about=(PROGRESS,)):
     """Progress is reported with the unknown progress token `token`.
 
     >>> fault = mcpmock.faults.ProgressUnknownToken(token="unknown")

@@ -222,7 +222,7 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
 
 
 @frozen(kw_only=True)
-class SlowClose(Fault, usually="client", acts_on=On.CLOSE | On.END):
+class SlowClose(Fault, usually="client", acts_on=On.CLOSE | On.HANGUP):
     """The end of the server's output, or of an HTTP exchange, comes `delay` later.
 
     >>> fault = mcpmock.faults.SlowClose(delay="2s")
@@ -234,6 +234,4 @@ class SlowClose(Fault, usually="client", acts_on=On.CLOSE | On.END):
         if matched.on is On.CLOSE:
             yield Send(matched.unit, self.delay)
             return
-        yield matched.passed()
-        if matched.replayed:  # it hangs up when its client has: there is no end of its own to delay
-            yield Effect(lambda session, now: session.stay_open(now + self.delay))
+        yield Effect(lambda session, now: session.stay_open(now + self.delay))
