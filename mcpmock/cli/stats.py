@@ -19,13 +19,13 @@ from .output import (
     common,
     counts,
     drawing_columns,
+    duration,
     emit,
     many,
     one_line,
     print_lines,
     say_notices,
 )
-from .show import duration
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette

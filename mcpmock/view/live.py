@@ -14,7 +14,7 @@ import attrs
 from mcpmock.cassette.model import Cassette
 from mcpmock.rules.checker import Found, TakeChecker
 
-from .growing import GrowingTimeline
+from .growth import GrowingTimeline
 from .lanes import TimeAxis
 from .report import PageRecording, page
 from .timeline import Row

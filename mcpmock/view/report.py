@@ -417,5 +417,6 @@ def _difference_data(one: Difference) -> dict[str, Any]:
         "old": one.old,
         "new": one.new,
         "times": one.times,
+        "allow": f"--ignore {shlex.quote(one.ignore)}",
         **events,
     }

@@ -56,7 +56,7 @@ FILTERS = (
 
 
 def test_in_a_browser(tmp_path: Path) -> None:
-    """All that browser/test_page.py says holds of these pages."""
+    """All that browser/page_checks.py says holds of these pages."""
     python = PARTS / "browser" / "bin" / "python"
     if BROWSER is None or not python.exists():
         pytest.skip("there is no Chromium here, or no part `browser`")
@@ -67,7 +67,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     filters = {query: sum(map(Filter.parse(query).keeps, rows)) for query in FILTERS}
     (tmp_path / "filters.json").write_text(json.dumps(filters))
     checks = tmp_path / "test_page.py"  # out of the reach of our own conftest.py
-    checks.write_bytes((Path(__file__).parent / "browser" / checks.name).read_bytes())
+    checks.write_bytes((Path(__file__).parent / "browser" / "page_checks.py").read_bytes())
     run = subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
         env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": ""},

@@ -252,7 +252,8 @@ PIECES = st.sampled_from([
     b"{", b"}", b"[", b"]", b'"', b"'", b"\\", b"\\u", b"\\u00", b"\\ud83d", b"%", b"%2", b"%7B",
     b"=", b":", b",", b" ", b"\n", b"\xff", b"\xc3", b"a", b"password", b"token",
     b"hunter2-hunter2", b"-----BEGIN PRIVATE KEY-----", b"-----END", b"eyJwYXNzd29yZCI6ImEifQ==",
-    b"QVBJX0tFWT1hYmNkZWZnaA", b"Basic ", b"Bearer ", b"//u:p@h", b"mcpmock:secret:token:1", b"ghp_",
+    b"QVBJX0tFWT1hYmNkZWZnaA", b"Basic ", b"Bearer ", b"//u:p@h", b"mcpmock:secret:token:1",
+    b"ghp_",
 ])  # fmt: skip
 
 

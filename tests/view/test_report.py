@@ -182,3 +182,4 @@ def test_two_recordings_are_compared() -> None:
         one["file"] for one in data["recordings"]
     ]
     assert sum(data["diff"]["counts"].values()) == len(data["diff"]["differences"]) > 0
+    assert all(one["allow"].startswith("--ignore ") for one in data["diff"]["differences"])

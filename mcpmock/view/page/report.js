@@ -15,7 +15,7 @@ const on = (id, type, listener) => $(id).addEventListener(type, listener);
 function el(tag, ...children) {
 	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
 	made.className = classes.join(" ");
-	if (first && Object.getPrototypeOf(first) === Object.prototype) attributes(made, children.shift());
+	if (first?.constructor === Object) attributes(made, children.shift());
 	children.flat(9).forEach((child) => put(made, child));
 	return made;
 }
@@ -35,10 +35,7 @@ function put(parent, ...children) {
 		const text = String(child);
 		let last = 0;
 		for (const found of text.matchAll(UNSAFE)) {
-			const code = document.createElement("span");
-			code.className = "cc";
-			code.textContent = codePoint(found[0]);
-			parent.append(text.slice(last, found.index), code);
+			parent.append(text.slice(last, found.index), el("span.cc", codePoint(found[0])));
 			last = found.index + found[0].length;
 		}
 		parent.append(text.slice(last));
@@ -252,7 +249,7 @@ function payloadView(text, size, marks = new Map()) {
 		box.replaceChildren();
 		let shown = 0, at = 0;
 		for (; at < lines.length && shown < limit; at++, shown++) {
-			const line = lines[at], here = at, row = el("div");
+			const line = lines[at], here = at, row = el("div"), show = (part) => row.append(partView(...part));
 			row.style.paddingLeft = 20 + 14 * Math.min(line.depth, 24) + "px";
 			if (marks.has(at)) row.className = marks.get(at);
 			if (line.end > at + 1) {
@@ -260,10 +257,10 @@ function payloadView(text, size, marks = new Map()) {
 				row.append(el("button.fold", { "aria-expanded": String(!is), "aria-label": is ? "Unfold" : "Fold",
 					onclick: () => { if (is) folded.delete(here); else folded.add(here); draw(); } }, is ? "▸" : "▾"));
 			}
-			line.parts.forEach(([kind, part]) => row.append(partView(kind, part)));
+			line.parts.forEach(show);
 			if (folded.has(at)) {
 				put(row, el("span.cut", ` ${many(line.end - at - 1, "line")} `));
-				lines[line.end] && lines[line.end].parts.forEach(([kind, part]) => row.append(partView(kind, part)));
+				lines[line.end]?.parts.forEach(show);
 				at = line.end;
 			}
 			box.append(row);
@@ -332,13 +329,9 @@ function applyQuery() {
 	}
 	const next = [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
 	for (let i = 0; i < total(); i++) {
-		if (!isDiff()) {
-			// A term that names kinds decides itself which are shown.
-			if (!named && hidden.has(rec.lens(i))) continue;
-			if (range && (rec.u[i] < range[0] || rec.u[i] > range[1])) continue;
-		}
-		if (test && !test(i)) continue;
-		next.push(i);
+		// A term that names kinds decides itself which are shown.
+		if (!isDiff() && ((!named && hidden.has(rec.lens(i))) || (range && (rec.u[i] < range[0] || rec.u[i] > range[1])))) continue;
+		if (!test || test(i)) next.push(i);
 	}
 	shown = next;
 	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
@@ -379,7 +372,7 @@ function drawRows() {
 	}
 	$("rows").replaceChildren(...made);
 	const visible = made.some((row) => row.id === "r" + chosen);
-	if (visible) list.setAttribute("aria-activedescendant", "r" + chosen); else list.removeAttribute("aria-activedescendant");
+	list.setAttribute("aria-activedescendant", visible ? "r" + chosen : "");
 }
 
 const ARROWS = ["", "→", "←"];
@@ -388,15 +381,15 @@ function eventRow(i) {
 	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
 	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
-	const name = rec.tool(i) && kind === "request" ? `${method} ${rec.tool(i)}` : method;
+	const tool = kind === "request" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
 	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
 	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
-		el("span", { title: plain(name) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, c.summary[i]));
+		el("span", { title: plain(tool ? name : method) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
 }
 
 function wave(i) {
-	const [from, to] = range || [0, rec.width], made = el("span.wave.c-wave"), bar = document.createElement("i");
+	const [from, to] = range || [0, rec.width], made = el("span.wave.c-wave"), bar = el("i");
 	const kind = rec.kind(i), answer = kind === "request" ? rec.answers[i] : -1;
 	const left = clamp((rec.u[i] - from) / (to - from), 0, 1), right = kind === "request" ? clamp((rec.ends[i] - from) / (to - from), 0, 1) : left;
 	bar.style.left = Math.min(left * 100, 99) + "%";
@@ -414,11 +407,8 @@ function diffRow(i) {
 
 function choose(i, quiet) {
 	chosen = i;
-	const at = nearest(i), list = $("list"), top = at * ROW, head = $("columns").offsetHeight;
-	if (shown[at] === i) {
-		if (top < list.scrollTop) list.scrollTop = top;
-		else if (top + ROW > list.scrollTop + list.clientHeight - head) list.scrollTop = top + ROW - list.clientHeight + head;
-	}
+	const at = nearest(i), list = $("list"), top = at * ROW, room = list.clientHeight - 2 * ROW, off = top - list.scrollTop;
+	if (shown[at] === i && (off < 0 || off > room)) list.scrollTop = off < -ROW || off > room + ROW ? top - ROW * (room / ROW / 2 | 0) : off < 0 ? top : top - room;
 	drawRows();
 	drawLanes();
 	if (!quiet) remember();
@@ -535,7 +525,7 @@ function drawLanes() {
 	let last = -99;
 	for (const [u, pause] of rec.folds) {
 		const x = at(u);
-		if (!seen(x) || x - last < 46) continue;
+		if (!seen(x) || x - last < 54) continue;
 		write("⋯ " + duration(pause), x - 14, AXIS / 2);
 		fill("dim", x, AXIS, 0.5, height, 0.4);
 		last = x;
@@ -572,7 +562,7 @@ function drawLanes() {
 
 /** The row under the pointer: a call's bar, or else the nearest mark of its line. */
 function rowAt(event) {
-	const box = $("lanes").getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+	const x = event.offsetX, y = event.offsetY;
 	let best = -1, distance = 8;
 	for (let i = 0; i < rec.size; i++) {
 		const line = rec.line(i);
@@ -686,7 +676,7 @@ function section(pane, title, ...children) {
 
 function facts(pairs) {
 	const list = el("dl");
-	for (const [name, value] of pairs) if (value != null && value !== "") { put(list, el("dt", name)); put(list, el("dd", value)); }
+	for (const [name, value] of pairs) if (value != null && value !== "") put(list, el("dt", name), el("dd", value));
 	return list;
 }
 
@@ -707,7 +697,7 @@ function drawEvent(pane, i) {
 	}
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
 	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
-	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification" }[rec.kind(i)] || "Content";
+	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
 	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], c.size[i]));
 	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], c.size[answer]));
 	if (call >= 0) {
@@ -752,7 +742,7 @@ function timePath(call) {
 	if (!path) return null;
 	const bar = el("div.path");
 	for (const [share, waits, title] of path.parts) {
-		const part = el("span", { class: waits ? "c" : "", title: plain(title) });
+		const part = el(waits ? "span.c" : "span", { title: plain(title) });
 		part.style.width = share * 100 + "%";
 		bar.append(part);
 	}
@@ -764,7 +754,7 @@ function timePath(call) {
 function copies(i) {
 	const c = rec.c, made = [];
 	const button = (name, text) => made.push(el("button", { onclick: (event) => copy(event.target, text) }, name));
-	if (c.raw[i]) button(rec.c.d[i] && rec.lens(i) === "message" ? "Copy JSON-RPC" : "Copy", c.raw[i]);
+	if (c.raw[i]) button(c.d[i] && rec.lens(i) === "message" ? "Copy JSON-RPC" : "Copy", c.raw[i]);
 	button("Copy mcpmock command", showCommand(i));
 	const heads = c.x[i] == null ? [] : rec.exchanges.get(c.take[i] + ":" + c.x[i]) || [];
 	const head = heads.find((row) => rec.kind(row) === "http" && c.d[row] === 1);
@@ -804,7 +794,7 @@ async function copy(button, text) {
 // A race
 
 function raceView(call, race) {
-	const box = el("div", el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg"), table = el("table.cells");
+	const box = el("div.scroll", { tabindex: 0, role: "group", "aria-label": "Race" }, el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg"), table = el("table.cells");
 	attributes(drawing, { class: "race", viewBox: `0 0 ${race.width} 142`, width: race.width, role: "img", "aria-label": race.summary });
 	for (const [tag, all, text] of race.shapes) {
 		const made = document.createElementNS(name, tag);
@@ -829,7 +819,7 @@ function raceView(call, race) {
 function sideBySide(one, other) {
 	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);
-	return el("div.sides", payloadView(one, 0, gone), payloadView(other, 0, added));
+	return [payloadView(one, 0, gone), payloadView(other, 0, added)];
 }
 
 /** How many items two texts or lists have in common at their starts, and behind that at their ends. */
@@ -863,17 +853,15 @@ function inline(one, other) {
 }
 
 function drawDifference(pane, one) {
-	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts([["meaning", one.words], ["call", one.call || one.method], ["at", one.path], ["times", one.times > 1 ? one.times : null]]));
+	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts([["meaning", one.words], ["call", one.call || one.method], ["at", one.path], ["times", one.times > 1 ? one.times : null], ["allow with", one.allow]]));
 	const [before, after] = inline(one.old, one.new);
 	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
 	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
 	const raws = rows.map((row, side) => (row === undefined ? null : recordings[side].c.raw[row]));
 	const links = rows.map((row, side) => (row === undefined ? el("i", "not in this recording")
 		: el("button", { onclick: () => { setTab(side); reveal(row); openDetail(); } }, `event ${recordings[side].c.n[row]} of ${recordings[side].file}`)));
-	put(pane, el("h3", "The messages"));
-	put(pane, el("div.sides", links.map((link) => el("div", link))));
-	if (raws[0] != null && raws[1] != null) put(pane, sideBySide(...raws));
-	else put(pane, el("div.sides", raws.map((raw) => (raw == null ? el("div") : payloadView(raw)))));
+	const views = raws.includes(null) ? raws.map((raw) => raw && payloadView(raw)) : sideBySide(...raws);
+	put(pane, el("h3", "The messages"), el("div.sides", links.map((link, side) => el("div", link, views[side]))));
 }
 
 // ---- head
@@ -912,13 +900,14 @@ function setTab(next, quiet) {
 	$("range").hidden = true;
 	if (!quiet) field.value = "";
 	if (opened) { opened = false; $("detail").hidden = true; }
-	$("overview").hidden = isDiff();
-	$("lenses").hidden = isDiff();
+	$("overview").hidden = $("lenses").hidden = $("about").hidden = isDiff();
+	field.placeholder = isDiff() ? "Search   /" : "Filter (method=tools/* kind=error) or search   /";
 	$("list").scrollTop = 0;
 	drawTabs();
 	drawHead();
 	drawColumns();
-	if (!isDiff()) { drawMap(); drawLanes(); }
+	drawMap();
+	drawLanes();
 	if (!quiet) applyQuery();
 	if (live) watch(tab);
 }
@@ -964,13 +953,13 @@ function onKey(event) {
 	}
 	if (typing) { if (event.key === "Enter") { $("list").focus(); if (chosen < 0) step(1); } return; }
 	if (event.key === "Enter" && event.target.tagName === "BUTTON") return;
-	const page = Math.max(1, Math.floor($("list").clientHeight / ROW) - 2), timed = !isDiff();
+	const page = Math.max(1, Math.floor($("list").clientHeight / ROW) - 2), timed = !isDiff(), nearer = () => timed && zoom(0.7), farther = () => timed && zoom(1.43);
 	const actions = {
 		j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), PageDown: () => step(page), PageUp: () => step(-page),
 		Home: () => shown.length && choose(shown[0]), End: () => shown.length && choose(shown[shown.length - 1]),
 		Enter: () => { if (chosen < 0) step(1); openDetail(); }, n: () => stepProblem(1), p: () => stepProblem(-1),
 		"/": () => { field.focus(); field.select(); }, "?": () => $("help").showModal(),
-		"+": () => timed && zoom(0.7), "=": () => timed && zoom(0.7), w: () => timed && zoom(0.7), "-": () => timed && zoom(1.43), s: () => timed && zoom(1.43),
+		"+": nearer, "=": nearer, w: nearer, "-": farther, s: farther,
 		a: () => timed && pan(-0.25), d: () => timed && pan(0.25), 0: () => timed && setRange(0, rec.width),
 	};
 	const inDetail = $("detail").contains(event.target) && ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].includes(event.key);
@@ -1022,7 +1011,7 @@ async function start() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
-	const redraw = () => { Object.keys(inks).forEach((name) => delete inks[name]); if (!isDiff()) { drawMap(); drawLanes(); } drawRows(); };
+	const redraw = () => { Object.keys(inks).forEach((name) => delete inks[name]); drawMap(); drawLanes(); drawRows(); };
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	wireOverview();

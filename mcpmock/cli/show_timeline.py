@@ -1,0 +1,232 @@
+"""The timeline of `mcpmock show`: rows in columns, on a wide terminal with a waterfall beside them.
+
+Everything recorded is hostile and passes through `printable`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from mcpmock.printable import printable_lines
+
+from .output import (
+    BAD,
+    GOOD,
+    ODD,
+    REMARK,
+    can_print,
+    columns,
+    drawing_columns,
+    duration,
+    many,
+    one_line,
+)
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette, Event, Take
+    from mcpmock.view.timeline import Row
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": BAD},
+    "gap": {"fg": BAD},
+    "opaque": {"fg": ODD},
+    "stderr": {"dim": True},
+}
+_DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
+    "c2s": {"fg": GOOD},
+    "s2c": {"fg": REMARK},
+    None: {},
+}
+_ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
+_KIND_WORDS = {"notification": "notify"}
+HTTP_KINDS = ("http", "sse")
+_MIN_METHOD_COLUMNS = 30
+
+
+@attrs.frozen
+class Drawing:
+    """The waterfall beside the rows; empty without a terminal."""
+
+    width: int = 0
+    scales: dict[int, str] = attrs.field(factory=dict)
+    """By take."""
+    lines: dict[int, str] = attrs.field(factory=dict)
+    """By the identity of the row: a filter leaves out rows and keeps the others."""
+
+
+def draw_waterfall(everything: Sequence[Row]) -> Drawing:
+    width = drawing_columns()
+    if not width:
+        return Drawing()
+
+    from mcpmock.view.waterfall import ASCII, UNICODE, waterfall
+
+    drawing, first = Drawing(width), 0
+    symbols = UNICODE if can_print("".join(UNICODE)) else ASCII
+    for number, group in groupby(everything, key=lambda row: row.take):
+        rows = list(group)
+        drawn = waterfall(rows, first, width, duration(rows[-1].event.t), symbols)
+        drawing.scales[number] = drawn.scale
+        drawing.lines.update(zip(map(id, rows), drawn.lines, strict=True))
+        first += len(rows)
+    return drawing
+
+
+def timeline_lines(
+    cassette: Cassette, rows: Sequence[Row], drawing: Drawing, *, whole: bool
+) -> Iterator[str]:
+    """The rows of each take under a heading; with `whole`, each with its payload."""
+    from mcpmock.cassette.model import Gap
+
+    for number, group in groupby(rows, key=lambda row: row.take):
+        inside = list(group)
+        take = cassette.takes[number - 1]
+        gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
+        lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
+        state = "complete" if take.footer is not None else "incomplete"
+        facts = (f"{len(take.events)} events", lost, state)
+        yield from heading_lines(number, take, facts, drawing.scales.get(number, ""))
+        for row, line in zip(inside, Columns(drawing).lines(inside), strict=True):
+            yield line
+            if whole and not row.item and (payload := _format_payload(row.event)):
+                yield indent(payload, "      ")
+
+
+def heading_lines(
+    number: int, take: Take, facts: Iterable[str | None] = (), drawn: str = ""
+) -> Iterator[str]:
+    header = take.header
+    every = (f"take {number}", header.recorded_at, header.transport, *facts)
+    title = "  ".join(one_line(fact) for fact in every if fact)
+    yield _beside(title, drawn, bold=True)
+    if header.target is not None:
+        target = header.target
+        yield "  " + one_line(target if isinstance(target, str) else shlex.join(target))
+
+
+def _beside(text: str, drawn: str, **style: Any) -> str:
+    """A line with its part of the drawing at the right edge."""
+    from rich.cells import set_cell_size
+
+    if drawn:
+        text = set_cell_size(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
+    return click.style(text, **style) + drawn.rstrip()
+
+
+@attrs.define
+class Columns:
+    """The rows of a take in columns, as wide as the terminal. The columns only grow."""
+
+    drawing: Drawing = attrs.field(factory=Drawing)
+    n: int = 0
+    time: int = 0
+    session: int = 0
+    exchange: int = 0
+    method: int = 0
+
+    @classmethod
+    def of_growing(cls) -> Columns:
+        """Columns for rows that are not known yet."""
+        return cls(n=4, time=len("+1.00 ms "), method=_MIN_METHOD_COLUMNS)
+
+    def lines(self, rows: Sequence[Row]) -> Iterator[str]:
+        from rich.cells import cell_len
+
+        timed = any(row.event.t for row in rows)
+        times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
+        methods = [method_and_id(row) for row in rows]
+        self.n = max(self.n, *(len(str(row.event.n)) for row in rows))
+        self.time = max(self.time, *map(len, times))
+        self.session = max(self.session, *(len(_format_session(row)) for row in rows))
+        self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
+        width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
+        limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
+        self.method = min(max(self.method, *map(cell_len, methods)), limit)
+        for row, time, method in zip(rows, times, methods, strict=True):
+            yield self._line(row, time, method, width)
+
+    def _line(self, row: Row, time: str, method: str, width: int) -> str:
+        from rich.cells import cell_len, set_cell_size
+
+        s, x = _format_session(row), _format_exchange(row)
+        place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
+        place += f"{s:{self.session}}{x:{self.exchange}}"
+        kind, remarks = _kind_word(row), format_remarks(row)
+        rest = one_line(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}")
+        if rest or cell_len(method) <= self.method:
+            method = set_cell_size(method, self.method) + "  "
+        left = width - len(place) - 10
+        method = _shorten(method, left)
+        rest = _shorten(rest, left - cell_len(method))
+        drawn = self.drawing.lines.get(id(row), "")
+        if drawn:
+            rest = set_cell_size(rest, left + 2 - cell_len(method))
+        rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
+        kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
+        drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
+        return f"{place} {kind} {method}{rest}{drawn}".rstrip()
+
+
+def _format_session(row: Row) -> str:
+    return f" s{row.event.s}" if row.event.s != 1 else ""
+
+
+def _format_exchange(row: Row) -> str:
+    return "" if row.event.x is None else f" x{row.event.x}"
+
+
+def _shorten(text: str, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else set_cell_size(text, width - 3) + "..."
+
+
+def _kind_word(row: Row) -> str:
+    """The kind; of HTTP the first word of the summary: method, status or `event`."""
+    word, _, _ = one_line(row.summary).partition(" ")
+    return word if row.kind in HTTP_KINDS else _KIND_WORDS.get(row.kind, row.kind)
+
+
+def _styled(text: str, style: dict[str, Any]) -> str:
+    return click.style(text, **style) if text and style else text
+
+
+def _style(row: Row) -> dict[str, Any]:
+    failed = row.kind == "http" and row.event.d == "s2c" and (row.status or 0) >= 400
+    return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
+
+
+def method_and_id(row: Row) -> str:
+    """The method and the id; of HTTP the rest of the summary."""
+    if row.kind in HTTP_KINDS:
+        return one_line(row.summary).partition(" ")[2]
+    id_ = "" if row.id is None else f"#{row.id}"
+    return one_line(f"{row.method or ''} {id_}")
+
+
+def format_remarks(row: Row) -> str:
+    latency = "" if row.latency is None else f"({duration(row.latency)}) "
+    return latency + (f"[{', '.join(row.notes)}] " if row.notes else "")
+
+
+def _format_payload(event: Event) -> str:
+    """The payload, indented if it is JSON that msgspec can format."""
+    import msgspec
+
+    from mcpmock.protocol.raw_json import UNREADABLE
+    from mcpmock.view.summary import head_text
+
+    frame = event.frame
+    payload = b"" if frame is None else frame.raw or head_text(frame).encode()
+    try:
+        payload = msgspec.json.format(payload, indent=2)
+    except UNREADABLE:
+        pass  # shown unformatted
+    return printable_lines(payload.decode("utf-8", "backslashreplace"))
