@@ -40,6 +40,8 @@ class Wire:
                 await self._reading_on.wait()
             return await self.stream.receive_some(READ_SIZE)
         while True:
+            if self._socket.fileno() < 0:  # closed by another task; trio's wait refuses -1
+                raise trio.ClosedResourceError
             await trio.lowlevel.wait_readable(self._socket)
             try:
                 return os.read(self._socket.fileno(), READ_SIZE)
@@ -68,7 +70,7 @@ class Wire:
         """Ends a `read_on` that waits. A scope around each would be a twentieth of an exchange."""
         if self._socket is None:
             self._reading.cancel()
-        else:
+        elif self._socket.fileno() >= 0:  # closed, it has no reader, and trio refuses -1
             trio.lowlevel.notify_closing(self._socket)
 
     def unread(self) -> int:

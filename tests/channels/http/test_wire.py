@@ -87,13 +87,17 @@ async def test_the_ends_of_a_socket() -> None:
 
 
 @pytest.mark.e2e
-async def test_a_closed_socket_is_not_written() -> None:
-    """A closed socket is not written: its descriptor may have been reused."""
+async def test_a_closed_socket_is_not_used() -> None:
+    """A closed socket is not written, as its descriptor may have been reused, nor waited for."""
     near, far = await connected()
     await near.aclose()
+    wire = Wire(near)
 
     with pytest.raises(trio.BrokenResourceError):
-        Wire(near).write_now(b"x")
+        wire.write_now(b"x")
+    with pytest.raises(trio.ClosedResourceError):
+        await wire.read()
+    wire.interrupt()
     await far.aclose()
 
 
