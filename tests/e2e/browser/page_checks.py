@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Dialog, Page, Request, sync_playwright
 
 PAGES = Path(os.environ["PAGES"])
 AXE = os.environ.get("AXE")
+WATCHED = os.environ["WATCHED"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
 Open = Callable[..., Page]
 
@@ -301,3 +302,32 @@ def test_accessible(open_page: Open, name: str, link: str, keys: str) -> None:
             for node in one["nodes"]
         ]
         assert (width, theme, []) == (width, theme, problems)
+
+
+def watched(browser: Browser, url: str) -> Page:
+    page = browser.new_context().new_page()
+    page.goto(url)
+    page.locator("html[data-ready=yes]").wait_for()
+    return page
+
+
+def test_watch(browser: Browser) -> None:
+    """A folder gives a list of its cassettes, and what is appended to one is on the page."""
+    page = watched(browser, WATCHED)
+    assert page.get_by_role("tab").all_inner_texts() == ["grows.jsonl", "other.jsonl"]
+    page.locator("#count", has_text="1 of 1 event").wait_for()
+    with (PAGES / "live" / "grows.jsonl").open("ab") as file:
+        file.write((PAGES / "appended.jsonl").read_bytes())
+    page.locator("#rows .row.response").wait_for()
+    assert count(page) == "2 of 2 events"
+    page.get_by_role("tab").nth(1).click()
+    page.locator("#count", has_text="3 of 3 events").wait_for()
+    page.context.close()
+
+
+def test_watch_with_a_foreign_token(browser: Browser) -> None:
+    """It gets the page and nothing that was recorded."""
+    page = watched(browser, WATCHED.partition("#")[0] + "#token=foreign")
+    page.locator("#failure").wait_for()
+    assert page.locator("#rows .row").count() == 0
+    page.context.close()
