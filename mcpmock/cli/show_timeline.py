@@ -140,25 +140,25 @@ class Columns:
         from rich.cells import cell_len
 
         timed = any(row.event.t for row in rows)
-        for row in rows:
-            self.n = max(self.n, len(str(row.event.n)))
-            self.time = max(self.time, len(_format_time(row)) if timed else 0)
-            self.session = max(self.session, len(_format_session(row)))
-            self.exchange = max(self.exchange, len(_format_exchange(row)))
+        times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
+        methods = [method_and_id(row) for row in rows]
+        self.n = max(self.n, *(len(str(row.event.n)) for row in rows))
+        self.time = max(self.time, *map(len, times))
+        self.session = max(self.session, *(len(_format_session(row)) for row in rows))
+        self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
         width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
         limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
-        longest = max(cell_len(method_and_id(row)) for row in rows)
-        self.method = min(max(self.method, longest), limit)
-        for row in rows:
-            yield self._line(row, _format_time(row) if timed else "", width)
+        self.method = min(max(self.method, *map(cell_len, methods)), limit)
+        for row, time, method in zip(rows, times, methods, strict=True):
+            yield self._line(row, time, method, width)
 
-    def _line(self, row: Row, time: str, width: int) -> str:
+    def _line(self, row: Row, time: str, method: str, width: int) -> str:
         from rich.cells import cell_len, set_cell_size
 
         s, x = _format_session(row), _format_exchange(row)
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
-        kind, remarks, method = _kind_word(row), format_remarks(row), method_and_id(row)
+        kind, remarks = _kind_word(row), format_remarks(row)
         rest = one_line(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}")
         if rest or cell_len(method) <= self.method:
             method = set_cell_size(method, self.method) + "  "
@@ -172,10 +172,6 @@ class Columns:
         kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
         drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
         return f"{place} {kind} {method}{rest}{drawn}".rstrip()
-
-
-def _format_time(row: Row) -> str:
-    return f"+{duration(row.event.t)} "
 
 
 def _format_session(row: Row) -> str:

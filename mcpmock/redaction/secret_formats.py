@@ -86,7 +86,7 @@ _SPACE_BEFORE_COLON = re.compile(rb'" :')
 _TOKENS_OF_GITHUB = re.compile(rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]")
 # Base64 and tokens of GitHub are looked for where there are so many letters in a row that few words
 # have as many.
-_LETTERS = bytes(0x61 if bytes((byte,)).isalnum() or byte in b"+/" else 0x20 for byte in range(256))
+_LETTERS = bytes(0x61 if bytes((byte,)).isalnum() else 0x20 for byte in range(256))
 _MANY_LETTERS = b"a" * 20
 _RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = re.compile(BASE64_TEXT * 4)

@@ -15,7 +15,7 @@ import attrs
 
 from mcpmock.cassette.model import Episode
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import Frame, HttpRequest, Request
+from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request
 
 NEVER = -1
 """The index of a client event that never happens: what waits for it is never sent."""
@@ -153,10 +153,13 @@ class ReplayPlan:
         inside -= {index for index in inside if index < event}
         places |= self._carried_for(replies & inside)
         messages = [self.messages[place] for place in sorted(places)]
-        kept = [
-            attrs.evolve(planned, causes=planned.causes & inside, overlaps=())
-            for planned in messages
-        ]
+        own = {event, *replies}.union(*(self.cancels.get(call, ()) for call in calls))
+        kept = []
+        for planned in messages:
+            # What other calls sent on this response does not come: its end does not wait for that.
+            is_end = calls and isinstance(planned.frame.fact, ExchangeEnd)
+            causes = planned.causes & (inside & own if is_end else inside)
+            kept.append(attrs.evolve(planned, causes=causes, overlaps=()))
         client = {index: self.client_events[index] for index in inside}
         return attrs.evolve(self, messages=tuple(kept), client_events=client)
 

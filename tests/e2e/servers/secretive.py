@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import urllib.parse
+from typing import Any
 
 OWN = "srv-0wn/t0ken+7"
 KEY = os.environ.get("DEMO_API_KEY", "")
@@ -23,7 +24,7 @@ def spelled(value: str) -> dict[str, str]:
     }
 
 
-def answer(method: str, params: dict) -> dict:
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         return {
             "protocolVersion": "2025-06-18",

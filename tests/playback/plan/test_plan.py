@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import ExchangeEnd, Frame
 from tests.support import (
     LOG,
     accepts,
     answers,
     c,
     call,
+    ends,
     get,
     in_session,
     opens,
@@ -80,3 +81,14 @@ def test_an_excerpt_of_a_stream() -> None:
     assert ["1 200 text/event-stream", f"1 {LOG.decode()}"] == shown(
         planned.frame for planned in whole.excerpt(0).messages
     )
+
+
+def test_an_excerpt_ends_without_other_calls() -> None:
+    """The end of a response that carried the answer to another call too waits for its own call."""
+    whole = http(
+        post(1, call(1, "a")), opens(1), says(1, response(1)),
+        post(2, call(2, "b")), [*says(1, response(2)), ends(1)], accepts(2),
+    )  # fmt: skip
+    [end] = [one for one in whole.excerpt(1).messages if isinstance(one.frame.fact, ExchangeEnd)]
+
+    assert {1} == end.causes
