@@ -199,7 +199,7 @@ def test_watch_beside_a_recording(tmp_path: Path, killed: bool) -> None:
     also if that is killed.
     """
     file = tmp_path / "a.jsonl"
-    record = [sys.executable, "-m", "mcpmock", "record", "--watch", "-o", file, "--", "cat"]
+    record = [sys.executable, "-m", "mcpmock", "record", "--watch", "-o", str(file), "--", "cat"]
     with subprocess.Popen(record, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as recorder:
         assert recorder.stdin is not None
         assert recorder.stderr is not None

@@ -98,7 +98,7 @@ def _watched(folder: Path) -> Iterator[str]:
     (folder / "appended.jsonl").write_bytes(last)
     three = cassette_bytes(*[("c2s", call(n, "add")) for n in range(3)])
     (live / "other.jsonl").write_bytes(three)
-    command = [sys.executable, "-m", "mcpmock", "watch", live]
+    command = [sys.executable, "-m", "mcpmock", "watch", str(live)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watch:
         assert watch.stderr is not None
         try:
