@@ -28,7 +28,6 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     encode,
-    member,
 )
 from mcpmock.protocol.methods import NAMES, ROWS, Sender
 
@@ -301,7 +300,9 @@ def _names_fit(match: Match, asked: Message | None) -> bool:
             continue
         if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
             return False
-        value = decode(member(asked.params, "uri" if key == "uri" else "name") or b"null")
+        params = decode(asked.params) if asked.params is not None else None
+        name = "uri" if key == "uri" else "name"
+        value = params.get(name) if isinstance(params, dict) else None
         if not isinstance(value, str) or not fnmatchcase(value, glob):
             return False
     return True

@@ -163,12 +163,18 @@ class Triggers:
 
 def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:
     """Whether these actions are anything but the message as it came, at once."""
-    if not all(isinstance(act, Send) and act.after <= 0 for act in became):
-        return True
-    frames = [frame for act in became if isinstance(act, Send) for frame in act.frames]
-    return [*map(_content_of, frames)] != [*map(_content_of, unit)]
+    frames: list[Frame] = []
+    for act in became:
+        if not isinstance(act, Send) or act.after > 0:
+            return True
+        frames += act.frames
+    return len(frames) != len(unit) or any(map(_differs, frames, unit))
 
 
-def _content_of(frame: Frame) -> tuple[object, ...]:
-    """What the receiver sees of a frame: a `Content-Length` that was left out changes nothing."""
-    return frame.direction, frame.exchange, frame.raw, uncounted(frame).fact
+def _differs(new: Frame, old: Frame) -> bool:
+    """Whether the receiver sees another frame: a `Content-Length` that is left out is none."""
+    return new is not old and (
+        new.raw != old.raw
+        or (new.direction, new.exchange) != (old.direction, old.exchange)
+        or uncounted(new).fact != uncounted(old).fact
+    )

@@ -130,6 +130,8 @@ class PageRecording:
     _kinds: Counter[str] = attrs.field(factory=Counter)
     _levels: Counter[Level] = attrs.field(factory=Counter)
     _cancels: int = 0
+    _lost: int = 0
+    """How many events the gaps stand for."""
 
     def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
         """The data of rows that come behind those of before, and of what is wrong with them;
@@ -140,6 +142,8 @@ class PageRecording:
         self._kinds.update(row.kind for row in rows)
         self._levels.update(one.violation.level for one in found)
         self._cancels += sum(row.method == CANCELLED for row in rows)
+        gaps = (row.event.gap for row in rows)
+        self._lost += sum(gap.events or 1 for gap in gaps if gap is not UNSET)
         marked = _marked(found)
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
         for name, word in _WORDS.items():
@@ -184,7 +188,7 @@ class PageRecording:
             (levels[Level.NOTICE], "notice", "", "level=notice"),
             (self._cancels, "cancel", "warning", f"method={CANCELLED}"),
             (kinds["fault"], "fault", "warning", "kind=fault"),
-            (kinds["gap"], "gap", "error", "kind=gap"),
+            (self._lost, "lost event", "error", "kind=gap"),
         )
         yield from ((_many(n, noun), kind, query) for n, noun, kind, query in counts if n)
         redacted = sum(event.redacted for take in takes for event in take.events)

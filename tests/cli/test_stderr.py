@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -84,6 +84,14 @@ def statuses(folder: Path, how: str, stderr: int) -> list[int]:
     listeners.
     """
     close = "exec 2>&-; " if how == "closed" else ""
+    with ExitStack() as stack:
+        running = _start(folder, close, stderr, stack)
+        return [_status(process) for process in running]
+
+
+def _start(
+    folder: Path, close: str, stderr: int, stack: ExitStack
+) -> list[subprocess.Popen[bytes]]:
     running = []
     for number, words in enumerate(COMMANDS):
         write_files(folder / str(number))
@@ -95,6 +103,7 @@ def statuses(folder: Path, how: str, stderr: int) -> list[int]:
             cwd=folder / str(number),
             env={name: os.environ[name] for name in KEPT if name in os.environ},
         )
+        stack.callback(_kill, process)
         running.append(process)
     for process in running:
         assert process.stdin is not None
@@ -104,15 +113,19 @@ def statuses(folder: Path, how: str, stderr: int) -> list[int]:
     for words, process in zip(COMMANDS, running, strict=True):
         if "--listen" in words or "watch" in words:
             _end(process)
-    return [_status(process) for process in running]
+    return running
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
 
 
 def _status(process: subprocess.Popen[bytes]) -> int:
     try:
         return process.wait(END)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
         return HANGS
 
 

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Event, Gap
 from mcpmock.view import report
 from mcpmock.view.report import MARK, report_page
 from tests.support import HEADER, LOG, Line, call, cassette, error, progress, request, response
@@ -139,6 +140,15 @@ def test_the_head_counts_what_a_reader_looks_for() -> None:
     assert "stdio" in names
     assert "1 error" in names
     assert "incomplete" in names
+
+
+def test_a_gap_counts_the_events_it_stands_for() -> None:
+    """What could not be recorded is counted in events, as `stats` and `check` do."""
+    file = cassette(("s2c", LOG))
+    file.takes[0].events.append(Event(n=2, gap=Gap(events=3, reason="disk full")))
+    (recording,) = data_of(report_page(file))["recordings"]
+
+    assert ["3 lost events", "error", "kind=gap"] in recording["chips"]
 
 
 def test_an_unredacted_recording_warns() -> None:

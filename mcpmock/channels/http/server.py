@@ -178,6 +178,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         self._connections: set[Connection] = set()
         self._channels: dict[int, HttpServerChannel] = {}
         self._newest = NO_SESSION
+        self._ended: set[int] = set()
         self._new: deque[HttpServerChannel] = deque()
         self._changed = trio.lowlevel.ParkingLot()
 
@@ -260,8 +261,10 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         number = self._desk.router.conversation(exchange.request, body, whole=exchange.whole)
         channel = self._channels.get(number)
         if channel is None:
-            # A server of its own says what became of a session: an exchange for it goes on as ever.
-            if not self._is_new(number) and self._desk.watch is None:
+            # A server of its own says what became of a session: an exchange for it goes on as ever,
+            # unless a fault has ended the session here.
+            mirrors = self._desk.watch is not None and number not in self._ended
+            if not self._is_new(number) and not mirrors:
                 return _SESSION_ENDED
             channel = HttpServerChannel(
                 number, self._desk.router, self._leave, self._stderr, self._session_timeout
@@ -271,6 +274,10 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
             self._changed.unpark()
         channel.open(exchange)
         return None
+
+    def end_session(self, number: int) -> None:
+        """Refuse all further exchanges of a conversation, whatever its server would say to them."""
+        self._ended.add(number)
 
     def _is_new(self, number: int) -> bool:
         """Whether a conversation that is not open begins; else it has ended. Sessions are numbered

@@ -1,0 +1,21 @@
+"""The soak test itself, for a few seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOAK = Path(__file__).parents[2] / "tools" / "soak.py"
+
+
+@pytest.mark.e2e
+def test_a_short_soak() -> None:
+    """Sessions, faults, leaves and kills on both transports: nothing is crossed, lost or left."""
+    argv = [sys.executable, str(SOAK), "--for", "8s", "--clients", "1"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False)
+
+    assert done.stdout.splitlines()[-1:] == ["nothing crossed, nothing lost, all flat"], done
+    assert done.returncode == 0
