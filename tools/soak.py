@@ -61,7 +61,11 @@ SESSION_LIMIT_S = 10.0
 """After that a session is given up: a fault may take its first answer."""
 SAMPLES = 12
 MAX_GROWTH_KIB = 4096
-"""Memory that may come between the second and the last quarter: router and allocator fill up."""
+"""Memory that may come between the third and the last quarter. The first thousands of sessions fill
+the allocator: what they leave in cycles is only freed by full collections.
+"""
+MAX_NEW_OBJECTS = 2000
+"""Python's containers that may be left at the end."""
 SESSION_TIMEOUT = "2s"
 """For sessions that their clients leave without a DELETE."""
 SETTLE_S = 5.0
@@ -72,10 +76,11 @@ import gc, os, signal, sys
 def report(*_):
     import trio
     gc.collect()
-    tasks = sum(type(o) is trio.lowlevel.Task for o in gc.get_objects())
+    objects = gc.get_objects()
+    tasks = sum(type(o) is trio.lowlevel.Task for o in objects)
     pages = int(open("/proc/self/statm").read().split()[1])
     with open(os.environ["SOAK_STATE"] + ".new", "w") as file:
-        file.write(f"{pages * 4} {tasks} {len(os.listdir('/proc/self/fd')) - 2}")
+        file.write(f"{pages * 4} {tasks} {len(os.listdir('/proc/self/fd')) - 2} {len(objects)}")
     os.replace(file.name, os.environ["SOAK_STATE"])
 signal.signal(signal.SIGUSR1, report)
 from mcpmock.cli import main
@@ -178,7 +183,7 @@ class Process:
     name: str
     state: Path
     served: Served
-    samples: list[tuple[int, int, int]] = field(default_factory=list)
+    samples: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     async def sample(self) -> None:
         self.state.unlink(missing_ok=True)
@@ -186,18 +191,22 @@ class Process:
         with trio.move_on_after(10):
             while not self.state.exists():  # noqa: ASYNC110 (another process makes it)
                 await trio.sleep(0.01)
-            kib, tasks, descriptors = map(int, self.state.read_text().split())
-            self.samples.append((kib, tasks, descriptors))
+            kib, tasks, descriptors, objects = map(int, self.state.read_text().split())
+            self.samples.append((kib, tasks, descriptors, objects))
 
     def judge(self, tally: Tally) -> None:
-        kib, tasks, descriptors = zip(*self.samples, strict=True)
+        kib, tasks, descriptors, objects = zip(*self.samples, strict=True)
         quarter = max(1, len(kib) // 4)
-        growth = statistics.median(kib[-quarter:]) - statistics.median(kib[quarter : 2 * quarter])
+        before = kib[-2 * quarter : -quarter] or kib
+        growth = statistics.median(kib[-quarter:]) - statistics.median(before)
         print(
-            f"{self.name:24} KiB {kib[0]} .. {kib[-1]} (grown {growth:+.0f}), "
+            f"{self.name:12} KiB {kib[0]} .. {kib[-1]} (last quarter {growth:+.0f}), "
+            f"objects {objects[0]} .. {objects[-1]}, "
             f"tasks {tasks[0]} .. {tasks[-1]}, descriptors {descriptors[0]} .. {descriptors[-1]}"
         )
         tally.check(growth <= MAX_GROWTH_KIB, f"{self.name}: memory grows by {growth:.0f} KiB")
+        more = objects[-1] - objects[0]
+        tally.check(more <= MAX_NEW_OBJECTS, f"{self.name}: {more} objects are left")
         tally.check(tasks[-1] <= tasks[0], f"{self.name}: {tasks[-1]} tasks are left")
         tally.check(descriptors[-1] <= descriptors[0], f"{self.name}: descriptors are left")
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from .options_faults import fault_options, faults_of
 from .options_listen import front_of, listening_given, listening_options
 from .options_server import url_of
-from .output import common
+from .output import common, say
 from .run import run_to_end
+
+if TYPE_CHECKING:
+    from mcpmock.sessions.run import Front
 
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
@@ -35,6 +41,9 @@ _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 @click.option("--strict", is_flag=True, help="End the session if it can no longer be recorded.")
 @click.option("--no-redact", is_flag=True, help="Write secrets to the cassette unredacted.")
 @click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
+@click.option(
+    "--watch", is_flag=True, help="Serve a live page of FILE (`mcpmock watch`) meanwhile."
+)
 @fault_options
 @listening_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -45,6 +54,7 @@ def record(
     new: bool,
     url: str | None,
     command: tuple[str, ...],
+    watch: bool,
     **options: Any,
 ) -> int:
     """Record the traffic between a client and the server COMMAND or --url.
@@ -66,6 +76,8 @@ def record(
         )
     if overwrite and new:
         raise click.UsageError("--overwrite and --new are mutually exclusive")
+    if watch and output.endswith("/"):
+        raise click.UsageError("--watch follows one FILE; for a folder, run `mcpmock watch DIR`")
     faults = faults_of(options)
     recording = Recording.to(
         output,
@@ -78,5 +90,51 @@ def record(
     front, tell = front_of(options, default=None if url is None else "127.0.0.1:0")
     if options["no_redact"]:
         tell(_UNREDACTED)
+    if watch:
+        front = _watched(front, output, json=options["json"])
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
     return run_to_end(setup, options)
+
+
+def _watched(front: Front, output: str, *, json: bool) -> Front:
+    """The front, with `mcpmock watch` in a process of its own: nothing that it does can slow the
+    recorder down. The address of a listener stays the first line on stderr.
+    """
+    from mcpmock.sessions.http_front import HttpFront
+
+    if not isinstance(front, HttpFront):
+        _start_watch(output, json=json)
+        return front
+    announce = front.announce
+
+    def announce_both(url: str, token: str | None) -> None:
+        announce(url, token)
+        _start_watch(output, json=json)
+
+    return attrs.evolve(front, announce=announce_both)
+
+
+def _start_watch(output: str, *, json: bool) -> None:
+    """The kernel closes the pipe when this process ends, however it ends: so ends the page."""
+    import subprocess
+
+    from mcpmock.cassette.file import part_of
+
+    path = Path(output).absolute()
+    followed = part_of(path) if path.suffix == ".gz" else path
+    # -P: a recorder runs in folders of others, whose modules are not to be imported. A session of
+    # its own: Ctrl-C is for the recorder.
+    options = ["--beside", *(["--json"] if json else [])]
+    command = [sys.executable, "-P", "-m", "mcpmock", "watch", *options, str(followed)]
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+    except OSError as error:
+        say(f"--watch: cannot start the page: {error.strerror}")
+        return
+    _pages.append(process)
+
+
+_pages: list[Any] = []
+"""Kept to the end of this process: a collected one closes its pipe."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import os
 from pathlib import Path
 
 import click
@@ -23,11 +23,13 @@ from .output import CASSETTE, common, emit, say
     help="Serve the page at this loopback address; port 0 picks a free port.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
+@click.option("--beside", is_flag=True, hidden=True)
 @common
 def watch(
     file: Path,
     listen: str,
     open_: bool,
+    beside: bool,
     quiet: bool,  # noqa: ARG001
     verbose: bool,  # noqa: ARG001
     json: bool,
@@ -54,13 +56,18 @@ def watch(
 
     def announce(url: str) -> None:
         if json:
-            emit({"type": "listening", "url": url}, err=True)
+            emit({"type": "watching" if beside else "listening", "url": url}, err=True)
+        elif beside:
+            say(f"watch the recording at {url}")
         else:
             write_log_line(f"listening on {url}")
         if open_:
             click.launch(url)
+        if beside:  # who reads the recorder's stderr waits for its end, not for ours
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
-    return trio.run(partial(Watch(files, host, port, announce).run))
+    page = Watch(files, host, port, announce)
+    return trio.run(page.run_beside if beside else page.run)
 
 
 def _cassettes_in(folder: Path) -> list[Path]:

@@ -53,8 +53,8 @@ class LineReviser:
     """Replaces what a redactor knows by now in lines that it redacted before."""
 
     redactor: Redactor
-    suspects: set[bytes] = attrs.field(factory=set)
-    """The beginnings of the lines in which a known value still stands: one that is no string."""
+    suspects: set[int] = attrs.field(factory=set)
+    """The events in which a known value still stands: one that is no string."""
 
     def revise(self, line: bytes) -> bytes:
         """The line without the known values; the same object if it has none."""
@@ -63,7 +63,7 @@ class LineReviser:
         if any(mark in raw for mark in _PACKED) and (event := event_of(raw)) is not None:
             new = _with_frame(new, event, self.redactor.known_in_frame)
         if self.redactor.knows_any_in(new):
-            self.suspects.add(raw[:64])
+            self.suspects.add(SourceLine(0, raw).n)
         if new == raw:
             return line
         if new.startswith(b'{"n":') and not new.endswith(b',"redacted":true}'):

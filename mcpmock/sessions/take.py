@@ -201,8 +201,10 @@ class TakeRecording:
             self.say(f"{self.file.path}: secrets may be left in it: {reason}; {scan}")
             return
         if reviser.suspects:
-            events_with = f"secrets may be left in {len(reviser.suspects)} of its events"
-            self.say(f"{self.file.path}: {events_with}; {scan}")
+            first, *others = sorted(reviser.suspects)
+            more = f" and {len(others)} more" if others else ""
+            where = f"the value of a secret is left in event {first}{more}"
+            self.say(f"{self.file.path}: {where}: numbers and split values are not replaced")
 
 
 async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:

@@ -29,6 +29,8 @@ from .signals import listener_status_of, stop_requests
 
 POLL_S = 0.05
 """How often a file is looked at: what is recorded is on the page within 200 ms."""
+LAST_EVENTS_S = 0.5
+"""How long a page beside a recorder is served after its end: the last events are still to come."""
 MAX_READ_BYTES = 1 << 20
 """Read at once; the page shows it before more is read."""
 MAX_START_BYTES = 256
@@ -96,6 +98,21 @@ class Watch:
                 signum = await anext(signals)
             nursery.cancel_scope.cancel()
         return listener_status_of(signum)
+
+    async def run_beside(self) -> int:
+        """Until standard input ends, as it does with the recorder that holds its other end."""
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_set_at_end_of_input, stop)
+            return await self.run(stop)
+
+
+async def _set_at_end_of_input(stop: trio.Event) -> None:
+    async with trio.lowlevel.FdStream(os.dup(0)) as stream:
+        while await stream.receive_some(4096):
+            pass
+    await trio.sleep(LAST_EVENTS_S)
+    stop.set()
 
 
 @attrs.frozen

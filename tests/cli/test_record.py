@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -186,3 +191,32 @@ def test_an_incomplete_recording(
         f"mcpmock: {tmp_path}/a: cannot record: No space left on device; the session goes on",
         f"mcpmock: {tmp_path}/a: recording incomplete: No space left on device",
     ] == err.splitlines()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_watch_beside_a_recording(tmp_path: Path, killed: bool) -> None:
+    """The page is served by a process of its own, said on stderr; it ends with the recorder,
+    also if that is killed.
+    """
+    file = tmp_path / "a.jsonl"
+    record = [sys.executable, "-m", "mcpmock", "record", "--watch", "-o", str(file), "--", "cat"]
+    with subprocess.Popen(record, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as recorder:
+        assert recorder.stdin is not None
+        assert recorder.stderr is not None
+        line = recorder.stderr.readline().decode()
+        found = re.fullmatch(r"mcpmock: watch the recording at http://(.*):(\d+)/#token=.+\n", line)
+        assert found, line
+        page = socket.create_connection((found[1], int(found[2])), timeout=10)
+        if killed:
+            recorder.kill()
+        else:
+            recorder.stdin.close()
+        assert recorder.wait(10) == (-signal.SIGKILL if killed else 0)
+        assert b"" == recorder.stderr.read()
+    with page:
+        assert b"" == page.recv(1)
+
+
+def test_watch_of_a_folder(run: Run, tmp_path: Path) -> None:
+    """Which file of a folder it will be is not known: that is a usage error."""
+    assert 2 == run("record", "--watch", "-o", f"{tmp_path}/", "--", "server")[0]

@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,7 @@ SHIPPED = Path(__file__).parents[2] / "cassettes"
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+AXE = PARTS / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 MANY_CALLS = 50_000
 FILTERS = (
     "method=tools/call",
@@ -55,6 +58,7 @@ FILTERS = (
 )
 
 
+@pytest.mark.timeout(180)
 def test_in_a_browser(tmp_path: Path) -> None:
     """All that browser/page_checks.py says holds of these pages."""
     python = PARTS / "browser" / "bin" / "python"
@@ -66,19 +70,41 @@ def test_in_a_browser(tmp_path: Path) -> None:
     rows = timeline(load(SHIPPED / "everything-http.jsonl"))
     filters = {query: sum(map(Filter.parse(query).keeps, rows)) for query in FILTERS}
     (tmp_path / "filters.json").write_text(json.dumps(filters))
+    axe = {"AXE": str(AXE)} if AXE.exists() else {}
     checks = tmp_path / "test_page.py"  # out of the reach of our own conftest.py
     checks.write_bytes((Path(__file__).parent / "browser" / "page_checks.py").read_bytes())
-    run = subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
-        env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": ""},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=110,
-    )
+    with _watched(tmp_path) as url:
+        run = subprocess.run(
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
+            env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": "", "WATCHED": url, **axe},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=170,
+        )
 
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "skipped" not in run.stdout
+    assert ("skipped" in run.stdout) is not bool(axe)
+
+
+@contextmanager
+def _watched(folder: Path) -> Iterator[str]:
+    """The URL of a live page: a recording without its last event, and another one."""
+    live = folder / "live"
+    live.mkdir()
+    whole = cassette_bytes(("c2s", call(1, "add")), ("s2c", response(1, _text("4"))))
+    *lines, last = whole.splitlines(keepends=True)
+    (live / "grows.jsonl").write_bytes(b"".join(lines))
+    (folder / "appended.jsonl").write_bytes(last)
+    three = cassette_bytes(*[("c2s", call(n, "add")) for n in range(3)])
+    (live / "other.jsonl").write_bytes(three)
+    command = [sys.executable, "-m", "mcpmock", "watch", str(live)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watch:
+        assert watch.stderr is not None
+        try:
+            yield watch.stderr.readline().removeprefix("listening on ").strip()
+        finally:
+            watch.terminate()
 
 
 def _pages() -> Iterator[tuple[str, bytes]]:

@@ -181,3 +181,14 @@ def test_shipped_cassettes_have_no_secrets() -> None:
     scanned = run("scan", "-v", *(Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
 
     assert 0 == scanned.returncode, scanned.stdout
+
+
+def test_what_cannot_be_replaced_is_said(tmp_path: Path) -> None:
+    """A recording ends with one line on a value that stands in it as a number."""
+    cassette = tmp_path / "s.jsonl"
+    lines = [b'{"id":1,"method":"a","params":{"n":48219377}}',
+             b'{"id":2,"method":"a","params":{"password":"48219377"}}']  # fmt: skip
+    done = run("record", "-o", cassette, "--", "cat", lines=lines)
+
+    assert b"the value of a secret is left in event 1" in done.stderr
+    assert b"48219377" not in done.stderr

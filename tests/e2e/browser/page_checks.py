@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -15,6 +16,8 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, sync_playwright
 
 PAGES = Path(os.environ["PAGES"])
+AXE = os.environ.get("AXE")
+WATCHED = os.environ["WATCHED"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
 Open = Callable[..., Page]
 
@@ -101,7 +104,7 @@ def test_keys(open_page: Open) -> None:
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("k")
-    assert page.url.endswith("#n=1")
+    assert page.evaluate("location.hash") == "#n=1"
     page.keyboard.press("Enter")
     assert page.locator("#detail h2").inner_text().startswith("request initialize")
     page.keyboard.press("Escape")
@@ -263,3 +266,68 @@ def test_narrow(open_page: Open) -> None:
     page = open_page("everything-http.html", "#n=2")
     page.set_viewport_size({"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+VIEWS = (
+    ("everything.html", "", ""),
+    ("everything.html", "#n=74", ""),
+    ("everything.html", "#q=level%3Dnotice", "j Enter"),
+    ("everything.html", "#q=nothing-has-this", ""),
+    ("everything.html", "", "?"),
+    ("everything-http.html", "#n=1", ""),
+    ("race.html", "#n=3", ""),
+    ("two.html", "", ""),
+    ("two.html", "#difference=0", ""),
+    ("two.html", "#file=2", ""),
+)
+
+
+@pytest.mark.skipif(AXE is None, reason="axe-core is not installed")
+@pytest.mark.parametrize(("name", "link", "keys"), VIEWS)
+def test_accessible(open_page: Open, name: str, link: str, keys: str) -> None:
+    """axe-core finds no serious or critical problem: wide and narrow, light and dark."""
+    page = open_page(name, link)
+    for key in keys.split():
+        page.keyboard.press(key)
+    page.evaluate(Path(AXE or "").read_text())
+    for width, theme in product((1280, 400), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=theme)
+        result = page.evaluate("axe.run({resultTypes: ['violations']})")
+        assert result["passes"]
+        problems = [
+            (one["id"], node["html"][:200], [check["message"] for check in node["any"]])
+            for one in result["violations"]
+            if one["impact"] in {"serious", "critical"}
+            for node in one["nodes"]
+        ]
+        assert (width, theme, []) == (width, theme, problems)
+
+
+def watched(browser: Browser, url: str) -> Page:
+    page = browser.new_context().new_page()
+    page.goto(url)
+    page.locator("html[data-ready=yes]").wait_for()
+    return page
+
+
+def test_watch(browser: Browser) -> None:
+    """A folder gives a list of its cassettes, and what is appended to one is on the page."""
+    page = watched(browser, WATCHED)
+    assert page.get_by_role("tab").all_inner_texts() == ["grows.jsonl", "other.jsonl"]
+    page.locator("#count", has_text="1 of 1 event").wait_for()
+    with (PAGES / "live" / "grows.jsonl").open("ab") as file:
+        file.write((PAGES / "appended.jsonl").read_bytes())
+    page.locator("#rows .row.response").wait_for()
+    assert count(page) == "2 of 2 events"
+    page.get_by_role("tab").nth(1).click()
+    page.locator("#count", has_text="3 of 3 events").wait_for()
+    page.context.close()
+
+
+def test_watch_with_a_foreign_token(browser: Browser) -> None:
+    """It gets the page and nothing that was recorded."""
+    page = watched(browser, WATCHED.partition("#")[0] + "#token=foreign")
+    page.locator("#failure").wait_for()
+    assert page.locator("#rows .row").count() == 0
+    page.context.close()
