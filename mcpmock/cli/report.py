@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.errors import CassetteError
 
 from .output import CASSETTE, common, emit, encodable, many, say
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
 
 
 @click.command(short_help="Write a cassette, or two compared, as an HTML page.")
@@ -21,12 +25,14 @@ from .output import CASSETTE, common, emit, encodable, many, say
     type=CASSETTE,
     help="Write to OUT instead of FILE's name with .html.",
 )
+@click.option("--redact", is_flag=True, help="Replace the secrets of a recording that has some.")
 @click.option("--force", is_flag=True, help="Replace OUT even if it is no page of mcpmock.")
 @common
 def report(
     file: Path,
     other: Path | None,
     output: Path | None,
+    redact: bool,
     force: bool,
     quiet: bool,
     verbose: bool,  # noqa: ARG001
@@ -42,14 +48,16 @@ def report(
     from mcpmock.cassette.file import load, rewrite
     from mcpmock.view.report import report_page
 
+    read = _load_redacted if redact else load
+
     path = file.with_name(_stem(file.name) + ".html") if output is None else output
     _refuse_foreign(path, force=force)
-    cassettes = [load(one) for one in (file, other) if one is not None]
+    cassettes = [read(one) for one in (file, other) if one is not None]
     for cassette in cassettes:
         for notice in () if quiet else cassette.notices:
             say(f"{cassette.name}:{notice.line}: {notice.text}")
         if any(take.header.redaction == "off" for take in cassette.takes):
-            say(f"{cassette.name}: is not redacted: the page may hold secrets")
+            say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
     page = report_page(*cassettes)
     rewrite(path, page)
     events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
@@ -59,6 +67,17 @@ def report(
     elif not quiet:
         say(f"{path}: {many(events, 'event')}, {len(page) / 1024:,.0f} KiB")
     return 0
+
+
+def _load_redacted(path: Path) -> Cassette:
+    """The cassette with its siblings, without their secrets. The files stay as they are."""
+    from mcpmock.cassette.file import find_siblings, load, read_bytes, sorted_by_start
+    from mcpmock.cassette.parser import read
+    from mcpmock.redaction.cassettes import redact_cassette
+
+    load(path)  # refuses a damaged cassette
+    data = b"".join(read_bytes(one) for one in (path, *find_siblings(path)))
+    return sorted_by_start(read(str(path), redact_cassette(data).data))
 
 
 def _stem(name: str) -> str:

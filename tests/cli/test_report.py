@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import stat
+import zlib
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.support import HEADER, call, cassette_bytes
 from tests.support.sealed import sealed
 
 
@@ -69,3 +73,23 @@ def test_what_cannot_be_read(run: Run, file: Path, tmp_path: Path) -> None:
     assert 3 == status
     assert str(file) in err
     assert not file.with_suffix(".html").exists()
+
+
+def test_secrets(run: Run, tmp_path: Path) -> None:
+    """An unredacted recording is warned of; with --redact its page has placeholders."""
+    file, page = tmp_path / "a.jsonl", tmp_path / "a.html"
+    header = HEADER.replace(b'"tool"', b'"redaction":"off","tool"')
+    file.write_bytes(cassette_bytes(("c2s", call(1, "add", password="hunter2")), header=header))
+
+    assert "may hold secrets" in run("report", file)[2]
+    assert "hunter2" in payloads(page)
+    status, _, err = run("report", file, "--redact")
+    assert (0, False) == (status, "may hold secrets" in err)
+    assert "mcpmock:secret:password:1" in payloads(page)
+    assert "hunter2" not in payloads(page)
+
+
+def payloads(page: Path) -> str:
+    block = re.search(rb'id="data">([^<]*)<', page.read_bytes())
+    assert block is not None
+    return zlib.decompress(base64.b64decode(block[1])).decode()
