@@ -33,11 +33,11 @@ count = 0
 def note(*_):
     global count
     count += 1
-    print(count, flush=True)
+    os.write(1, b"%d\\n" % count)  # print is not reentrant
     if count == 2:
         os._exit(5)
 signal.signal(signal.SIGTERM, note)
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 while True:
     signal.pause()
 """
