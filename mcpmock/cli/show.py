@@ -118,7 +118,7 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
 
     from mcpmock.cassette.file import load
     from mcpmock.cassette.model import Cassette
-    from mcpmock.sessions.watch import POLL_S, FollowedFile
+    from mcpmock.sessions.followed_file import POLL_S, FollowedFile
     from mcpmock.view.growth import GrowingTimeline
 
     if file.exists():

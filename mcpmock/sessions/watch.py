@@ -17,59 +17,21 @@ import attrs
 import h11
 import trio
 
-from mcpmock.cassette.file import read_bytes
 from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import HttpRequest
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.view.live import LivePage, live_page
 from mcpmock.view.report import encode
 
+from .followed_file import MAX_READ_BYTES, POLL_S, FollowedFile
 from .signals import listener_status_of, stop_requests
 
-POLL_S = 0.05
-"""How often a file is looked at: what is recorded is on the page within 200 ms."""
 LAST_EVENTS_S = 0.5
 """How long a page beside a recorder is served after its end: the last events are still to come."""
-MAX_READ_BYTES = 1 << 20
-"""Read at once; the page shows it before more is read."""
-MAX_START_BYTES = 256
 REQUEST_TIMEOUT_S = 30.0
 _EVENTS = re.compile(r"/events\?file=([0-9]{1,6})")
-
-
-@attrs.define
-class FollowedFile:
-    """A file that may grow, be replaced, or not be there yet."""
-
-    path: Path
-    _identity: tuple[int, int] | None = None
-    _start: bytes = b""
-    """How the file began: one that was overwritten in place begins otherwise."""
-    _at: int = 0
-
-    def read(self) -> tuple[bytes, bool]:
-        """What was appended since, and whether it is another file now, or begun anew."""
-        try:
-            found = os.stat(self.path)
-        except OSError:
-            return b"", False
-        identity = (found.st_dev, found.st_ino)
-        if identity == self._identity and found.st_size == self._at:
-            return b"", False
-        if self.path.suffix == ".gz":
-            self._identity, self._at = identity, found.st_size
-            return read_bytes(self.path), True
-        with open(self.path, "rb") as file:
-            start = file.read(MAX_START_BYTES)
-            anew = identity != self._identity or not start.startswith(self._start)
-            if anew or found.st_size < self._at:
-                self._identity, self._at, anew = identity, 0, True
-            file.seek(self._at)
-            data = file.read(MAX_READ_BYTES)
-        self._start = start
-        self._at += len(data)
-        return data, anew
 
 
 @attrs.frozen
@@ -122,7 +84,7 @@ class _Served:
     closed: AccessPolicy
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """One connection: one request."""
+        """One connection: one request. Nothing that goes wrong in it ends the others."""
         connection = h11.Connection(h11.SERVER)
         try:
             async with stream:
@@ -131,8 +93,12 @@ class _Served:
                     request = await _read_request(stream, connection)
                 if request is not None:
                     await self._answer(stream, connection, request)
-        except* (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass  # it left
+        except* (trio.BrokenResourceError, trio.ClosedResourceError, h11.ProtocolError):
+            pass  # it left, or may not have the body of the answer (HEAD)
+        except* Exception as group:  # noqa: BLE001 (whatever it is, the other pages go on)
+            for error in group.exceptions:
+                what = f"a page was dropped: internal error (please report): {error!r}"
+                write_log_line(f"mcpmock: {what}")
 
     async def _answer(
         self, stream: trio.SocketStream, connection: h11.Connection, request: HttpRequest
@@ -169,8 +135,8 @@ async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, pa
     while True:
         try:
             data, anew = file.read()
-        except (OSError, CassetteError):
-            data, anew = b"", False  # it comes, or comes back
+        except CassetteError:
+            data, anew = b"", False  # a compressed one is whole only at its end
         if anew:
             page = LivePage(str(path))
         if data:

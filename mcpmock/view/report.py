@@ -47,6 +47,7 @@ MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
 _COMPRESSION_LEVEL = 6
 _HTTP_ERROR = 400
+_MAX_HANDSHAKE_EVENTS = 1000
 _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
@@ -104,9 +105,11 @@ def encode(data: Any) -> bytes:
 def _whole_data(cassette: Cassette) -> dict[str, Any]:
     rows, found = timeline(cassette), list(check(cassette))
     kept = _kept_rows(rows, _marked(found))
-    places = {old: new for new, old in enumerate(kept)}
     data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
-    return data.add([_moved(rows[place], places) for place in kept], found)
+    if data.left_out:
+        places = {old: new for new, old in enumerate(kept)}
+        rows = [_moved(rows[place], places) for place in kept]
+    return data.add(rows, found)
 
 
 def _moved(row: Row, places: dict[int, int]) -> Row:
@@ -130,6 +133,7 @@ class PageRecording:
     _kinds: Counter[str] = attrs.field(factory=Counter)
     _levels: Counter[Level] = attrs.field(factory=Counter)
     _cancels: int = 0
+    _redacted: int = 0
     _lost: int = 0
     """How many events the gaps stand for."""
 
@@ -142,6 +146,7 @@ class PageRecording:
         self._kinds.update(row.kind for row in rows)
         self._levels.update(one.violation.level for one in found)
         self._cancels += sum(row.method == CANCELLED for row in rows)
+        self._redacted += sum(row.event.redacted for row in rows if not row.item)
         gaps = (row.event.gap for row in rows)
         self._lost += sum(gap.events or 1 for gap in gaps if gap is not UNSET)
         marked = _marked(found)
@@ -191,9 +196,8 @@ class PageRecording:
             (self._lost, "lost event", "error", "kind=gap"),
         )
         yield from ((_many(n, noun), kind, query) for n, noun, kind, query in counts if n)
-        redacted = sum(event.redacted for take in takes for event in take.events)
-        if redacted:
-            yield f"{redacted} redacted", "", ""
+        if self._redacted:
+            yield f"{self._redacted} redacted", "", ""
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
         if any(take.footer is None for take in takes):
@@ -316,7 +320,7 @@ def _race_data(race: SeenRace) -> dict[str, Any]:
 def _revision(take: Take) -> str | None:
     """The revision that the first answered `initialize` agreed on, or that a request names."""
     asked: set[bytes] = set()
-    for event in take.events:
+    for event in take.events[:_MAX_HANDSHAKE_EVENTS]:  # a live page asks again and again
         payload = event.payload
         for message in () if payload is None else parse_items(payload):
             match message:

@@ -12,7 +12,8 @@ import pytest
 import trio
 
 from mcpmock.errors import McpMockError
-from mcpmock.sessions.watch import FollowedFile, Watch
+from mcpmock.sessions.followed_file import FollowedFile
+from mcpmock.sessions.watch import Watch
 from tests.support import HEADER, call, cassette_bytes
 
 RECORDING = cassette_bytes(("c2s", call(1, "add")))
@@ -88,6 +89,18 @@ async def test_who_may_follow(tmp_path: Path) -> None:
             got = await answer(port, target, *fields, host=host)
             assert got.startswith(b"HTTP/1.1 %d " % status), (target, fields, got[:60])
             assert b"initialize" not in got
+
+
+async def test_a_request_without_a_body(tmp_path: Path) -> None:
+    """HEAD may have no body in its answer; the page goes on."""
+    async with watching(tmp_path / "a.jsonl") as (port, _):
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+            async for _part in stream:
+                pass
+        page = await answer(port, "/")
+
+    assert page.startswith(b"HTTP/1.1 200")
 
 
 async def test_following(tmp_path: Path) -> None:
