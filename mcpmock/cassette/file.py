@@ -30,7 +30,7 @@ import msgspec
 from mcpmock.errors import CassetteError
 
 from .model import Cassette, Footer, Header, Notice
-from .parser import header_of, read, refusal
+from .parser import HEADER_START, header_of, read, refusal
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold: a bound on what loading one can cost."""
@@ -122,6 +122,18 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
         raise CassetteError(path, _words(error), hint=_hint(error, path)) from error
     if len(data) > MAX_BYTES:
         raise CassetteError(path, f"holds more than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def read_cassette_bytes(path: Path, *, damaged: bool = False) -> bytes:
+    """As `read_bytes`; raises CassetteError also for what is no cassette. One of a newer format is
+    read: what is wrong with it is a finding.
+    """
+    data = read_bytes(path, damaged=damaged)
+    first = data.partition(b"\n")[0]
+    reason = refusal(first)
+    if reason is not None and not first.startswith(HEADER_START):
+        raise CassetteError(path, reason)
     return data
 
 

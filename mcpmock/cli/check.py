@@ -70,14 +70,9 @@ class _Report:
 
 
 def _check(path: Path, only: str | None, *, quiet: bool, verbose: bool, json: bool) -> int:
-    from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.parser import HEADER_START, refusal
+    from mcpmock.cassette.file import read_cassette_bytes
 
-    data = read_bytes(path)
-    first = data.partition(b"\n")[0]
-    reason = refusal(first)
-    if reason is not None and not first.startswith(HEADER_START):
-        raise CassetteError(path, reason)
+    data = read_cassette_bytes(path)
     report = _report(data, only)
     if json:
         _emit_report(path, report)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.errors import CassetteError
 from mcpmock.printable import printable
 
 from .options_files import FILES, run_each, with_siblings
@@ -36,15 +35,10 @@ def scan(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int
 
 
 def _scan(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
-    from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.parser import HEADER_START, refusal
+    from mcpmock.cassette.file import read_cassette_bytes
     from mcpmock.redaction.cassettes import scan_cassette
 
-    data = read_bytes(path, damaged=True)
-    first = data.partition(b"\n")[0]
-    reason = refusal(first)
-    if reason is not None and not first.startswith(HEADER_START):
-        raise CassetteError(path, reason)
+    data = read_cassette_bytes(path, damaged=True)
     found = scan_cassette(data)
     if json:
         _emit_found(path, found)
