@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from mcpmock.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from mcpmock.api.cassettes import check, diff, load, redact, scan
+    from mcpmock.api.cassettes import check, diff, load, redact, scan, stats
     from mcpmock.api.drive import Driven, drive
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from mcpmock.channels.channel import MessageChannel
     from mcpmock.errors import McpMockError
     from mcpmock.protocol.messages import C2S, S2C, Frame
+    from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
+    from mcpmock.view.stats import Stats
 
     from . import faults
 
@@ -48,12 +50,14 @@ __all__ = [
     "S2C",
     "Call",
     "Cassette",
+    "CheckReport",
     "Diff",
     "Driven",
     "Frame",
     "McpMockError",
     "MessageChannel",
     "ReplayServer",
+    "Stats",
     "Stub",
     "StubRoute",
     "__version__",
@@ -68,10 +72,11 @@ __all__ = [
     "replay",
     "scan",
     "serve",
+    "stats",
 ]
 
 _NAMES = {
-    "api.cassettes": ("check", "diff", "load", "redact", "scan"),
+    "api.cassettes": ("check", "diff", "load", "redact", "scan", "stats"),
     "api.drive": ("Driven", "drive"),
     "api.log": ("Call",),
     "api.record": ("record",),
@@ -81,7 +86,9 @@ _NAMES = {
     "channels.channel": ("MessageChannel",),
     "errors": ("McpMockError",),
     "protocol.messages": ("C2S", "S2C", "Frame"),
+    "rules.report": ("CheckReport",),
     "semantic_diff.compare": ("Diff",),
+    "view.stats": ("Stats",),
 }
 _MODULES = {name: f"mcpmock.{module}" for module, names in _NAMES.items() for name in names}
 

@@ -7,6 +7,7 @@ is found and not raised.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from mcpmock.printable import printable
@@ -35,9 +36,23 @@ class McpMockError(Exception):
 
     exit_code = 1
 
+    def __reduce__(self) -> tuple[Callable[..., McpMockError], tuple[object, ...]]:
+        # An error of a worker process arrives whole: without this it would be made anew of its
+        # text alone, which most kinds are not made of.
+        return _remade, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         # A traceback and a test report print it too, and it may quote what was recorded.
         return printable(super().__str__())
+
+
+def _remade(
+    kind: type[McpMockError], arguments: tuple[object, ...], members: dict[str, object]
+) -> McpMockError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(members)
+    return error
 
 
 class CassetteError(McpMockError):
@@ -79,12 +94,12 @@ class CannotStart(McpMockError):
 
 
 class CannotReach(McpMockError):
-    """The server at a URL takes no connection."""
+    """What the user gave the URL of, with this option, takes no connection."""
 
     exit_code = 4
 
-    def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"cannot reach {url}: {reason}; start the server, or correct --url")
+    def __init__(self, url: str, reason: str, option: str = "--url") -> None:
+        super().__init__(f"cannot reach {url}: {reason}; start the server, or correct {option}")
 
 
 class CannotListen(McpMockError):
@@ -96,6 +111,21 @@ class CannotListen(McpMockError):
         super().__init__(
             f"cannot listen on {where}: {reason}; name another address, or port 0 for any free one"
         )
+
+
+class MissingExtra(McpMockError):
+    """`what` needs libraries that are not installed: those of one of our extras."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'mcpmock[{extra}]'")
+
+
+class WorkerLost(McpMockError):
+    """A process that worked on cassettes ended, or cannot work: there is no result."""
+
+    exit_code = 3
 
 
 class RecordingIncomplete(McpMockError):

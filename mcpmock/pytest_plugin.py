@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 _MARKER = (
     "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
-    "seed=None, races=None, reactions=None, stub=None, **replay): the cassette of the test, the "
-    "real server to record it from (a command line or a URL), the record mode, how to treat "
-    "recorded requests that the test did not send (ignore, warn, fail), the faults to inject (a "
-    "plan, a fault, a TOML file, a shorthand, or several) and their random seed, the call whose "
-    "cancellation races `mcpmock_races` runs, a mcpmock.Stub that answers before the recording, "
-    "and options of `mcpmock replay`"
+    "seed=None, races=None, reactions=None, explore=None, stub=None, auth=None, **replay): the "
+    "cassette of the test, the real server to record it from (a command line or a URL), the record "
+    "mode, how to treat recorded requests that the test did not send (ignore, warn, fail), the "
+    "faults to inject (a plan, a fault, a TOML file, a shorthand, or several) and their random "
+    "seed, the call whose cancellation races `mcpmock_races` runs, in how many schedules the test "
+    "is run, a mcpmock.Stub that answers before the recording, the login that clients need "
+    "(oauth), and options of `mcpmock replay`"
 )
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
@@ -166,11 +167,23 @@ def cassette_store(config: pytest.Config) -> CassetteStore:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that passed still fails for misses and for faults that must fire."""
-    result = yield
+    """A test that passed still fails for misses and for faults that must fire. With `explore=` its
+    body is then run in many schedules, each with a server of its own.
+    """
     use = item.stash.get(_using, None)
+    listening = None
+    if use is not None and use.settings.explore is not None:
+        from mcpmock.testing.explore import Listening
+
+        listening = Listening.to(use)
+    result = yield
     if use is not None:
         use.judge()
+    if use is not None and listening is not None and isinstance(item, pytest.Function):
+        from mcpmock.testing.explore import ItemExplorer
+
+        store = cassette_store(item.config)
+        ItemExplorer(item, use.settings, store).explore(listening.client_run(None))
     return result
 
 

@@ -15,11 +15,14 @@ from functools import partial
 import trio
 
 from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
+from mcpmock.channels.short_wait import ShortWait
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
 
 IDLE_PUMPS = 16
 """How many idle tasks are kept for sources that open later."""
+MAX_FOLLOWING_S = 0.005
+"""How long one pump may take what follows from both ends before other tasks have their turn."""
 FLUSH_TIMEOUT_S = 2.0
 """How long a session that is over waits for its client to read what is still held for it."""
 
@@ -40,6 +43,11 @@ class LiveSession:
         self._internal_error: Exception | None = None
         self._armed: float | None = None
         self._rearmed = trio.Event()
+        sources = client.pipe_sources()
+        if sources and server is not None:
+            from_server = server.pipe_sources()
+            sources = [*from_server, *sources] if from_server else ()
+        self._short_wait = ShortWait(sources) if sources else None
 
     async def run(self) -> None:
         """Run until the server is done or the pipeline hangs up."""
@@ -65,7 +73,7 @@ class LiveSession:
     def client_left(self, how: str = "closed") -> None:
         """End the input of the session: the client is gone, or asked this process to stop."""
         if not self._input_ended:
-            self._enter([Frame(C2S, b"", b"", StreamEnd(how))])
+            self._enter([Frame(C2S, b"", b"", StreamEnd(how))], trio.current_time())
 
     def end(self) -> None:
         """Ends `run` as soon as the client has read what is held for it."""
@@ -92,14 +100,47 @@ class LiveSession:
                 frames = await receive()
             except trio.EndOfChannel:
                 return
-            self._enter(frames)
-            if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
-                await trio.sleep_until(until)
+            if self._short_wait is not None:
+                # The source may have been halted by what another pump took from it.
+                await self._while_halted(frames)
+            self._enter(frames, trio.current_time())
+            if self._short_wait is not None:
+                self._follow(frames, self._short_wait)
+            await self._while_halted(frames)
             if feeds not in self._gone and feeds.held(frames[-1]) >= MAX_HELD_BYTES:
                 try:
                     await feeds.room(frames[-1])
                 except trio.BrokenResourceError:
                     self._lost(feeds)
+
+    async def _while_halted(self, frames: Sequence[Frame]) -> None:
+        if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
+            await trio.sleep_until(until)
+
+    def _follow(self, frames: Sequence[Frame], short_wait: ShortWait) -> None:
+        """Takes what follows on these frames within milliseconds, from either end, as long as no
+        task has anything else to do.
+        """
+        if self._needs_loop(frames):
+            return
+        until = trio.current_time() + MAX_FOLLOWING_S
+        for following in short_wait.receive():
+            now = trio.current_time()
+            self._enter(following, now)
+            if now > until or self._needs_loop(following):
+                return
+
+    def _needs_loop(self, frames: Sequence[Frame]) -> bool:
+        """Whether the session is over, a message is held back, or what these feed does not read."""
+        like, pipeline = frames[-1], self.pipeline
+        end = self.client if like.direction is S2C else self.server or self.client
+        return (
+            self._over.is_set()
+            or pipeline.next_due is not None
+            or pipeline.halted_until(like.direction) is not None
+            or end in self._gone
+            or end.held(like) > 0
+        )
 
     def _take(self, frames: Sequence[Frame]) -> None:
         """Takes frames that the client's end delivers. An error here ends the session, not the
@@ -108,15 +149,15 @@ class LiveSession:
         if self._done or self._internal_error is not None:
             return
         try:
-            self._enter(frames)
+            self._enter(frames, trio.current_time())
         except Exception as error:  # noqa: BLE001 (`run` raises it)
             self._internal_error = error
             self._over.set()
 
-    def _enter(self, frames: Sequence[Frame]) -> None:
+    def _enter(self, frames: Sequence[Frame], now: float) -> None:
         if type(frames[-1].fact) is StreamEnd and frames[-1].direction is C2S:
             self._input_ended = True
-        self._deliver(self.pipeline.enter(frames, trio.current_time()))
+        self._deliver(self.pipeline.enter(frames, now))
 
     def _deliver(self, batches: list[Sequence[Frame]]) -> None:
         for frames in batches:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from mcpmock.errors import (
@@ -10,6 +12,7 @@ from mcpmock.errors import (
     CannotStart,
     CassetteError,
     McpMockError,
+    MissingExtra,
     RecordingIncomplete,
 )
 
@@ -20,6 +23,7 @@ CASES = [
     (CannotStart("srv", "permission denied", found=True), 126),
     (CannotReach("http://localhost/mcp", "Connection refused"), 4),
     (CannotListen("127.0.0.1:80", "Permission denied"), 4),
+    (MissingExtra("reading a URL", "dask"), 2),
     (RecordingIncomplete("disk full"), 5),
 ]
 
@@ -35,6 +39,15 @@ def test_one_tree(error: McpMockError, code: int) -> None:
     """All that is raised on purpose is an McpMockError and one line of text."""
     assert isinstance(error, McpMockError)
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(("error", "code"), CASES, ids=lambda value: type(value).__name__)
+def test_errors_go_from_process_to_process(error: McpMockError, code: int) -> None:
+    """Whole, as those of workers do."""
+    other = pickle.loads(pickle.dumps(error))
+
+    assert (type(error), str(error), code) == (type(other), str(other), other.exit_code)
+    assert vars(error) == vars(other)
 
 
 def test_cassette_error_names_the_place_and_the_next_command() -> None:

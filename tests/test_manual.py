@@ -3,7 +3,8 @@ the README names every command and every topic.
 
 Each file is one test, in a folder and on ports of its own: its blocks are run in order, because a
 later one uses what an earlier one made. A block whose first line is `# NAME.EXTENSION` becomes that
-file; a `console` block is typed line by line.
+file; a `console` block is typed line by line, and a `shellsession` block only where the libraries
+that it needs are installed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +26,7 @@ import pytest
 
 from mcpmock.cli import cli
 from mcpmock.cli.help import topics
+from tests.e2e.parts import PARTS, not_installed
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -47,13 +50,18 @@ def ids(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_the_examples_are_true(page: Path, tmp_path: Path) -> None:
     """What a page shows is what comes."""
-    text = with_free_ports(page.read_text("utf-8"))
-    install(tmp_path)
-    for kind, block in BLOCK.findall(text):
-        if file := NAMED.match(block):
-            (tmp_path / file[1]).write_text(block, "utf-8")
-        elif kind == "console":
-            run(block, tmp_path)
+    install(tmp_path, sys.executable)
+    follow(page, tmp_path, ("console",))
+
+
+@pytest.mark.parts
+@pytest.mark.skipif(not_installed("batch", "x") is not None, reason="run e2e_parts.sh batch")
+def test_the_examples_with_other_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster, and queries over raw cassettes."""
+    programs = PARTS / "batch" / "bin"
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    install(tmp_path, str(programs / "python"))
+    follow(PACKAGE / "help" / "many.md", tmp_path, ("console", "shellsession"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
@@ -97,6 +105,15 @@ def test_the_map_of_the_house_is_true() -> None:
     assert [] == [path for path in there if not (ROOT / path).exists()]
 
 
+def follow(page: Path, folder: Path, kinds: tuple[str, ...]) -> None:
+    """Does what a page shows in a folder, in the blocks of these kinds."""
+    for kind, block in BLOCK.findall(with_free_ports(page.read_text("utf-8"))):
+        if file := NAMED.match(block):
+            (folder / file[1]).write_text(block, "utf-8")
+        elif kind in kinds:
+            run(block, folder)
+
+
 def section(text: str, title: str) -> str:
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
@@ -130,12 +147,12 @@ def with_free_ports(text: str) -> str:
     return PORT.sub(lambda found: free[found[0]], text)
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, python: str) -> None:
     """Where the reader types, `mcpmock` and `python` are ours."""
     (folder / "bin").mkdir()
     for name, words in (
-        ("mcpmock", [sys.executable, "-m", "mcpmock"]),
-        ("python", [sys.executable]),
+        ("mcpmock", [python, "-m", "mcpmock"]),
+        ("python", [python]),
     ):
         script = folder / "bin" / name
         script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
@@ -185,16 +202,17 @@ def typed(command: str, folder: Path) -> subprocess.Popen[str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment = {**ours, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(ROOT)
+    environment["XDG_DATA_HOME"] = str(folder / "data")  # nothing in the home of the tester
     # The plugin of this tree, whatever is installed.
     environment["PYTEST_ADDOPTS"] = "-p no:mcpmock -p mcpmock.pytest_plugin"
     line = command if re.search(r"[|>&;]", command) else f"exec {command}"
     return subprocess.Popen(
-        line, shell=True, cwd=folder, env=environment,
+        line, shell=True, cwd=folder, env=environment, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
     )  # fmt: skip
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """What the reader's `kill %1` does."""
-    process.terminate()
+    """What the reader's `kill %1` does, to the program too where a shell waits for it."""
+    os.killpg(process.pid, signal.SIGTERM)
     process.communicate(timeout=10)

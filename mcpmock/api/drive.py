@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import attrs
 import trio
 
+from mcpmock.batch.sources import Source, load_source
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import FaultControl, Faults, run_of
 from mcpmock.playback.timing import Timing
@@ -16,7 +17,6 @@ from mcpmock.sessions.drive import drive_and_record
 from mcpmock.sessions.servers import Server
 
 from .cassettes import diff
-from .server import Source, load_source
 from .targets import parse_server, say
 from .thread import require_trio
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpmock.cassette.file import load_together
+from mcpmock.batch.sources import Source, load_source
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
@@ -22,7 +21,7 @@ from mcpmock.playback.session_selection import ReplayOptions
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.memory import replay_in_memory
-from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.replay import Replay, scheduled
 from mcpmock.sessions.run import Front, Setup, run_sessions
 
 from .stub import Stub
@@ -33,16 +32,8 @@ from .thread_server import ThreadServer
 if TYPE_CHECKING:
     import trio
 
+    from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun
-
-Source = Cassette | Path | str
-"""A cassette, or the path of its file, or of a folder whose cassettes are one recording."""
-
-
-def load_source(source: Source) -> Cassette:
-    """Raises CassetteError for a file that is not a cassette."""
-    return source if isinstance(source, Cassette) else load_together([Path(source)])
-
 
 REPLAY_CHOICES = {
     "order": ("causal", "strict", "any"),
@@ -88,12 +79,18 @@ class ReplayServer(ThreadServer):
     """
 
     def __init__(
-        self, cassette: Cassette, options: ReplayOptions, run: FaultRun, stub: Stub | None = None
+        self,
+        cassette: Cassette,
+        options: ReplayOptions,
+        run: FaultRun,
+        stub: Stub | None = None,
+        authorization: AuthorizationOptions | None = None,
     ) -> None:
         super().__init__(self._main, run)
+        self._authorization = authorization
         self.cassette = cassette
         script = None if stub is None else stub.script
-        self._replay = Replay(cassette, options, self.log.report, script)
+        self._replay = Replay(scheduled(cassette, run), options, self.log.report, script)
         self._open: Callable[[], MessageChannel] | None = None
 
     def open(self) -> MessageChannel:
@@ -130,10 +127,13 @@ class ReplayServer(ThreadServer):
         return transport(self._setup(), self.log)
 
     def _setup(self, front: Front | None = None, stop: trio.Event | None = None) -> Setup:
+        if front is None and self._authorization is not None:
+            raise McpMockError("auth: clients log in over HTTP only; use mcpmock.serve and .url")
         return Setup(
             front=front,
             replay=self._replay,
             faults=self._run,
+            authorization=self._authorization,
             observers=[self.log.watch],
             say=say,
             stop=stop,
@@ -150,6 +150,7 @@ def serve(
     stub: Stub | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
+    auth: str | None = None,
     **how: Any,
 ) -> Iterator[ReplayServer]:
     """A fake server for any caller: plain code, asyncio, anyio, trio.
@@ -163,11 +164,12 @@ def serve(
     A `stub` answers the requests that it has routes for, the recording all others; a stub alone is
     a server as well (`serve(stub)`). `faults` are the faults to inject: a plan, a fault of
     `mcpmock.faults`, a TOML file, a shorthand such as `"latency:latency=200ms,tool=get_*"`, or a
-    list of these; `seed` is their random seed. `how` are the options of `mcpmock replay`
-    (`replay_options`). Raises CassetteError for a bad cassette, PlanError, CannotListen, and at the
-    end of the block any error inside the server. A miss raises nothing: see `misses`.
+    list of these; `seed` is their random seed. `auth` is the login that clients need, over HTTP
+    only, as for `mcpmock replay --auth`: `"oauth:expires=60s"`. `how` are the options of `mcpmock
+    replay` (`replay_options`). Raises CassetteError for a bad cassette, PlanError, CannotListen,
+    and at the end of the block any error inside the server. A miss raises nothing: see `misses`.
     """
-    server = _make_server(cassette, stub, faults, seed, how)
+    server = _make_server(cassette, stub, faults, seed, how, read_authorization(auth))
     try:
         yield server
     finally:
@@ -239,6 +241,7 @@ def _make_server(
     faults: Faults | None,
     seed: int | None,
     how: dict[str, Any],
+    authorization: AuthorizationOptions | None = None,
 ) -> ReplayServer:
     options, run = replay_options(**how), run_of(faults, seed)
     if not isinstance(stub, Stub | None):
@@ -246,5 +249,16 @@ def _make_server(
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
-        return ReplayServer(Cassette(name="stub", takes=[]), options, run, source)
-    return ReplayServer(load_source(source), options, run, stub)
+        empty = Cassette(name="stub", takes=[])
+        return ReplayServer(empty, options, run, source, authorization)
+    return ReplayServer(load_source(source), options, run, stub, authorization)
+
+
+def read_authorization(text: str | None) -> AuthorizationOptions | None:
+    """`auth=` of `serve` and of the pytest marker. Raises McpMockError."""
+    if text is None:
+        return None
+
+    from mcpmock.authorization.options import AuthorizationOptions
+
+    return AuthorizationOptions.parse(text)

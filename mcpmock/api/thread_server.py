@@ -83,7 +83,7 @@ class ThreadServer:
         True
         """
         if self.place.command is None:
-            raise RuntimeError("a server at a URL is recorded over HTTP: use .url")
+            raise RuntimeError("clients reach this server over HTTP only: use .url")
         return self.place.command
 
     @property

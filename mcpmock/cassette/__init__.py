@@ -1,3 +1,6 @@
 """The file of a recording: model, parser, writer, canonical form, validation and merge. Only `file`
 touches a disk.
 """
+
+HEADER_START = b'{"mcpmock":'
+"""How every cassette begins, unless it is packed."""

@@ -20,17 +20,18 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TypeGuard
+from typing import BinaryIO, Protocol, TypeGuard
 
 import msgspec
 
 from mcpmock.errors import CassetteError
 
+from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
-from .parser import HEADER_START, header_of, read, refusal
+from .parser import header_of, read, refusal
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold: a bound on what loading one can cost."""
@@ -46,11 +47,20 @@ _PACKED_PIECE_BYTES = 1 << 14
 """Unpacked together: at most 16 MiB, and no more is copied of what follows a member."""
 SUFFIXES = (".jsonl", ".jsonl.gz")
 """Of the cassettes in a folder."""
-_NUMBERED = re.compile(r"\.[0-9]+\.")
+_TRACES = tuple(f".otlp{suffix}" for suffix in SUFFIXES)
+"""Of what `mcpmock convert` may have made of them."""
+_NUMBER = re.compile(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
 _COPIED_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
 _RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
+
+
+class Readable(Protocol):
+    """An open file, as far as it is needed here: what `open(name, "rb")` gives."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 def load(path: Path, *, damaged: bool = False) -> Cassette:
@@ -66,14 +76,18 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
 
 def load_alone(path: Path, *, damaged: bool = False) -> Cassette:
     """Reads one file. Raises as `load`."""
-    data = read_bytes(path, damaged=damaged)
+    return loaded(path, read_bytes(path, damaged=damaged), damaged=damaged)
+
+
+def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
+    """The cassette in the bytes of a file of this name. Raises as `load`."""
     reason = refusal(data.partition(b"\n")[0])
     if reason is not None and not damaged:
-        raise CassetteError(path, reason)
-    cassette = read(str(path), data)
+        raise CassetteError(name, reason)
+    cassette = read(str(name), data)
     if cassette.damage and not damaged:
         first = cassette.damage[0]
-        raise CassetteError(path, first.reason, line=first.line, hint=_RECOVER.format(path))
+        raise CassetteError(name, first.reason, line=first.line, hint=_RECOVER.format(name))
     return cassette
 
 
@@ -81,7 +95,7 @@ def load_together(paths: Sequence[Path]) -> Cassette:
     """Reads several cassettes as one recording. A folder stands for all cassettes below it. Raises
     as `load`, and for a folder without cassettes.
     """
-    files = list(dict.fromkeys(file for path in paths for file in _files_at(path)))
+    files = list(dict.fromkeys(file for path in paths for file in cassette_files(path)))
     first, *others = [load(file) for file in files if not _is_read_with_another(file, files)]
     for other in others:
         _add(first, other)
@@ -93,8 +107,14 @@ def load_together(paths: Sequence[Path]) -> Cassette:
 def _add(cassette: Cassette, other: Cassette) -> None:
     """The takes and notices of one cassette to another."""
     cassette.takes += other.takes
-    cassette.notices += [
-        msgspec.structs.replace(notice, file=notice.file or other.name) for notice in other.notices
+    cassette.notices += named_notices(other)
+
+
+def named_notices(cassette: Cassette) -> list[Notice]:
+    """The notices of a cassette, each with the name of its file."""
+    return [
+        msgspec.structs.replace(notice, file=notice.file or cassette.name)
+        for notice in cassette.notices
     ]
 
 
@@ -113,28 +133,38 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
     """
     try:
         with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if path.suffix == ".gz":
+            return read_all(file, path, packed=path.suffix == ".gz", damaged=damaged)
+    except OSError as error:
+        raise CassetteError(path, words_of(error)) from error
+
+
+def read_all(
+    file: Readable, name: Path | str, *, packed: bool | None = None, damaged: bool = False
+) -> bytes:
+    """All bytes of an open file that holds a cassette, unpacked if it is `packed` (by default, if
+    it begins as gzip does). Raises as `read_bytes`, and the OSErrors of reading.
+    """
+    data = file.read(MAX_BYTES + 1)
+    try:
+        if data.startswith(_GZIP) if packed is None else packed:
             data = _unpack(data, damaged=damaged)
     except ValueError as error:
-        raise CassetteError(path, str(error), hint="unpack it if you trust it") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise CassetteError(path, _words(error), hint=_hint(error, path)) from error
+        raise CassetteError(name, str(error), hint="unpack it if you trust it") from error
+    except (EOFError, zlib.error) as error:
+        raise CassetteError(name, words_of(error), hint=_RECOVER.format(name)) from error
     if len(data) > MAX_BYTES:
-        raise CassetteError(path, f"holds more than {MAX_BYTES >> 20} MiB")
+        raise CassetteError(name, f"holds more than {MAX_BYTES >> 20} MiB")
     return data
 
 
-def read_cassette_bytes(path: Path, *, damaged: bool = False) -> bytes:
-    """As `read_bytes`; raises CassetteError also for what is no cassette. One of a newer format is
-    read: what is wrong with it is a finding.
+def refuse_other(name: Path | str, data: bytes) -> None:
+    """Raises CassetteError for what is no cassette. One of a newer format is one: what is wrong
+    with it is a finding.
     """
-    data = read_bytes(path, damaged=damaged)
     first = data.partition(b"\n")[0]
     reason = refusal(first)
     if reason is not None and not first.startswith(HEADER_START):
-        raise CassetteError(path, reason)
-    return data
+        raise CassetteError(name, reason)
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
@@ -182,9 +212,9 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
                 raise CassetteError(path, "is being recorded to", hint="try again later")
             if was is not None and read_bytes(path) != was:
                 raise CassetteError(path, "was recorded to meanwhile", hint="run it again")
-        _replace(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+        replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
-        raise CassetteError(path, _words(error)) from error
+        raise CassetteError(path, words_of(error)) from error
     finally:
         if locked is not None:
             os.close(locked)
@@ -202,16 +232,36 @@ def find_siblings(path: Path) -> list[Path]:
     """The siblings of a cassette, in the order of their start: their headers name it. Another file
     may have such a name as well: of a user who numbers recordings.
     """
-    stem, suffix = map(re.escape, _split_name(path))
-    # One that is packed at its close stands in a `.part` until then.
-    name = re.compile(rf"{stem}\.[0-9]+{suffix}(\.part)?")
+    return siblings_of_each([path])[path]
+
+
+def siblings_of_each(paths: Iterable[Path]) -> dict[Path, list[Path]]:
+    """As `find_siblings`, of many cassettes: each folder is listed once."""
+    found: dict[Path, list[tuple[str, Path]]] = {path: [] for path in paths}
+    for folder in dict.fromkeys(path.parent for path in found):
+        for name, owner in _numbered_in(folder):
+            if (path := folder / owner) in found:
+                header = _first_header(folder / name)
+                if _names(header, path):
+                    found[path].append((header.recorded_at or "", folder / name))
+    return {path: [sibling for _, sibling in sorted(those)] for path, those in found.items()}
+
+
+def _numbered_in(folder: Path) -> Iterator[tuple[str, str]]:
+    """The files of a folder that may be siblings by their names, each with the name of the
+    cassette.
+    """
     try:
-        names = [one for one in os.listdir(path.parent) if name.fullmatch(one)]
+        names = os.listdir(folder)
     except OSError:
-        return []
-    headers = [(_first_header(path.with_name(one)), one) for one in names]
-    found = [(head.recorded_at or "", one) for head, one in headers if _names(head, path)]
-    return [path.with_name(one) for _, one in sorted(found)]
+        return
+    for name in names:
+        # One that is packed at its close stands in a `.part` until then.
+        whole = name.removesuffix(".part")
+        for number in _NUMBER.finditer(whole):
+            owner = whole[: number.start()] + whole[number.end() :]
+            if _split_name(Path(owner))[0] == whole[: number.start()]:
+                yield name, owner
 
 
 def join_siblings(path: Path) -> None:
@@ -242,7 +292,7 @@ def _append_file(path: Path, sibling: Path) -> bool:
         packed = data if sibling.suffix == ".gz" else gzip.compress(data, mtime=0)
         whole = path.read_bytes()
         if packed not in whole:
-            _replace(path, whole + packed)
+            replace_file(path, whole + packed)
         return True
     with open(_open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b") as file:
         whole = file.read()
@@ -283,16 +333,18 @@ def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
 
 
 def _is_read_with_another(path: Path, files: Sequence[Path]) -> bool:
-    header = _first_header(path) if _NUMBERED.search(path.name) else None
+    header = _first_header(path) if _NUMBER.search(path.name) else None
     return header is not None and any(
         path.parent == file.parent and _names(header, file) for file in files
     )
 
 
-def _files_at(path: Path) -> list[Path]:
+def cassette_files(path: Path) -> list[Path]:
+    """The file itself, or all cassettes below a folder. Raises CassetteError if there are none."""
     if not path.is_dir():
         return [path]
-    found = [file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}")]
+    files = (file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
+    found = [file for file in files if not file.name.endswith(_TRACES)]
     if not found:
         raise CassetteError(path, f"no cassettes ({', '.join(SUFFIXES)}) in this folder")
     return sorted(found)
@@ -459,7 +511,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
             raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
         fd = _open(path, flags | (os.O_EXCL if new else 0))
     except OSError as error:
-        raise CassetteError(path, _words(error)) from error
+        raise CassetteError(path, words_of(error)) from error
     if not _lock(fd, path):
         os.close(fd)
         return None
@@ -473,7 +525,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
         return _start_anew(path, fd)
     except OSError as error:
         os.close(fd)
-        raise CassetteError(path, _words(error)) from error
+        raise CassetteError(path, words_of(error)) from error
     except BaseException:
         os.close(fd)
         raise
@@ -485,18 +537,24 @@ def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
     """
     old = packed.read_bytes() if packed.exists() and not overwrite else b""
     data = gzip.compress(path.read_bytes(), mtime=0)
-    _replace(packed, old + data)
+    replace_file(packed, old + data)
     path.unlink()
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Atomic: a temporary file in the same folder, fsync, rename. The mode stays what it was."""
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+def replace_file(path: Path, data: bytes) -> None:
+    """Atomic: a temporary file in the same folder, fsync, rename. Mode and owner stay what
+    they were. Raises OSError.
+    """
+    old = path.stat() if path.exists() else None
     temporary = _temporary(path)
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
+            if old is not None:
+                with suppress(PermissionError):  # root may, others mostly not
+                    os.chown(file.fileno(), old.st_uid, old.st_gid)
+                os.chmod(file.fileno(), stat.S_IMODE(old.st_mode))
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError:
@@ -550,11 +608,8 @@ def _open(path: Path, flags: int) -> int:
     return fd
 
 
-def _hint(error: Exception, path: Path) -> str | None:
-    return None if isinstance(error, OSError) else _RECOVER.format(path)
-
-
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
+    """Why a file could not be read or written, in words for people."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"

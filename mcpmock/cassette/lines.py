@@ -13,8 +13,9 @@ import msgspec
 
 from mcpmock.protocol.messages import member
 
+from . import HEADER_START
 from .model import FORMAT, Cassette, Damage, Header
-from .parser import HEADER_START, footer_of, header_within, read, refusal
+from .parser import footer_of, header_within, read, refusal
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
 """Replaces a lost header."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 
 import attrs
 import msgspec
@@ -17,12 +18,14 @@ from msgspec import UNSET
 
 from mcpmock.protocol.raw_json import UNREADABLE, members
 
+from . import HEADER_START
 from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take, is_utf8
 
-HEADER_START = b'{"mcpmock":'
+_BLOCK_BYTES = 1 << 16
+"""Events decoded together. A block stays in memory as long as one of its events."""
 _MAJOR = re.compile(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
 _FOOTER_START = b'{"footer":'
-_PAYLOADS = ("m", "text", "b64", "http", "sse", "body", "stderr", "end", "fault", "gap")
+_STARTS = (HEADER_START, _FOOTER_START)
 _header = msgspec.json.Decoder(Header)
 _event = msgspec.json.Decoder(Event)
 
@@ -37,14 +40,29 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 def read(name: str, data: bytes) -> Cassette:
     """Parses a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
     reader = CassetteReader(Cassette(name=name, takes=[]))
-    lines = data.split(b"\n")
-    tail = lines.pop()
-    for number, line in enumerate(lines, 1):
-        reader.line(number, line)
+    number = 1
+    for block in _blocks(data):
+        if not reader.events(block):
+            for place, line in enumerate(block.split(b"\n")[:-1], number):
+                reader.line(place, line)
+        number += block.count(b"\n")
+    tail = data[data.rfind(b"\n") + 1 :]
     if tail:
-        reader.tail(len(lines) + 1, tail)
+        reader.tail(number, tail)
     reader.finish()
     return reader.cassette
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    """The whole lines of a cassette, some at a time; each header and footer by itself."""
+    at = 0
+    while (end := data.find(b"\n", at) + 1) > 0:
+        if not data.startswith(_STARTS, at):
+            last = data.rfind(b"\n", at, at + _BLOCK_BYTES) + 1
+            apart = [data.find(b"\n" + start, at, last) + 1 for start in _STARTS]
+            end = min(filter(None, apart), default=max(end, last))
+        yield data[at:end]
+        at = end
 
 
 def refusal(line: bytes) -> str | None:
@@ -71,6 +89,27 @@ class CassetteReader:
     _suspect: Damage | None = None
     """A line that is damage, unless a header follows: then it was the torn tail of the take before.
     """
+
+    def events(self, block: bytes) -> bool:
+        """Reads lines that are all events, in a third of the time that `line` takes; False, and
+        nothing is read, if one of them is not, or cannot be read together with others.
+        """
+        if self._take is None or self._take.footer is not None:
+            return False
+        try:
+            events = _event.decode_lines(block)
+        except UNREADABLE:
+            return False
+        # The decoder takes any white space for the end of a line. A value that began in one line
+        # cannot go on with a brace in the next after this one ended with a brace.
+        if block.count(b'}\n{"n":') != len(events) - 1 or not block.endswith(b"}\n"):
+            return False
+        if not ((block.isascii() or is_utf8(block)) and all(map(_is_sound, events))):
+            return False
+        self._settle()
+        self._take.events += events
+        self._digest.update(block)
+        return True
 
     def line(self, number: int, line: bytes) -> None:
         """Reads a line that ended in a line break."""
@@ -212,16 +251,28 @@ def event_of(line: bytes) -> Event | None:
         event = _decode_deep(line)
     except UNREADABLE:
         return None
-    return event if event is not None and _count_payloads(event) == 1 and _is_sound(event) else None
+    return event if event is not None and _is_sound(event) else None
 
 
 def _is_sound(event: Event) -> bool:
-    """Whether a message has its direction, and base64 and heads can be decoded."""
-    if event.d is None and not (event.m is UNSET and event.text is UNSET and event.b64 is UNSET):
+    """Whether there is one payload, a message has its direction, and base64 and heads can be
+    decoded.
+    """
+    e = event
+    # Nearly all are messages, which this finds in 0.3 us; counting takes 2.
+    others = e.text is e.b64 is e.http is e.sse is e.body is e.stderr is e.end is e.fault is e.gap
+    message = e.m is not UNSET and others and e.auth is e.gap is UNSET
+    if not message and _count_payloads(event) != 1:
         return False
-    packed = event.b64 is not UNSET or event.raw is not None or event.http is not UNSET
+    if e.d is None and not (e.m is UNSET and e.text is UNSET and e.b64 is UNSET):
+        return False
+    packed = e.b64 is not UNSET or e.raw is not None or e.http is not UNSET
+    return not packed or _can_be_unpacked(event)
+
+
+def _can_be_unpacked(event: Event) -> bool:
     try:
-        return not packed or event.frame is not None
+        return event.frame is not None
     except UNREADABLE:
         return False
 
@@ -241,7 +292,8 @@ def _decode_deep(line: bytes) -> Event | None:
 
 
 def _count_payloads(event: Event) -> int:
-    return sum(getattr(event, name) is not UNSET for name in _PAYLOADS)
+    names = ("m", "text", "b64", "http", "sse", "body", "stderr", "end", "fault", "auth", "gap")
+    return sum(getattr(event, name) is not UNSET for name in names)
 
 
 def _explain_damage(line: bytes) -> str:

@@ -82,9 +82,10 @@ def _footer_findings(sheet: Sheet, take: Take) -> Iterator[Finding]:
 def _sequence_findings(sheet: Sheet) -> Iterator[Finding]:
     before = 0
     for line in sheet.events:
-        if line.n <= before:
-            yield Finding(line.number, Level.ERROR, f"event {line.n} comes after event {before}")
-        before = line.n
+        n = line.n
+        if n <= before:
+            yield Finding(line.number, Level.ERROR, f"event {n} comes after event {before}")
+        before = n
 
 
 def _loss_findings(sheet: Sheet) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ import trio
 from mcpmock.protocol.messages import Frame, StreamEnd
 
 from .queues import FrameQueue
+from .short_wait import PipeSource
 
 MAX_HELD_BYTES = 1 << 20
 """How much a channel holds for a slow reader before the pump that fills it stops reading its own
@@ -82,6 +83,12 @@ class ConversationEnd(trio.abc.AsyncResource):
 
         What is sent after that cannot come in one read with what was sent before.
         """
+
+    def pipe_sources(self) -> Sequence[PipeSource]:
+        """Its sources, if they may be waited for together without the event loop: all of them are
+        pipes of another process, and nothing else has to run in this one meanwhile.
+        """
+        return ()
 
     def interrupt(self, signum: int) -> None:
         """mcpmock itself got this signal: a process is sent the same."""

@@ -17,9 +17,9 @@ from .fd import DescriptorQueue
 
 
 class NullClient(MessageChannel):
-    """`stderr` is where standard error goes; closing this does not close it."""
+    """`stderr` is where standard error goes, None for nowhere; closing this does not close it."""
 
-    def __init__(self, stderr: DescriptorQueue) -> None:
+    def __init__(self, stderr: DescriptorQueue | None = None) -> None:
         self._stderr = stderr
         self._closed = trio.Event()
 
@@ -30,7 +30,7 @@ class NullClient(MessageChannel):
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
-            if type(frame.fact) is Stderr:
+            if self._stderr is not None and type(frame.fact) is Stderr:
                 self._stderr.put(frame.raw)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (a full log is dropped)

@@ -1,10 +1,10 @@
 """A child process as a channel: an MCP server started by command, spoken to over its stdin and
 stdout.
 
-Everything about the life and death of the child is here: its own session and process group, the
-ladder that ends it (end of input, 2 s, SIGTERM, 2 s, SIGKILL), what to do with a grandchild that
-keeps the pipes, and the guard for the case that we are killed ourselves. Signals come from
-`sessions`; framing is `transports.lines`; nothing here looks into a frame.
+How a child ends is here: the ladder (end of input, 2 s, SIGTERM, 2 s, SIGKILL), and what to do
+with a grandchild that keeps the pipes. How it starts, with its own process group and its guard, is
+`child_process`. Signals come from `sessions`; framing is `transports.lines`; nothing here looks
+into a frame.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 import trio
 
-from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
 from .channel import MAX_HELD_BYTES, MessageChannel, Receive
+from .child_process import ChildProcess
 from .fd import Descriptor, DescriptorQueue, own
-from .process_watchdog import ProcessWatchdog
+from .short_wait import PipeSource
 
 STEP_TIMEOUT_S = 2.0
 """Seconds that a child is given at each step: to end after its input did, after SIGTERM, and to let
@@ -32,25 +32,30 @@ SIGNALLED_STEP_TIMEOUT_S = 1.5
 
 
 class ProcessChannel(MessageChannel):
-    """A running child. Made by `start_process`; `aclose` leaves nothing of its process group
-    behind.
+    """A running child, which is the channel's from then on; `aclose` leaves nothing of its process
+    group behind.
     """
 
-    def __init__(
-        self, process: trio.Process, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor
-    ) -> None:
-        self._process = process
-        self._stdin = DescriptorQueue(stdin)
-        self._stdout, self._stderr = stdout, stderr
+    def __init__(self, child: ChildProcess) -> None:
+        self._child = child
+        self._pidfd = _pidfd_of(child.pid)
+        self._waiting = trio.Lock()
+        child.adopt()
+        self._stdin = DescriptorQueue(own(child.stdin))
+        self._stdout, self._stderr = own(child.stdout), own(child.stderr)
         self._splitter = LineSplitter(S2C)
-        self._open_pipes = {stdout, stderr}
+        self._open_pipes = {self._stdout, self._stderr}
         self._pipes_ended = trio.Event()
         # Apart from each other: a server that floods stderr must not hold up its answers.
         self._sources: list[Receive] = [self.receive, self.receive_stderr, self.receive_exit]
         self._exited = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, signal.SIGKILL]
-        self._guard = ProcessWatchdog(process.pid)
+
+    @property
+    def pid(self) -> int:
+        """Of the child, and so of its session and its process group."""
+        return self._child.pid
 
     async def accept(self) -> Receive:
         await trio.lowlevel.checkpoint_if_cancelled()
@@ -90,13 +95,20 @@ class ProcessChannel(MessageChannel):
             await self._pipes_ended.wait()
         if waited.cancelled_caught:
             # A grandchild sits on our pipes. One that let go of them is a daemon and left alone.
-            self._kill_group(signal.SIGKILL)
+            self._child.kill(signal.SIGKILL)
             with trio.move_on_after(STEP_TIMEOUT_S / 4):
                 await self._pipes_ended.wait()
         self._exited = True
-        code = self._process.returncode or 0
+        code = self._child.process.returncode or 0
         exit_ = ProcessExit(signal=-code) if code < 0 else ProcessExit(code)
         return [Frame(S2C, b"", b"", exit_)]
+
+    def pipe_sources(self) -> Sequence[PipeSource]:
+        # What a server logs before it answers is read before the answer.
+        return (
+            PipeSource(self._stderr.fd, self._take_stderr),
+            PipeSource(self._stdout.fd, self._take_output),
+        )
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         data = join_lines(frames)
@@ -119,10 +131,13 @@ class ProcessChannel(MessageChannel):
         await self._stdin.run()
 
     def interrupt(self, signum: int) -> None:
-        """Hands a signal that we got on to the child's process group, as often as it comes. With
-        the first we decide that the child must end, so SIGKILL follows it.
+        """Hands a signal that we got on to the child's process group, as often as it comes.
+
+        The first is where we decide that the child must end, because nothing of ours may outlive a
+        stop signal by 5 s (`mcpmock help reliability`, R16 and R17): SIGKILL follows it, and no
+        further signal puts that off or brings it nearer.
         """
-        self._kill_group(signum)
+        self._child.kill(signum)
         if self._next_signals[0] != signal.SIGKILL:
             self._next_signals = [signal.SIGKILL]
             self._give(SIGNALLED_STEP_TIMEOUT_S)
@@ -132,13 +147,24 @@ class ProcessChannel(MessageChannel):
         with trio.CancelScope(shield=True):
             if not self._exited:
                 self._exited = True
-                self._kill_group(signal.SIGKILL)
-                await self._process.wait()
-            self._guard.dismiss()
+                self._child.kill(signal.SIGKILL)
+                await self._wait()
+            self._child.guard.dismiss()
+            if self._pidfd is not None:
+                os.close(self._pidfd)
+                self._pidfd = None
         self._stdin.close()
         self._stdout.close()
         self._stderr.close()
         await trio.lowlevel.checkpoint()
+
+    def _take_output(self) -> list[Frame] | None:
+        data = self._stdout.read()
+        return self._splitter.feed(data) if data else None
+
+    def _take_stderr(self) -> list[Frame] | None:
+        data = self._stderr.read()
+        return [Frame(S2C, data, b"", Stderr())] if data else None
 
     async def _read(self, pipe: Descriptor) -> bytes | None:
         """One read's worth; b"" once at the end, None after it."""
@@ -156,79 +182,36 @@ class ProcessChannel(MessageChannel):
 
     async def _wait_exit(self) -> None:
         """Waits for the child, climbing the ladder each time that its patience runs out."""
-        while self._process.returncode is None:
+        while self._child.process.returncode is None:
             with self._patience:
-                await self._process.wait()
-            if self._process.returncode is None:
-                self._kill_group(self._next_signals[0])
+                await self._wait()
+            if self._child.process.returncode is None:
+                self._child.kill(self._next_signals[0])
                 del self._next_signals[:-1]
                 self._patience = trio.CancelScope(deadline=trio.current_time() + STEP_TIMEOUT_S)
 
     def _give(self, seconds: float) -> None:
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + seconds)
 
-    def _kill_group(self, signum: int) -> None:
-        try:
-            os.killpg(self._process.pid, signum)
-        except ProcessLookupError:
-            pass  # it was quicker
-        except PermissionError:
-            pass  # it changed its user: then only the end of its input reaches it
+    async def _wait(self) -> None:
+        async with self._waiting:  # one task may wait for a descriptor
+            if self._pidfd is None:
+                await trio.to_thread.run_sync(self._child.process.wait, abandon_on_cancel=True)
+            elif self._child.process.poll() is None:
+                await trio.lowlevel.wait_readable(self._pidfd)
+                self._child.process.wait()
 
 
-def _pipes(count: int) -> list[tuple[int, int]]:
-    """All of them or none: where descriptors run out, none may be lost."""
-    made: list[tuple[int, int]] = []
+def _pidfd_of(pid: int) -> int | None:
+    """What becomes readable when the process ends; None where the kernel has no such thing."""
     try:
-        for _ in range(count):
-            made.append(os.pipe())  # noqa: PERF401 (those made before an error must be known)
-    except OSError:
-        for pair in made:
-            _close(*pair)
-        raise
-    return made
-
-
-def _close(*fds: int) -> None:
-    for fd in fds:
-        os.close(fd)
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux, or out of descriptors: then a thread waits
+        return None
 
 
 async def start_process(command: Sequence[str]) -> ProcessChannel:
-    """Starts `command` (never through a shell) with our environment and working folder.
-
-    Raises CannotStart, as a shell would fail: 127 where there is no such command, 126 where it is
-    not executable.
-    """
-    try:
-        return await _start(command)
-    except OSError as error:
-        found = not isinstance(error, FileNotFoundError)
-        raise CannotStart(command[0], os.strerror(error.errno or 0), found=found) from error
-
-
-async def _start(command: Sequence[str]) -> ProcessChannel:
-    (their_in, our_in), (our_out, their_out), (our_err, their_err) = _pipes(3)
-    try:
-        process = await trio.lowlevel.open_process(
-            list(command),
-            stdin=their_in,
-            stdout=their_out,
-            stderr=their_err,
-            # A process group of its own: npx and uvx start the server as a grandchild, and only the
-            # group reaches that too. A Ctrl-C for us does not, so `interrupt` hands it on.
-            start_new_session=True,
-        )
-    except OSError:
-        _close(our_in, our_out, our_err)
-        raise
-    finally:
-        _close(their_in, their_out, their_err)
-    try:
-        return ProcessChannel(process, own(our_in), own(our_out), own(our_err))
-    except OSError:  # nothing is started without its guard
-        _close(our_in, our_out, our_err)
-        process.kill()
-        with trio.CancelScope(shield=True):
-            await process.wait()
-        raise
+    """Starts `command`. Raises CannotStart, as `ChildProcess` does."""
+    # In a thread: a start waits until the kernel has read the program from the disk.
+    child = await trio.to_thread.run_sync(ChildProcess, command)
+    return ProcessChannel(child)

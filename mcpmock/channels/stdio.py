@@ -18,18 +18,22 @@ from mcpmock.transports.lines import LineSplitter, join_lines
 
 from .channel import MAX_HELD_BYTES, MessageChannel
 from .fd import Descriptor, DescriptorQueue, borrow, log_queue
+from .short_wait import PipeSource
 
 
 class StdioChannel(MessageChannel):
     """The client's end of a stdio conversation: what it sends comes in, what the server says and
-    logs goes out.
+    logs goes out. An `only` client is the only one of this process.
     """
 
-    def __init__(self, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor) -> None:
+    def __init__(
+        self, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor, *, only: bool = False
+    ) -> None:
         self._stdin = stdin
         self._splitter = LineSplitter(C2S)
         self._stdout, self._stderr = DescriptorQueue(stdout), log_queue(stderr)
         self._ended = False
+        self._only = only
 
     async def receive(self) -> list[Frame]:
         if self._ended:
@@ -42,6 +46,14 @@ class StdioChannel(MessageChannel):
                 return [*self._splitter.end(), Frame(C2S, b"", b"", StreamEnd())]
             if data and (frames := self._splitter.feed(data)):
                 return frames
+
+    def pipe_sources(self) -> Sequence[PipeSource]:
+        # Other clients would have to wait together with this one.
+        return (PipeSource(self._stdin.fd, self._take_input),) if self._only else ()
+
+    def _take_input(self) -> list[Frame] | None:
+        data = self._stdin.read()
+        return self._splitter.feed(data) if data else None
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         data = join_lines(frames)
@@ -83,6 +95,8 @@ class StdioChannel(MessageChannel):
 
 def take_stdio() -> StdioChannel:
     """Our stdio as a channel. From here on a print goes to standard error."""
-    channel = StdioChannel(borrow(0, os.O_RDONLY), borrow(1, os.O_WRONLY), borrow(2, os.O_WRONLY))
+    channel = StdioChannel(
+        borrow(0, os.O_RDONLY), borrow(1, os.O_WRONLY), borrow(2, os.O_WRONLY), only=True
+    )
     os.dup2(2, 1)
     return channel

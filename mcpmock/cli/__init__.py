@@ -21,9 +21,10 @@ from mcpmock.version import VERSION
 from .output import say
 
 _COMMANDS = (
-    "check", "convert", "demo", "diff", "drive", "faults", "fmt", "help", "merge", "proxy",
-    "record", "recover", "redact", "replay", "report", "scan", "show", "stats", "verify",
-    "watch",
+    "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
+    "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "run", "scan",
+    "show", "stats",
+    "unwrap", "verify", "watch", "wrap",
 )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""`mcpmock convert`: a cassette to HAR (`convert.har`), recordings of other tools to a cassette
-(`convert.foreign`).
+"""`mcpmock convert`: a cassette to HAR (`convert.har`) or to traces (`convert.otlp`), recordings of
+other tools to a cassette (`convert.foreign`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .options_files import OUTPUT, refuse_existing
 from .output import CASSETTE, common, counts, many, report
 
 
-@click.command(short_help="Convert to HAR, or from other tools' recordings.")
+@click.command(short_help="Convert to HAR or OTLP, or from other tools' recordings.")
 @click.argument("file", type=CASSETTE)
 @OUTPUT
 @click.option("--no-redact", is_flag=True, help="Keep secrets of an imported recording.")
@@ -23,22 +23,23 @@ from .output import CASSETTE, common, counts, many, report
 def convert(
     file: Path, output: Path, no_redact: bool, quiet: bool, json: bool, **_verbose: Any
 ) -> int:
-    """Convert a cassette to HAR, or a recording of another tool to a cassette.
+    """Convert a cassette to HAR or OTLP, or a recording of another tool to a cassette.
 
     The content of FILE decides: a cassette becomes a HAR 1.2 file, for the network panel of a
-    browser; a recording of mcp-rec, mcpsnoop or mcp-cassette becomes a cassette. HAR describes
-    HTTP only, so each call over stdio becomes an entry with an invented URL
-    (`http://server.invalid/tools/call/NAME`).
+    browser, or, if OUT ends in `.otlp.jsonl`, traces for OpenTelemetry; a recording of mcp-rec,
+    mcpsnoop or mcp-cassette becomes a cassette. HAR describes HTTP only, so each call over stdio
+    becomes an entry with an invented URL (`http://server.invalid/tools/call/NAME`).
     """
+    from mcpmock.cassette import HEADER_START
     from mcpmock.cassette.file import read_bytes
-    from mcpmock.cassette.parser import HEADER_START
 
     refuse_existing(output)
     data = read_bytes(file)
     if data.startswith(HEADER_START):
         if no_redact:
             raise click.UsageError("--no-redact is only for recordings of other tools")
-        members, texts = _export_har(file, output)
+        traced = output.name.endswith((".otlp.jsonl", ".otlp.jsonl.gz"))
+        members, texts = (_export_traces if traced else _export_har)(file, output)
     else:
         members, texts = _import_foreign(file, output, data, redact=not no_redact)
     lines = [f"{output}: {text}" for text in texts]
@@ -62,6 +63,18 @@ def _export_har(file: Path, output: Path) -> _Outcome:
     if made.left_out:
         lines.append(f"left out {many(made.left_out, 'event')} outside of any exchange")
     return {"format": "har", **counts(made, "entries", "made_up", "left_out")}, lines
+
+
+def _export_traces(file: Path, output: Path) -> _Outcome:
+    from mcpmock.cassette.file import load, rewrite
+    from mcpmock.convert.otlp import traces
+
+    made = traces(load(file))
+    rewrite(output, made.data)
+    lines = [f"{many(made.spans, 'span')} in OTLP"]
+    if made.linked:
+        lines.append(f"{many(made.linked, 'span')} below those that their requests name")
+    return {"format": "otlp", **counts(made, "spans", "linked")}, lines
 
 
 def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -18,18 +18,18 @@ from mcpmock.printable import printable
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
+from .junit import JunitCase, JunitFailure, junit_report
 from .output import BAD, GOOD, ODD, columns, encodable
 
 _COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
 _FROM_WORST = sorted(Verdict, reverse=True)
-_MAX_MARKDOWN_ROWS = 100
+MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
 _MIN_GROUP = 4
 """So many differences of a rule about whole messages are one paragraph."""
 _MAX_PLACES = 3
 _NO_CALL = "(no call)"
 _MARKUP = re.compile("[`|]")
-_NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def fails(worst: Verdict | None, fail_on: str) -> bool:
@@ -93,7 +93,8 @@ def text(comparison: Diff, *, verbose: bool = False) -> Iterator[str]:
             yield from _folded("   - ", found.old, BAD)
         if found.new is not None:
             yield from _folded("   + ", found.new, GOOD)
-        yield from _folded("  allow with ", _ignore_option(found))
+        if found.ignore:
+            yield from _folded("  allow with ", _ignore_option(found))
         yield ""
     unsaid = sum(comparison.counts.values()) - len(comparison.differences)
     if unsaid:
@@ -151,7 +152,7 @@ def markdown(comparison: Diff, *, verbose: bool = False) -> str:
     ]
     if comparison.differences:
         lines += ["", "| | what | where | before | after |", "|---|---|---|---|---|"]
-    groups = _grouped(comparison.differences, verbose=verbose)[:_MAX_MARKDOWN_ROWS]
+    groups = _grouped(comparison.differences, verbose=verbose)[:MAX_MARKDOWN_ROWS]
     lines += map(_row, groups)
     unsaid = sum(comparison.counts.values()) - sum(map(len, groups))
     if unsaid:
@@ -166,7 +167,8 @@ def _row(group: list[Difference]) -> str:
     if len(group) > 1:
         what, where, values = _total(group), _code(_first_places(group)), ["", ""]
     else:
-        where += f"<br>{_code(found.path)}<br>{_code(_ignore_option(found))}"
+        where += f"<br>{_code(found.path)}"
+        where += f"<br>{_code(_ignore_option(found))}" if found.ignore else ""
         values = ["" if value is None else _code(value) for value in (found.old, found.new)]
     cells = [
         f"**{verdict}**" if found.verdict is Verdict.BREAKING else verdict,
@@ -185,47 +187,40 @@ def _code(text: str) -> str:
 
 def junit(comparison: Diff, fail_on: str) -> str:
     """A test report: one case per kind of call, which fails if a difference reaches --fail-on."""
-    from xml.etree import ElementTree
-
     cases: dict[str, list[Difference]] = {
         " ".join(part for part in label if part): [] for label in comparison.calls
     }
     for found in comparison.differences:
         cases.setdefault(found.call or f"{_NO_CALL} {found.method}".rstrip(), []).append(found)
-    bad = {name: [one for one in row if fails(one.verdict, fail_on)] for name, row in cases.items()}
-    numbers = {"tests": str(len(cases)), "failures": str(sum(map(bool, bad.values())))}
-    suites = ElementTree.Element("testsuites", numbers)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "mcpmock diff", **numbers})
-    for name, row in cases.items():
-        about = {"classname": "mcpmock.diff", "name": _xml(name)}
-        case = ElementTree.SubElement(suite, "testcase", about)
-        if bad[name]:
-            first = bad[name][0].rule.name
-            message = f"{_counted(bad[name])}, first {first}"
-            failure = ElementTree.SubElement(case, "failure", {"type": first, "message": message})
-            failure.text = _paragraphs(bad[name])
-        rest = [found for found in row if found not in bad[name]]
-        if rest:
-            ElementTree.SubElement(case, "system-out").text = _paragraphs(rest)
-    ElementTree.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, "unicode")
+    return junit_report(
+        "mcpmock diff",
+        "mcpmock.diff",
+        [case_of(name, row, fail_on) for name, row in cases.items()],
+    )
+
+
+def case_of(name: str, row: Sequence[Difference], fail_on: str) -> JunitCase:
+    """A case of a test report, which fails if one of these differences reaches --fail-on."""
+    bad = [found for found in row if fails(found.verdict, fail_on)]
+    rest = [found for found in row if not fails(found.verdict, fail_on)]
+    failure = None
+    if bad:
+        first = bad[0].rule.name
+        failure = JunitFailure(first, f"{_counted(bad)}, first {first}", _paragraphs(bad))
+    return JunitCase(name, failure, _paragraphs(rest))
 
 
 def _paragraphs(row: Iterable[Difference]) -> str:
     lines = []
     for found in row:
         lines.append(f"{found.verdict.word} {found.rule.name}: {found.rule.words}{_times(found)}")
-        lines.append(f"  in {_xml(_place(found))}{_events(found)}")
-        lines.append(f"  at {_xml(found.path)}")
-        lines += [f"   - {_xml(found.old)}"] if found.old is not None else []
-        lines += [f"   + {_xml(found.new)}"] if found.new is not None else []
-        lines.append(f"  allow with {_xml(_ignore_option(found))}")
+        lines.append(f"  in {printable(_place(found))}{_events(found)}")
+        lines.append(f"  at {printable(found.path)}")
+        lines += [f"   - {printable(found.old)}"] if found.old is not None else []
+        lines += [f"   + {printable(found.new)}"] if found.new is not None else []
+        if found.ignore:
+            lines.append(f"  allow with {printable(_ignore_option(found))}")
     return "\n".join(lines)
-
-
-def _xml(text: str) -> str:
-    """Without the characters that XML 1.0 forbids."""
-    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
 
 
 def _place(found: Difference) -> str:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.errors import McpMockError
 
+from .early_start import has_client, is_sure_to_open
 from .options_faults import fault_options, faults_of
-from .options_server import server_of, server_options, value_option, values_of
+from .options_load import is_load, limits_of, load_options, pace_of
+from .options_server import (
+    check_server,
+    server_of,
+    server_options,
+    value_option,
+    values_of,
+)
 from .output import CASSETTE, common, say, say_notices
-from .run import run_to_end
+from .run_setup import run_to_end
+
+if TYPE_CHECKING:
+    from mcpmock.playback.timing import Timing
+    from mcpmock.sessions.drive import DriveFront
+    from mcpmock.sessions.run import Setup
 
 
 @click.command(short_help="Play the recorded client against a real server.")
@@ -25,6 +38,7 @@ from .run import run_to_end
     metavar="HOW",
     help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
 )
+@load_options
 @value_option
 @fault_options
 @server_options
@@ -35,26 +49,66 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     Plays every recorded session: each request, answer and cancellation of the client is sent once
     the server has sent what preceded it in the recording. The server is COMMAND or --url; its
     transport may differ from the recorded one. A secret that was replaced in the recording is sent
-    as its placeholder, unless the server sends its value first or --value names it. Exit
+    as its placeholder, unless the server sends its value first or --value names it. A plan with a
+    [schedule], as `mcpmock explore` writes it, is played in its order and judged. Exit
     status: 0, or 1 if the server did not send what the client waited for.
+
+    With any option marked Load, many sessions are played at once and their latencies and errors are
+    printed; Ctrl-C prints those so far. Exit status: 0, or 1 beyond --max-p99 or --max-errors.
     """
     from mcpmock.cassette.file import load
-    from mcpmock.playback.timing import Timing
+
+    check_server(options)
+    pauses = None if timing == "none" else _parse_timing(timing)
+    values, faults = values_of(options), faults_of(options)
+    cassette = load(file)
+    if not options["quiet"]:
+        say_notices(cassette, of_lines=False)
+    writable = output is None or is_sure_to_open(output)
+    again = faults is not None and faults.schedule is not None
+    at_once = has_client(cassette) and writable and not is_load(options) and not again
+    server = server_of(options, at_once=at_once)
+    if faults is not None and again:
+        from .drive_again import drive_again
+
+        return drive_again(cassette, server, faults)
+
     from mcpmock.sessions.drive import drive_front
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.take import Recording
 
-    try:
-        pauses = Timing.parse(timing)
-    except McpMockError as error:
-        raise click.BadParameter(str(error), param_hint="--timing") from error
-    server = server_of(options)
-    values = values_of(options)
     recording = None if output is None else Recording.to(output, values=values)
-    cassette = load(file)
-    if not options["quiet"]:
-        say_notices(cassette, of_lines=False)
-    faults = faults_of(options)
     front = drive_front(cassette, pauses, kind=server.kind, values=values)
     setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
-    return run_to_end(setup, options)
+    return _run_load(setup, front, options) if is_load(options) else run_to_end(setup, options)
+
+
+def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int:
+    """Play the clients as a load and print its figures, whatever ends it."""
+    import gc
+
+    import attrs
+
+    from mcpmock.sessions.load import load_front
+
+    from .load_formats import load_progress, write_load
+
+    if setup.recording is not None and options["url"] is None:
+        raise click.UsageError("--output with a load needs --url: a take holds one process")
+    pace = pace_of(options, recorded=len(clients.scripts))
+    with load_progress(pace, quiet=options["quiet"]) as progress:
+        front = load_front(clients, pace, progress)
+        limits = limits_of(options, front.load.calls)
+        gc.freeze()  # each full collection of 100,000 recorded events is a pause of 30 ms
+        status = run_to_end(attrs.evolve(setup, front=front), options)
+    exceeded = write_load(front.load, limits, options)
+    return status or exceeded
+
+
+def _parse_timing(text: str) -> Timing:
+    from mcpmock.playback.timing import Timing
+
+    try:
+        return Timing.parse(text)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--timing") from error

@@ -73,7 +73,7 @@ def _print_kind(one: KindHelp) -> None:
             ("acts on", one.acts_on),
             ("toward", one.toward),
             ("transports", one.transports),
-            ("modes", "live (record, proxy), replay, and toward a server (drive, verify)"),
+            ("modes", one.modes),
         ]
     )
     if one.knobs:

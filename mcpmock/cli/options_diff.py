@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -70,10 +71,16 @@ def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], toleran
 
 
 def write_report(
-    comparison: Diff, form: str, fail_on: str, *, quiet: bool = False, verbose: bool = False
+    comparison: Diff,
+    form: str,
+    fail_on: str,
+    *,
+    above: Iterable[str] = (),
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Print the report to stdout and return the exit status. With `quiet`, a text report is printed
-    only if it makes the status 1.
+    only if it makes the status 1. `above` are lines that stand above its text.
     """
     from .diff_formats import fails, junit, markdown, object_of, text
 
@@ -85,5 +92,5 @@ def write_report(
     elif form == "markdown":
         click.echo(markdown(comparison, verbose=verbose))
     elif failed or not quiet:
-        print_lines(text(comparison, verbose=verbose))
+        print_lines(chain(above, text(comparison, verbose=verbose)))
     return int(failed)

@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.printable import printable
 
-from .output import CASSETTE, say
+from .output import CASSETTE, Progress, option_set, progress_bar, say
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_MIN_PROGRESS_ITEMS = 10
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
+sharing_options = option_set(
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Number of processes that share the work.  [default: 1]",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="tcp://HOST:PORT",
+        help="Have the workers of this Dask cluster do the work.",
+    ),
+)
+"""Who does the work on many cassettes."""
+many_files = option_set(
+    click.argument("files", metavar="FILE...", nargs=-1, required=True), sharing_options
+)
+"""Names of cassettes, of which there may be many, and who reads them."""
 OUTPUT = click.option(
     "-o",
     "--output",
@@ -29,16 +56,84 @@ def refuse_existing(output: Path) -> None:
         raise CassetteError(output, "exists", hint="name a file that does not")
 
 
+def list_files(names: Iterable[str], scheduler: str | None, *, quiet: bool) -> list[Path | str]:
+    """The files and URLs that are meant by names, patterns and folders, and the siblings of the
+    files; `-` stands for the names on standard input, one on a line or, as of `find -print0`, with
+    NUL between them. Raises UsageError if nothing matches a pattern.
+    """
+    from mcpmock.batch.file_lists import expand
+
+    try:
+        found = expand(reachable(name, scheduler) for name in _with_stdin(names))
+    except ValueError as error:
+        raise click.BadParameter(printable(str(error)), param_hint="FILE") from error
+    if not found:
+        raise click.BadParameter("no names on standard input", param_hint="FILE")
+    paths = with_siblings((one for one in found if isinstance(one, Path)), quiet=quiet)
+    return [*paths, *(one for one in found if not isinstance(one, Path))]
+
+
+def reachable(name: str, scheduler: str | None) -> str:
+    """A name as the workers of a cluster need it: they run in folders of their own."""
+    from mcpmock.batch.sources import is_url
+
+    return name if scheduler is None or is_url(name) else os.path.abspath(name)
+
+
+def _with_stdin(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if name == "-":
+            data = sys.stdin.buffer.read()
+            lines = data.split(b"\0") if b"\0" in data else data.splitlines()
+            yield from (os.fsdecode(line) for line in lines if line)
+        else:
+            yield name
+
+
+@contextmanager
+def work_on_each(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    jobs: int,
+    address: str | None,
+    *,
+    quiet: bool,
+    prints_each: bool = True,
+) -> Iterator[Iterator[tuple[Item, Callable[[], Result]]]]:
+    """Each item with a function that gives the result of `work`, or raises its error; done by so
+    many processes, or by the Dask cluster at an address. Progress is shown on a terminal, unless
+    what is printed for each item (`prints_each`) shows it there.
+    """
+    from mcpmock.batch.executors import processes, run_in_order, scheduler
+
+    if jobs > 1 and address is not None:
+        raise click.UsageError("--jobs and --scheduler are two ways to share the work: give one")
+    workers = processes(min(jobs, len(items))) if address is None else scheduler(address)
+    shown = len(items) >= _MIN_PROGRESS_ITEMS and not quiet
+    shown = shown and not (prints_each and sys.stdout.isatty())
+    with workers as executor, progress_bar("reading", shown=shown) as bar:
+        yield _counted(run_in_order(work, items, executor), len(items), bar)
+
+
+def _counted(
+    results: Iterable[tuple[Item, Callable[[], Result]]], total: int, progress: Progress | None
+) -> Iterator[tuple[Item, Callable[[], Result]]]:
+    for done, result in enumerate(results, 1):
+        yield result
+        if progress is not None:
+            progress(done, total)
+
+
 def with_siblings(files: Iterable[Path], *, quiet: bool) -> list[Path]:
     """The files, each followed by its siblings unless they are named too."""
-    from mcpmock.cassette.file import find_siblings
+    from mcpmock.cassette.file import siblings_of_each
 
-    named = list(files)
+    siblings = siblings_of_each(files)
     found: list[Path] = []
-    for path in named:
+    for path, those in siblings.items():
         found.append(path)
-        for sibling in find_siblings(path):
-            if sibling not in named:
+        for sibling in those:
+            if sibling not in siblings:
                 found.append(sibling)
                 if not quiet:
                     say(f"{path}: {sibling} is read too: it is not joined yet")
@@ -49,10 +144,17 @@ def run_each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
     """Run `work` on each file and return the highest status; a file that cannot be read does not
     stop the others.
     """
+    return highest(partial(work, path) for path in files)
+
+
+def highest(works: Iterable[Callable[[], int]]) -> int:
+    """Run each and return the highest status; a file that cannot be read does not stop the
+    others.
+    """
     worst = 0
-    for path in files:
+    for work in works:
         try:
-            worst = max(worst, work(path))
+            worst = max(worst, work())
         except CassetteError as error:
             say(str(error))
             worst = max(worst, error.exit_code)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Announcer, option_set, say
+from .output import DURATION, Announcer, option_set, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,19 +30,6 @@ _NAMES = (
 _ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
 
 
-def _seconds(_context: object, _option: object, text: str | None) -> float | None:
-    if text is None:
-        return None
-
-    from mcpmock.faults.units import Seconds, read_value  # few give a duration
-
-    try:
-        value: float = read_value(float(text) if text.isdecimal() else text, Seconds)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-    return value
-
-
 listening_options = option_set(
     click.option(
         "--listen",
@@ -56,8 +43,8 @@ listening_options = option_set(
     ),
     click.option(
         "--session-timeout",
+        type=DURATION,
         metavar="TIME",
-        callback=_seconds,
         help="End a session that has had no request for this long.  [default: 1h]",
     ),
     click.option(

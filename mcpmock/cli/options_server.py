@@ -6,19 +6,28 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .early_start import start_at_once
 from .options_listen import TRANSPORTS, kind_of
 from .output import option_set
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.servers import Server
+    from mcpmock.sessions.oauth.credentials import OAuthCredentials
+    from mcpmock.sessions.servers import Command, Server
     from mcpmock.sessions.url_server import Url
 
 _FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
+oauth_option = click.option(
+    "--oauth",
+    is_flag=True,
+    help="Authorize every request to --url with the login of `mcpmock login URL`.",
+)
 server_options = option_set(
     click.option("--url", metavar="URL", help="URL of the server, instead of COMMAND."),
     click.option(
@@ -32,6 +41,7 @@ server_options = option_set(
         metavar="'NAME: VALUE'",
         help="Add this header to every request that mcpmock itself makes to --url (repeatable).",
     ),
+    oauth_option,
     click.argument("command", nargs=-1, type=click.UNPROCESSED),
 )
 """`--url`, its companions and the COMMAND argument."""
@@ -50,9 +60,13 @@ def values_of(options: dict[str, Any]) -> dict[str, str]:
     """The values of placeholders, from the environment: on the command line, other users of the
     machine could read them. Raises UsageError.
     """
+    values: dict[str, str] = {}
+    if not options["value"]:
+        del options["value"]
+        return values
+
     from mcpmock.redaction.redactor import HOLE
 
-    values: dict[str, str] = {}
     for given in options.pop("value"):
         placeholder, _, source = given.partition("=")
         kind, _, name = source.partition(":")
@@ -66,30 +80,54 @@ def values_of(options: dict[str, Any]) -> dict[str, str]:
     return values
 
 
-def server_of(options: dict[str, Any]) -> Server:
-    """The server that the options describe. Raises UsageError for a contradiction."""
+def check_server(options: dict[str, Any]) -> None:
+    """Raises UsageError where `server_of` does; this is light."""
+    if (options["url"] is None) is not bool(options["command"]):
+        raise click.UsageError("name the server: either --url URL or -- COMMAND")
+    of_url = any(options[name] for name in ("url_transport", "header", "oauth"))
+    if options["url"] is None and of_url:
+        raise click.UsageError("--url-transport, --header and --oauth need --url")
+
+
+def server_of(options: dict[str, Any], *, at_once: bool = False) -> Server:
+    """The server that the options describe; a command is started `at_once`, or when it is needed.
+    Raises UsageError for a contradiction.
+    """
+    check_server(options)
+    if options["url"] is not None:
+        transport, header = options["url_transport"], options["header"]
+        return url_of(options["url"], transport, header, oauth=options["oauth"])
+    return command_of(options["command"], at_once=at_once)
+
+
+def command_of(command: Sequence[str], *, at_once: bool) -> Command:
+    """The server that is a process, started `at_once` or when it is needed."""
+    started = start_at_once(command) if at_once else []
+
     from mcpmock.sessions.servers import Command
 
-    url, command = options["url"], options["command"]
-    if (url is None) is not bool(command):
-        raise click.UsageError("name the server: either --url URL or -- COMMAND")
-    if url is not None:
-        return url_of(url, options["url_transport"], options["header"])
-    if options["url_transport"] or options["header"]:
-        raise click.UsageError("--url-transport and --header need --url")
-    return Command(command)
+    return Command(command, started)
 
 
-def url_of(url: str, transport: str | None, headers: tuple[str, ...] = ()) -> Url:
+def url_of(
+    url: str, transport: str | None, headers: tuple[str, ...] = (), *, oauth: bool = False
+) -> Url:
     """The server at a URL. Raises BadParameter if it is not a valid URL."""
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.url_server import Url
 
     fields = [_field_of(header) for header in headers]
     try:
-        return Url.parse(url, kind_of(transport), fields)
+        return Url.parse(url, kind_of(transport), fields, _credentials_of(url) if oauth else None)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
+
+
+def _credentials_of(url: str) -> OAuthCredentials:
+    from mcpmock.sessions.oauth.credentials import OAuthCredentials  # few servers need a login
+    from mcpmock.sessions.oauth.token_store import TokenStore
+
+    return OAuthCredentials(url, TokenStore.of_user(), person=sys.stderr.isatty())
 
 
 def _field_of(header: str) -> tuple[str, str]:

@@ -7,12 +7,12 @@ printed goes through `printable` first.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -20,21 +20,50 @@ from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.printable import printable
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
+    from mcpmock.cassette.model import Cassette, Notice
 
 _MIN_COLUMNS = 80
 _MIN_DRAWING_COLUMNS = 100
+_LINES_TOGETHER = 500
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_SIZE_UNITS = ("kB", "MB", "GB")
 CASSETTE = click.Path(path_type=Path)
+
+
+class _Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.2
+    """A time as `90`, `90s`, `250ms` or `1h`, given in seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        from mcpmock.faults.units import Seconds, read_value  # few give a duration
+
+        if not isinstance(value, str):
+            return float(value)
+        try:
+            seconds: float = read_value(float(value) if value.isdecimal() else value, Seconds)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return seconds
+
+
+DURATION = _Duration()
 
 
 GOOD, BAD, ODD, REMARK = "green", "red", "magenta", "cyan"
 """Colors that can be read on a light and on a dark background; yellow, blue and gray cannot."""
 
 
+def terminal_size() -> os.terminal_size:
+    """Columns and lines of the terminal."""
+    import shutil  # bz2 and lzma come with it, and most commands print no table
+
+    return shutil.get_terminal_size()
+
+
 def columns() -> int:
     """The width of a line: that of the terminal, at least 80."""
-    return max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
+    return max(terminal_size().columns, _MIN_COLUMNS)
 
 
 def drawing_columns() -> int:
@@ -59,18 +88,72 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print lines to stdout; on a terminal that is too short for them, in the user's pager."""
     left = iter(lines)
     if sys.stdout.isatty():
-        first = list(islice(left, shutil.get_terminal_size().lines))
+        first = list(islice(left, terminal_size().lines))
         left = chain(first, left)
-        if len(first) == shutil.get_terminal_size().lines:
+        if len(first) == terminal_size().lines:
             click.echo_via_pager(f"{line}\n" for line in left)
             return
-    for line in left:
-        click.echo(line)
+    # A call writes and flushes: 5 us a line, if each has its own.
+    while together := list(islice(left, _LINES_TOGETHER)):
+        click.echo("\n".join(together))
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as needed, without empty ones. A name that is too long stands on a line
+    of its own, above its numbers.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
+    widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
+    left = columns() - sum(widths) - 2 * len(widths)
+    fitting = [width for row in (heads, *rows) if (width := cell_len(row[0])) <= left]
+    for row in (heads, *rows) if rows else ():
+        name, numbers = row[0], [row[place] for place in kept]
+        if cell_len(name) > left:
+            yield name
+            name = ""
+        cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
+        line = "  ".join([set_cell_size(name, max(fitting)), *cells]).rstrip()
+        if line:
+            yield line
 
 
 def say(text: str) -> None:
     """Print one line to stderr. A stderr that cannot be written to changes nothing else."""
+    if _bars:
+        click.echo("\r\033[K", nl=False, err=True)
     write_log_line(f"mcpmock: {text}")
+
+
+class Progress(Protocol):
+    """Called with how much of a work is done, how much there is, and figures to show behind it."""
+
+    def __call__(self, done: int, total: int, figures: str = "") -> None: ...
+
+
+_bars: list[str] = []
+"""The bar that stands on the last line of stderr, if there is one."""
+
+
+@contextmanager
+def progress_bar(label: str, *, shown: bool = True) -> Iterator[Progress | None]:
+    """A bar on stderr, if that is a terminal; else None, and nothing is shown."""
+    if not shown or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(done: int, total: int, figures: str = "") -> None:
+        bar.update(done * 1000 // max(total, 1) - bar.pos, figures)
+
+    with click.progressbar(
+        length=1000, label=label, file=sys.stderr, item_show_func=lambda figures: figures or None
+    ) as bar:
+        _bars.append(label)
+        try:
+            yield show
+        finally:
+            _bars.remove(label)
 
 
 def say_notices(
@@ -78,11 +161,14 @@ def say_notices(
 ) -> None:
     """Print the notices of a cassette; without `of_lines` only those on whole files."""
     for notice in cassette.notices:
-        name = notice.file or cassette.name
-        if notice.line and of_lines:
-            say(f"{name}:{notice.line}: {notice.text}")
-        elif not notice.line:
-            say(f"{name}: {notice.text}")
+        if of_lines or not notice.line:
+            say(notice_text(notice, cassette.name))
+
+
+def notice_text(notice: Notice, name: str = "") -> str:
+    """A notice with its place; `name` is that of the cassette."""
+    file = notice.file or name
+    return f"{file}:{notice.line}: {notice.text}" if notice.line else f"{file}: {notice.text}"
 
 
 class Announcer:
@@ -154,6 +240,17 @@ def duration(microseconds: int) -> str:
         return f"{ms / 1000:.2f} s"
     minutes, seconds = divmod(round(ms / 1000), 60)
     return f"{minutes}:{seconds:02} min"
+
+
+def data_size(size: int) -> str:
+    """As text: `847 B`, `1.2 kB`, `34 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    number, units = size / 1000, list(_SIZE_UNITS)
+    while number >= 999.5 and len(units) > 1:
+        number /= 1000
+        del units[0]
+    return f"{number:.0f} {units[0]}" if number >= 9.95 else f"{number:.1f} {units[0]}"
 
 
 def many(count: int, noun: str) -> str:

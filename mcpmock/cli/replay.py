@@ -16,9 +16,10 @@ from .options_faults import fault_options, faults_of
 from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
 from .output import CASSETTE, common, emit, say, say_notices
-from .run import run_to_end
+from .run_setup import run_to_end, spare_collections
 
 if TYPE_CHECKING:
+    from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.miss import Miss
     from mcpmock.playback.player import Player, PlayerNote, ReplayOptions
@@ -99,7 +100,22 @@ class _ReplayCommand(click.Command):
     help="What to do with a request that matches nothing recorded; live: ask COMMAND or --url.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Listen in N processes on one port; needs --order any, or a recording of revision "
+    "2026-07-28: the processes share no sessions.",
+)
+@click.option(
     "--record", metavar="OUT", help="Record the replayed session; DIR/ gives each run its own file."
+)
+@click.option(
+    "--auth",
+    metavar="HOW",
+    help="Require a login, with a fake authorization server beside the recording: oauth, or "
+    "oauth:expires=60s,scope=a b,tool.NAME=SCOPE. Needs --listen.",
 )
 @server_options
 @fault_options
@@ -115,6 +131,7 @@ def replay(file: Path, record: str | None, more: Sequence[Path] = (), **how: Any
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
     """
+    _check_workers(how, record)
     options = _replay_options(how)
     server = _passthrough_server(how, record)
     recording = None
@@ -141,31 +158,76 @@ def play(
     import gc
 
     from mcpmock.cassette.file import load_together
-    from mcpmock.sessions.replay import Replay
+    from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.stdio_front import StdioFront
 
     # A cassette is many small objects that live as long as the process. Collections while it loads
     # would traverse them again and again, which doubles the time to start.
-    gc.set_threshold(200_000)
+    gc.disable()
+    authorization = _authorization(settings)
     front, tell = front_of(settings)
     cassette = load_together(files)
+    spare_collections()
+    gc.enable()
     if not settings["quiet"]:
         say_notices(cassette, of_lines=False, say=tell)
     reporter = _Reporter(Path(cassette.name), settings)
     setup = Setup(
         front=front,
         back=server,
-        replay=Replay(cassette, options, reporter.report),
+        replay=Replay(scheduled(cassette, faults), options, reporter.report),
         faults=faults,
+        authorization=authorization,
         recording=recording,
         observers=[reporter.keep_player],
         say=tell,
     )
-    status = run_to_end(setup, settings)
+    if settings.get("workers", 1) > 1:
+        from mcpmock.sessions.workers import run_workers
+
+        status = run_workers(setup, settings["workers"])
+    else:
+        status = run_to_end(setup, settings)
     if isinstance(front, StdioFront):
         reporter.report_leftovers()
     return status or int(reporter.missed > 0)
+
+
+def _authorization(settings: dict[str, Any]) -> AuthorizationOptions | None:
+    """The login that clients need. Raises UsageError."""
+    text = settings.get("auth")
+    if text is None:
+        return None
+
+    from mcpmock.authorization.options import AuthorizationOptions
+
+    if settings["listen"] is None:
+        raise click.UsageError("--auth needs --listen: clients log in over HTTP only")
+    try:
+        return AuthorizationOptions.parse(text)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--auth") from error
+
+
+def _check_workers(how: dict[str, Any], record: str | None) -> None:
+    """Refuse what one process alone knows, or a file that one process writes."""
+    if how["workers"] == 1:
+        return
+    if how["listen"] is None:
+        raise click.UsageError("--workers needs --listen")
+    alone = {
+        "--record": record is not None,
+        "--on-miss live": how["on_miss"] == "live",
+        "--sessions once": how["sessions"] == "once",
+        "--repeats error": how["repeats"] == "error" and how["order"] != "any",
+        "--repeats cycle": how["repeats"] == "cycle" and how["order"] != "any",
+        "--order strict": how["order"] == "strict",
+        "--fault": bool(how["fault"] or how["faults"]),
+        "--auth": how["auth"] is not None,
+    }
+    if given := [option for option, here in alone.items() if here]:
+        raise click.UsageError(f"{given[0]} needs one process; leave out --workers")
 
 
 def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | None:
@@ -177,7 +239,11 @@ def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | Non
                 "FILE --mode new_episodes`"
             )
         return server_of(how)
-    if how["command"] or how["url"] is not None or how["url_transport"] or how["header"]:
+    if (
+        how["command"]
+        or how["url"] is not None
+        or any(how[name] for name in ("url_transport", "header", "oauth"))
+    ):
         raise click.UsageError("a server (COMMAND or --url) needs --on-miss live")
     return None
 

@@ -9,10 +9,13 @@ import click
 
 from mcpmock.errors import CassetteError
 
-from .output import CASSETTE, common, emit, encodable, many, say
+from .output import CASSETTE, common, emit, encodable, many, progress_bar, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
+
+_PROGRESS_MIN_EVENTS = 10_000
+"""The number of events from which on a progress bar is shown."""
 
 
 @click.command(short_help="Write a cassette, or two compared, as an HTML page.")
@@ -58,9 +61,11 @@ def report(
             say(f"{cassette.name}:{notice.line}: {notice.text}")
         if any(take.header.redaction == "off" for take in cassette.takes):
             say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
-    page = report_page(*cassettes)
-    rewrite(path, page)
     events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
+    shown = events >= _PROGRESS_MIN_EVENTS and not quiet
+    with progress_bar("making the page", shown=shown) as progress:
+        page = report_page(*cassettes, progress=progress)
+    rewrite(path, page)
     if json:
         size = {"events": events, "bytes": len(page)}
         emit({"type": "report", "file": encodable(path), **size})

@@ -1,21 +1,96 @@
-"""Running a `Setup` from the command line: sessions, the summary of the faults, the exit status."""
+"""`mcpmock run`: starts a client with its servers recorded; no configuration is edited."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from .options_faults import report_faults
+import click
+
+from mcpmock.errors import CannotStart
+
+from .options_wrap import machine_here, own_words
+from .output import common, emit, say
 
 if TYPE_CHECKING:
-    from mcpmock.sessions.run import Setup
+    from mcpmock.client_config.launch import Launch
 
 
-def run_to_end(setup: Setup, options: dict[str, Any]) -> int:
-    """Run sessions and print how often each fault fired. Gives the exit status."""
-    import trio
+@click.command(
+    short_help="Start a client with its servers recorded.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="DIR",
+    help="Record all servers to this folder, a file for each run.  [default: a folder for each "
+    "server, in the data folder of the user]",
+)
+@click.argument("client", nargs=-1, required=True, type=click.UNPROCESSED)
+@common
+def run(
+    output: Path | None,
+    client: tuple[str, ...],
+    quiet: bool,
+    verbose: bool,  # noqa: ARG001
+    json: bool,
+) -> int:
+    """Start CLIENT with each of its stdio servers recorded, and edit no configuration.
 
-    from mcpmock.sessions.run import run_sessions
+    For clients that take servers as options: claude, codex, opencode. Give all options of mcpmock
+    before CLIENT. The exit status is that of the client.
+    """
+    from mcpmock.client_config.files import approved_servers, find_servers
+    from mcpmock.client_config.launch import plan_launch
 
-    status = trio.run(run_sessions, setup)
-    fault_status = report_faults(setup.faults, options)
-    return status or fault_status
+    machine = machine_here()
+    found = find_servers(machine)
+    for error in found.errors:
+        say(str(error))
+    with TemporaryDirectory(prefix="mcpmock-") as folder:  # only the user can look into it
+        launch = plan_launch(
+            client,
+            found.servers,
+            machine,
+            own_words(),
+            output=output,
+            temporary=Path(folder),
+            approved=approved_servers(machine),
+        )
+        for name, path in launch.outputs.items():
+            if json:
+                emit({"type": "recorded", "server": name, "output": path}, err=True)
+            elif not quiet:
+                say(f"{name} is recorded to {path}")
+        for name in launch.left:
+            say(f"{name} is not recorded: {client[0]} takes no option for a server of that name")
+        return _run(launch, Path(folder))
+
+
+def _run(launch: Launch, folder: Path) -> int:
+    """Run the client to its end. Ctrl-C goes to it, from the terminal; other signals are passed on,
+    so that the temporary folder is removed.
+    """
+    from mcpmock.client_config.launch import CONFIG_FILE
+
+    if launch.config:
+        (folder / CONFIG_FILE).write_bytes(launch.config)
+    environment = {**os.environ, **launch.environment}
+    try:
+        process = subprocess.Popen(launch.words, env=environment)
+    except OSError as error:
+        found = not isinstance(error, FileNotFoundError)
+        reason = os.strerror(error.errno or 0)
+        raise CannotStart(launch.words[0], reason, found=found) from error
+    for signum in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(signum, signal.SIG_IGN)
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda number, _frame: process.send_signal(number))
+    status = process.wait()
+    return 128 - status if status < 0 else status

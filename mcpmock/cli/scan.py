@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import click
 
 from mcpmock.printable import printable
 
-from .options_files import FILES, run_each, with_siblings
+from .options_files import highest, list_files, many_files, work_on_each
 from .output import common, emit, encodable, many, say
 
 if TYPE_CHECKING:
@@ -20,9 +22,16 @@ _SHOWN = 20
 
 
 @click.command(short_help="Find the secrets that are left in cassettes.")
-@FILES
+@many_files
 @common
-def scan(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:
+def scan(
+    files: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
+    quiet: bool,
+    verbose: bool,
+    json: bool,
+) -> int:
     """Find secrets in cassettes: where they stand and of which kind, never the values.
 
     Looks for values under names such as `password`, for the formats of tokens and keys, and for
@@ -30,16 +39,23 @@ def scan(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int
     percent encoding too. Exit status: 0 if there are none, 1 if there are any, 3 if a file cannot
     be read. `mcpmock redact` replaces them.
     """
-    named = with_siblings(files, quiet=quiet)
-    return run_each(named, lambda path: _scan(path, quiet=quiet, verbose=verbose, json=json))
+    from mcpmock.batch.scan import scan_source
+
+    named = list_files(files, scheduler, quiet=quiet)
+    with work_on_each(scan_source, named, jobs, scheduler, quiet=quiet) as results:
+        printing = partial(_print, quiet=quiet, verbose=verbose, json=json)
+        return highest(partial(printing, name, found) for name, found in results)
 
 
-def _scan(path: Path, *, quiet: bool, verbose: bool, json: bool) -> int:
-    from mcpmock.cassette.file import read_cassette_bytes
-    from mcpmock.redaction.cassettes import scan_cassette
-
-    data = read_cassette_bytes(path, damaged=True)
-    found = scan_cassette(data)
+def _print(
+    path: Path | str,
+    found_in: Callable[[], list[SecretFound]],
+    *,
+    quiet: bool,
+    verbose: bool,
+    json: bool,
+) -> int:
+    found = found_in()
     if json:
         _emit_found(path, found)
     elif found or not quiet:
@@ -59,7 +75,7 @@ def _describe(secret: SecretFound) -> str:
     return f"{where}: {secret.kind}{' at ' + secret.path if secret.path else ''}"
 
 
-def _emit_found(path: Path, found: list[SecretFound]) -> None:
+def _emit_found(path: Path | str, found: list[SecretFound]) -> None:
     file = encodable(path)
     for secret in found:
         place = {"line": secret.line, "take": secret.take, "event": secret.event}

@@ -89,7 +89,8 @@ def show(
     if id_ is not None and not rows:
         say(f"{file}: there is no request with the id {id_}")
         return 1
-    rows = [row for row in rows if event_filter.keeps(row)]
+    if event_filter.terms:
+        rows = [row for row in rows if event_filter.keeps(row)]
     if json:
         numbers = [row.event.n for row in everything]
         for row in rows:

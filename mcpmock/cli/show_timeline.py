@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -113,10 +114,8 @@ def heading_lines(
 
 def _beside(text: str, drawn: str, **style: Any) -> str:
     """A line with its part of the drawing at the right edge."""
-    from rich.cells import set_cell_size
-
     if drawn:
-        text = set_cell_size(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
+        text = _fit(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
     return click.style(text, **style) + drawn.rstrip()
 
 
@@ -137,8 +136,6 @@ class Columns:
         return cls(n=4, time=len("+1.00 ms "), method=_MIN_METHOD_COLUMNS)
 
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
-        from rich.cells import cell_len
-
         timed = any(row.event.t for row in rows)
         times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
         methods = [method_and_id(row) for row in rows]
@@ -148,26 +145,24 @@ class Columns:
         self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
         width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
         limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
-        self.method = min(max(self.method, *map(cell_len, methods)), limit)
+        self.method = min(max(self.method, *map(_cells, methods)), limit)
         for row, time, method in zip(rows, times, methods, strict=True):
             yield self._line(row, time, method, width)
 
     def _line(self, row: Row, time: str, method: str, width: int) -> str:
-        from rich.cells import cell_len, set_cell_size
-
         s, x = _format_session(row), _format_exchange(row)
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
         kind, remarks = _kind_word(row), format_remarks(row)
         rest = one_line(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}")
-        if rest or cell_len(method) <= self.method:
-            method = set_cell_size(method, self.method) + "  "
+        if rest or _cells(method) <= self.method:
+            method = _fit(method, self.method) + "  "
         left = width - len(place) - 10
         method = _shorten(method, left)
-        rest = _shorten(rest, left - cell_len(method))
+        rest = _shorten(rest, left - _cells(method))
         drawn = self.drawing.lines.get(id(row), "")
         if drawn:
-            rest = set_cell_size(rest, left + 2 - cell_len(method))
+            rest = _fit(rest, left + 2 - _cells(method))
         rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
         kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
         drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
@@ -182,20 +177,46 @@ def _format_exchange(row: Row) -> str:
     return "" if row.event.x is None else f" x{row.event.x}"
 
 
-def _shorten(text: str, width: int) -> str:
-    from rich.cells import cell_len, set_cell_size
+def _cells(text: str) -> int:
+    """The columns of a terminal that a printable text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
 
-    return text if cell_len(text) <= width else set_cell_size(text, width - 3) + "..."
+    return cell_len(text)
+
+
+def _fit(text: str, width: int) -> str:
+    """The text in so many columns, cut or filled up."""
+    if text.isascii():
+        return text[:width].ljust(width)
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width)
+
+
+def _shorten(text: str, width: int) -> str:
+    return text if _cells(text) <= width else _fit(text, width - 3) + "..."
 
 
 def _kind_word(row: Row) -> str:
     """The kind; of HTTP the first word of the summary: method, status or `event`."""
-    word, _, _ = one_line(row.summary).partition(" ")
-    return word if row.kind in HTTP_KINDS else _KIND_WORDS.get(row.kind, row.kind)
+    if row.kind in HTTP_KINDS:
+        return one_line(row.summary).partition(" ")[0]
+    return _KIND_WORDS.get(row.kind, row.kind)
 
 
 def _styled(text: str, style: dict[str, Any]) -> str:
-    return click.style(text, **style) if text and style else text
+    if not text or not style:
+        return text
+    before, after = _codes(**style)
+    return f"{before}{text}{after}"
+
+
+@cache
+def _codes(**style: Any) -> list[str]:
+    """What switches a style on and off; there are few of them, and many rows."""
+    return click.style("\0", **style).split("\0")
 
 
 def _style(row: Row) -> dict[str, Any]:

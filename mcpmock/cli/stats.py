@@ -6,102 +6,80 @@ Names of methods and tools are recorded text, so they are hostile and pass throu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options_files import with_siblings
+from .options_files import list_files, many_files, work_on_each
 from .output import (
-    CASSETTE,
     can_print,
-    columns,
     common,
-    counts,
+    data_size,
     drawing_columns,
     duration,
     emit,
     many,
+    notice_text,
     one_line,
     print_lines,
-    say_notices,
+    say,
+    table,
 )
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette
+    from mcpmock.cassette.model import Cassette, Notice
     from mcpmock.view.stats import Calls, Stats, What
 
 _ARROWS = {"c2s": "->", "s2c": "<-"}
-_UNITS = ("kB", "MB", "GB")
 _HEADS = ("call", "n", "err", "canc", "open", "prog", "p50", "p99", "asked", "answer")
 _BLOCKS, _ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 """From no calls to most of them."""
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
+@many_files
 @common
-def stats(files: tuple[Path, ...], quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+def stats(
+    files: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
+    quiet: bool,
+    json: bool,
+    **_verbose: bool,
+) -> int:
     """Count the calls in cassettes, by method and tool.
 
     Columns: number of calls (`->` by the client, `<-` by the server), errors (`err`), cancelled
     calls (`canc`), unanswered calls (`open`), progress notifications (`prog`), median and 99th
     percentile of the latency (`p50`, `p99`), total size of requests (`asked`) and answers
     (`answer`). Empty columns are left out. A wide terminal also gets a histogram of the latencies.
-    Several cassettes are counted together.
+    Several cassettes are counted together. A FILE may also hold the output of --json: it is added.
     """
-    from mcpmock.view.stats import stats as counted
+    import msgspec
 
-    found = counted(_load_each(files, quiet=quiet))
+    from mcpmock.batch.stats import count_file, lines_of
+    from mcpmock.view.stats import Stats
+
+    found = Stats()
+    notices: list[Notice] = []
+    named = list_files(files, scheduler, quiet=quiet)
+    with work_on_each(count_file, named, jobs, scheduler, quiet=quiet, prints_each=False) as counts:
+        for _name, count_of in counts:
+            counted = count_of()
+            found.include(counted.stats)
+            notices += counted.notices
+    for notice in () if quiet else notices:
+        say(notice_text(notice))
     if json:
-        for value in _as_json(found):
-            emit(value)
+        for line in lines_of(found):
+            emit(msgspec.to_builtins(line))
         return 0
     print_lines((*_calls_table(found), *_notifications_table(found), _last_line(found)))
     return 0
 
 
-def _load_each(files: Iterable[Path], *, quiet: bool) -> Iterator[Cassette]:
-    """One cassette after the other, so that only one is in memory."""
-    from mcpmock.cassette.file import load_alone
-
-    for file in with_siblings(files, quiet=quiet):
-        cassette = load_alone(file)
-        if not quiet:
-            say_notices(cassette)
-        yield cassette
-
-
-def _as_json(found: Stats) -> Iterator[dict[str, Any]]:
-    for what, calls in found.calls.items():
-        yield {
-            "type": "calls",
-            **_named(what),
-            "tool": what.tool,
-            "count": calls.count,
-            "errors": calls.errors,
-            "cancelled": calls.cancelled,
-            "unanswered": calls.unanswered,
-            "progress": calls.progress,
-            "p50": calls.percentile(0.5),
-            "p99": calls.percentile(0.99),
-            "histogram": {"unit": "us", "buckets": list(calls.histogram().items())},
-            "asked": calls.asked,
-            "answered": calls.answered,
-            "largest": calls.largest,
-        }
-    for what, sent in found.notifications.items():
-        yield {"type": "notifications", **_named(what), "count": sent.count, "bytes": sent.size}
-    names = ("cassettes", "takes", "events", "lost_events", "lost_bytes")
-    yield {"type": "stats", **counts(found, *names), "kinds": dict(sorted(found.kinds.items()))}
-
-
-def _named(what: What) -> dict[str, Any]:
-    return {"direction": what.direction.value, "method": what.method}
-
-
 def _calls_table(found: Stats) -> Iterator[str]:
-    histograms = _Histograms(found)
+    histograms = Histograms(found.calls.values())
     heads = [*_HEADS, histograms.head]
     rows: list[Sequence[str]] = []
     above = None
@@ -112,52 +90,79 @@ def _calls_table(found: Stats) -> Iterator[str]:
                 rows.append((name, *[""] * (len(heads) - 1)))
             name = f"     {one_line(what.tool)}"
         above = what[:2]
-        rows.append((name, *_format_calls(calls), histograms.draw(what)))
-    yield from _table(heads, rows)
+        rows.append((name, *_format_calls(calls), histograms.draw(calls)))
+    yield from table(heads, rows)
 
 
-class _Histograms:
+def latency_lines(old: Cassette, new: Cassette) -> Iterator[str]:
+    """The latencies of each call that both recordings have, one above the other; nothing without a
+    wide terminal.
+    """
+    from mcpmock.view.stats import stats as counted
+
+    if not drawing_columns():
+        return
+    sides = {"old": counted([old]).calls, "new": counted([new]).calls}
+    both = [what for what in sides["old"] if what in sides["new"]]
+    histograms = Histograms(side[what] for side in sides.values() for what in both)
+    rows: list[Sequence[str]] = []
+    for what in both:
+        name = _name(what) if what.tool is None else f"{_name(what)} {one_line(what.tool)}"
+        for side, calls in sides.items():
+            times = _format_times(calls[what])
+            rows.append((name, side, *times, histograms.draw(calls[what])))
+            name = ""
+    if histograms.head:
+        yield from table(("call", "", "p50", "p99", histograms.head), rows)
+        yield ""
+
+
+class Histograms:
     """The latencies of each call as a small drawing: a character for each bound, the higher the
     more calls took that long. Empty without a wide terminal.
     """
 
-    def __init__(self, found: Stats) -> None:
+    def __init__(self, counted: Iterable[Calls]) -> None:
         from mcpmock.view.stats import upper_bounds
 
-        self._counted = {what: calls.histogram() for what, calls in found.calls.items()}
-        bounds = [bound for counted in self._counted.values() for bound in counted]
+        bounds = [bound for calls in counted for bound in calls.histogram()]
         shown = bool(bounds and drawing_columns())
         self._bounds = list(upper_bounds(min(bounds), max(bounds))) if shown else []
         self._levels = _BLOCKS if can_print(_BLOCKS) else _ASCII_BLOCKS
         self.head = f"{duration(min(bounds))}..{duration(max(bounds))}" if shown else ""
 
-    def draw(self, what: What) -> str:
-        counted, top = self._counted[what], len(self._levels) - 1
+    def draw(self, calls: Calls) -> str:
+        counted, top = calls.histogram(), len(self._levels) - 1
         most = max(counted.values(), default=1)
         heights = (-(-counted.get(bound, 0) * top // most) for bound in self._bounds)
         return "".join(self._levels[height] for height in heights).ljust(len(self.head))
 
 
+def _format_times(calls: Calls) -> Iterator[str]:
+    """Median and 99th percentile."""
+    for time in (calls.latencies.percentile(0.5), calls.latencies.percentile(0.99)):
+        yield "" if time is None else duration(time)
+
+
 def _format_calls(calls: Calls) -> tuple[str, ...]:
     counts = (calls.errors, calls.cancelled, calls.unanswered, calls.progress)
-    times = (calls.percentile(0.5), calls.percentile(0.99))
     return (
         str(calls.count),
         *(str(count or "") for count in counts),
-        *("" if time is None else duration(time) for time in times),
-        _format_bytes(calls.asked),
-        _format_bytes(calls.answered),
+        *_format_times(calls),
+        data_size(calls.asked),
+        data_size(calls.answered),
     )
 
 
 def _notifications_table(found: Stats) -> Iterator[str]:
     rows = [
-        (_name(what), str(sent.count), _format_bytes(sent.size))
+        (_name(what), str(sent.count), data_size(sent.size))
         for what, sent in found.notifications.items()
     ]
     if rows and found.calls:
         yield ""
-    yield from _table(("notification", "n", "size"), rows)
+    yield from table(("notification", "n", "size"), rows)
 
 
 def _last_line(found: Stats) -> str:
@@ -170,41 +175,9 @@ def _last_line(found: Stats) -> str:
         parts.append(f"{opaque} not JSON-RPC")
     if found.kinds["gap"]:
         lost = many(found.lost_events, "event")
-        parts.append(f"{lost} ({_format_bytes(found.lost_bytes)}) not recorded")
+        parts.append(f"{lost} ({data_size(found.lost_bytes)}) not recorded")
     return ", ".join(parts)
 
 
 def _name(what: What) -> str:
     return f"{_ARROWS[what.direction.value]} {one_line(what.method)}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as needed, without empty ones. A name that is too long stands on a line
-    of its own, above its numbers.
-    """
-    from rich.cells import cell_len, set_cell_size
-
-    kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
-    widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
-    left = columns() - sum(widths) - 2 * len(widths)
-    fitting = [width for row in (heads, *rows) if (width := cell_len(row[0])) <= left]
-    for row in (heads, *rows) if rows else ():
-        name, numbers = row[0], [row[place] for place in kept]
-        if cell_len(name) > left:
-            yield name
-            name = ""
-        cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
-        line = "  ".join([set_cell_size(name, max(fitting)), *cells]).rstrip()
-        if line:
-            yield line
-
-
-def _format_bytes(size: int) -> str:
-    """As text: `847 B`, `1.2 kB`, `34 MB`."""
-    if size < 1000:
-        return f"{size} B"
-    number, units = size / 1000, list(_UNITS)
-    while number >= 999.5 and len(units) > 1:
-        number /= 1000
-        del units[0]
-    return f"{number:.0f} {units[0]}" if number >= 9.95 else f"{number:.1f} {units[0]}"

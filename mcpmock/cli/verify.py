@@ -10,9 +10,16 @@ from typing import Any
 
 import click
 
+from .early_start import has_client
 from .options_diff import diff_options, ignore_rules_of, write_report
 from .options_faults import fault_options, faults_of, report_faults
-from .options_server import server_of, server_options, value_option, values_of
+from .options_server import (
+    check_server,
+    server_of,
+    server_options,
+    value_option,
+    values_of,
+)
 from .output import CASSETTE, common, say, say_notices
 
 
@@ -32,21 +39,24 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     --fail-on). --update replaces FILE only if the server sent everything that the client waited
     for.
     """
-    import trio
-
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
-    from mcpmock.semantic_diff.compare import compare
-    from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
+    check_server(options)
     rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
-    server, values = server_of(options), values_of(options)
+    values, faults = values_of(options), faults_of(options)
     if update:
         join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
     if not options["quiet"]:
         say_notices(recorded, of_lines=False)
-    faults = faults_of(options)
+    server = server_of(options, at_once=has_client(recorded))
+
+    import trio
+
+    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.sessions.drive import DIFFERENT, drive_and_record
+
     driven = trio.run(lambda: drive_and_record(recorded, server, say, values=values, faults=faults))
     owing = report_faults(faults, options)
     if driven.status not in (0, DIFFERENT):

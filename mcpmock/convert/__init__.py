@@ -1,1 +1,1 @@
-"""Cassettes to and from the formats of other tools: HAR, and the recordings of other recorders."""
+"""Cassettes to and from the formats of other tools: HAR, OTLP, recordings of other recorders."""

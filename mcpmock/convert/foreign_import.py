@@ -75,7 +75,7 @@ def _convert_run(run: ForeignRun, redactor: Redactor | None) -> bytes:
     footer = Footer(
         events=len(run.events),
         sha256=hashlib.sha256(body).hexdigest(),
-        redacted=redactor.count if redactor else 0,
+        redacted=redactor.table.count if redactor else 0,
         gaps=lost,
     )
     return body + msgspec.json.encode({"footer": footer}) + b"\n"

@@ -3,7 +3,8 @@
 It starts COMMAND as its server, makes the same tour each time, and prints everything that it
 receives as JSON lines, in the order of arrival: answers, notifications and questions (which it
 answers). Two tours can be compared line by line. With `--city NAME` it only asks for the weather
-there. It uses nothing of mcpmock but safe standard streams, and knows nothing of recordings.
+there, with `--short` it makes ten requests. It uses nothing of mcpmock but safe standard streams,
+and knows nothing of recordings.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ class DemoClient:
         """Send a request and wait for its answer, be it an error."""
         self.wait(*self.request((method, params)))
 
-    def call_tool(self, name: str, *, progress: bool = False, **arguments: Any) -> None:
-        meta = {"_meta": {"progressToken": name}} if progress else {}
+    def call_tool(self, name: str, *, token: str | None = None, **arguments: Any) -> None:
+        """With a `token`, it asks for progress."""
+        meta = {} if token is None else {"_meta": {"progressToken": token}}
         self.call("tools/call", {**meta, "name": name, "arguments": arguments})
 
     def notify(self, method: str, params: Any = None) -> None:
@@ -137,7 +139,7 @@ def tour(client: DemoClient) -> None:
     client.call_tool("weather", city="Atlantis")
     client.call_tool("no-such-tool")
     client.call("no/such/method")
-    client.call_tool("countdown", progress=True, steps=3)
+    client.call_tool("countdown", token="countdown", steps=3)
     client.call_tool("ask", question="What is 6 x 7?")
     client.call_tool("confirm", action="go on")
     client.call_tool("roots")
@@ -165,16 +167,32 @@ def tour(client: DemoClient) -> None:
     client.call("ping")
 
 
+def short_tour(client: DemoClient) -> None:
+    """Ten requests with the handshake, one after the other: what the manual explores."""
+    client.call("tools/list")
+    client.call_tool("countdown", token="three", steps=3, pause=0.02)
+    client.call_tool("countdown", token="two", steps=2, pause=0.02)
+    client.call_tool("ask", question="What is 6 x 7?")
+    client.call_tool("confirm", action="go on")
+    client.call_tool("slow", seconds=0.05)
+    client.call_tool("echo", message="Hello")
+    client.call("resources/read", {"uri": COUNTER})
+    client.call("ping")
+
+
 def main() -> None:
-    """Run the tour, and exit with the status of the server."""
+    """Run a tour, and exit with the status of the server."""
     guard_standard_streams()
     arguments = sys.argv[1:]
     city = None
+    work = tour
     if arguments[:1] == ["--city"]:
         city, arguments = arguments[1], arguments[2:]
+    elif arguments[:1] == ["--short"]:
+        work, arguments = short_tour, arguments[1:]
     command = arguments[1:] if arguments[:1] == ["--"] else arguments
     if not command:
-        sys.exit("usage: python -m mcpmock.demo.client [--city NAME] -- COMMAND [ARG]...")
+        sys.exit("usage: python -m mcpmock.demo.client [--city NAME | --short] -- COMMAND [ARG]...")
     try:
         client = DemoClient(command)
     except OSError as error:
@@ -185,7 +203,7 @@ def main() -> None:
             client.call("initialize", _CLIENT)
             client.notify("notifications/initialized")
             if city is None:
-                tour(client)
+                work(client)
             else:
                 client.call_tool("weather", city=city)
         status = client.end()

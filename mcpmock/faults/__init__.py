@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     # A star, for a theme's classes are public all of them: a new kind is listed in one place only.
     from .control import FaultControl as FaultControl
+    from .event_order import EventOrder as EventOrder
     from .fault import Fault as Fault
     from .fault import PlanError as PlanError
+    from .kinds.auth import *  # noqa: F403
     from .kinds.cancel import *  # noqa: F403
     from .kinds.connection import *  # noqa: F403
     from .kinds.content import *  # noqa: F403
@@ -44,6 +46,7 @@ else:
 
     _OTHERS = {
         "Armed": "receipts",
+        "EventOrder": "event_order",
         "Fault": "fault",
         "FaultControl": "control",
         "Match": "match",

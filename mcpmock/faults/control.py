@@ -36,7 +36,9 @@ def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
     plans = [_plan(given) for given in several(faults)]
     seeds = [plan.seed for plan in plans if plan.seed]
     every = tuple(fault for plan in plans for fault in plan.faults)
-    return Plan(faults=every, seed=seed if seed is not None else seeds[-1] if seeds else 0)
+    used = seed if seed is not None else seeds[-1] if seeds else 0
+    orders = (plan.schedule for plan in plans if plan.schedule is not None)
+    return Plan(faults=every, seed=used, schedule=next(orders, None))
 
 
 def run_of(faults: Faults | None, seed: int | None = None) -> FaultRun:

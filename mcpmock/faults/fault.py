@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial
 from random import Random
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpack, get_type_hints
 
 import attrs
@@ -213,42 +212,9 @@ class MatchedMessage:
 if TYPE_CHECKING:
     from attrs import frozen as frozen
 else:
-
-    def frozen(*, kw_only: bool) -> Callable[[type], type]:  # noqa: ARG001
-        """`attrs.frozen` for a kind, put off until the kind is first used: attrs takes 0.7 ms for a
-        class, a theme has up to twelve of them, and a plan names one or two.
-        """
-        return lambda cls: cls
-
-
-_make_lock = Lock()
-
-
-def make_kind(cls: type[Fault]) -> type[Fault]:
-    """Apply `attrs.frozen` to a kind and to the kinds that it extends, once."""
-    with _make_lock:
-        for one in reversed(cls.__mro__):
-            if issubclass(one, Fault) and "__attrs_attrs__" not in vars(one):
-                # For slots attrs would need a new class in place of this one.
-                attrs.frozen(kw_only=True, slots=False)(one)
-                if one.aliases:
-                    one.__init__ = _accept_aliases(one.__init__)  # type: ignore[method-assign]
-    return cls
-
-
-def _accept_aliases(init: Callable[..., None]) -> Callable[..., None]:
-    """An `__init__` that takes the other names of knobs as well."""
-
-    @wraps(init)
-    def accept(self: Fault, **knobs: Any) -> None:
-        for alias in [name for name in knobs if name in self.aliases]:
-            name = self.aliases[alias]
-            if name in knobs:
-                raise PlanError([f"{alias}: the same as {name}; say one of them"], self.kind)
-            knobs[name] = knobs.pop(alias)
-        init(self, **knobs)
-
-    return accept
+    # attrs compiles each method of each class: 0.7 ms, and a theme has up to twelve kinds, of which
+    # a plan names one. Only how a kind is made differs between them; the rest is in `Fault`.
+    frozen = partial(attrs.frozen, slots=False, init=False, eq=False, repr=False)
 
 
 class _Traits(TypedDict, total=False):
@@ -265,7 +231,7 @@ class _Traits(TypedDict, total=False):
     aliases: Mapping[str, str]
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@frozen(kw_only=True)
 class Fault:
     """One entry of a plan: what all kinds have in common. Raises PlanError where a knob is out of
     bounds.
@@ -305,8 +271,13 @@ class Fault:
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *_values: Any, **_knobs: Any) -> Self:
-            return object.__new__(make_kind(cls))
+        def __init__(self, **knobs: Any) -> None:
+            for alias in knobs.keys() & self.aliases.keys():
+                name = self.aliases[alias]
+                if name in knobs:
+                    raise PlanError([f"{alias}: the same as {name}; say one of them"], self.kind)
+                knobs[name] = knobs.pop(alias)
+            self.__attrs_init__(**knobs)
 
         def __getattr__(self, name: str) -> Any:
             if name not in type(self).aliases:
@@ -331,6 +302,16 @@ class Fault:
             mistakes.append(f"toward: {self.kind} is only for what goes to the {self.only}")
         if mistakes:
             raise PlanError(mistakes, self.title)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        knobs = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({knobs})"
 
     @property
     def title(self) -> str:

@@ -21,6 +21,8 @@ from .units import Knob, describe_type, knob_of
 
 _COMMON = {field.name for field in attrs.fields(Fault)}
 _TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
+_MODES = "live (record, proxy), replay, and toward a server (drive, verify)"
+_LOGIN_MODES = "replay --auth oauth"
 _ACTS_ON = {
     On.REQUEST: "requests",
     On.RESPONSE: "responses",
@@ -29,6 +31,7 @@ _ACTS_ON = {
     On.EXCHANGE: "HTTP requests without a message",
     On.BEGIN: "the start of the session",
     On.END: "the end of the client's input",
+    On.LOGIN: "the login of a client",
     On.CLOSE: "the end of the server's output or of an HTTP exchange",
 }
 
@@ -54,6 +57,7 @@ class KindHelp:
     acts_on: str
     toward: str
     transports: str
+    modes: str
     knobs: Sequence[KnobHelp]
     example: Mapping[str, Any]
 
@@ -87,6 +91,7 @@ def help_of(kind: str) -> KindHelp:
         transports=", ".join(
             name for transport, name in _TRANSPORTS.items() if transport in cls.transports
         ),
+        modes=_LOGIN_MODES if cls.acts_on is On.LOGIN else _MODES,
         knobs=[
             KnobHelp(
                 field.name,

@@ -15,6 +15,9 @@ from typing import Any
 
 import attrs
 
+from mcpmock.protocol.messages import encode
+
+from .event_order import EventOrder, order_of, written_order
 from .fault import Fault, PlanError
 from .match import Match
 from .registry import KINDS
@@ -36,6 +39,8 @@ class Plan:
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0
+    schedule: EventOrder | None = None
+    """Another order of the recorded events."""
 
 
 def load_plan(file: Path | None, shorthands: Sequence[str] = (), seed: int | None = None) -> Plan:
@@ -90,7 +95,8 @@ def read_plan(
             mistakes += [f"--fault {shorthand!r}: {mistake}" for mistake in error.keyed]
     if mistakes:
         raise PlanError(mistakes)
-    return Plan(faults=tuple(faults), seed=plan.seed if seed is None else seed)
+    used = plan.seed if seed is None else seed
+    return attrs.evolve(plan, faults=tuple(faults), seed=used)
 
 
 def fault_of(shorthand: str) -> Fault:
@@ -162,8 +168,39 @@ def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
         read_value(seed, int)
     except ValueError as error:
         mistakes.append(f"seed: {error}")
-    mistakes += _list_unknown(written, {"seed", "fault"})
-    return Plan(faults=tuple(faults), seed=seed), mistakes
+    schedule, wrong = order_of(written.get("schedule"))
+    mistakes += [*wrong, *_list_unknown(written, {"seed", "fault", "schedule"})]
+    return Plan(faults=tuple(faults), seed=seed, schedule=schedule), mistakes
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as TOML, which `read_plan` reads. Knobs that have their usual value are left out."""
+    lines = [f"seed = {plan.seed}"]
+    if plan.schedule is not None:
+        lines += ["", *written_order(plan.schedule)]
+    for fault in plan.faults:
+        lines += ["", "[[fault]]", f'kind = "{fault.kind}"']
+        for key, value in _changed_fields(fault).items():
+            lines.append(f"{key} = {_toml(_changed_fields(value) if key == 'match' else value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _changed_fields(value: Any) -> dict[str, Any]:
+    """The fields that have another value than they have by default."""
+    found = {}
+    for field in attrs.fields(type(value)):
+        usual = field.default
+        usual = usual.factory() if isinstance(usual, attrs.Factory) else usual  # type: ignore[arg-type]
+        if (given := getattr(value, field.name)) != usual:
+            found[field.name] = given
+    return found
+
+
+def _toml(value: Any) -> str:
+    """A value of a knob: TOML writes texts, numbers and lists as JSON does."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
+    return encode(value).decode()
 
 
 def _structure_fault(written: Any) -> Fault:

@@ -16,7 +16,8 @@ import attrs
 
 from mcpmock.protocol.messages import Direction, Request
 
-from .fault import Fault, MatchedMessage
+from .event_order import EventOrder
+from .fault import Fault, MatchedMessage, PlanError
 from .match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
 from .plan import Plan
 from .segments import On
@@ -75,7 +76,8 @@ class Armed:
         """Whether the fault can fire in this session at all."""
         match = self.fault.match
         return (
-            transport in self.fault.transports
+            self.fault.acts_on is not On.LOGIN
+            and transport in self.fault.transports
             and match.session in (None, session)
             and match.transport in (None, transport)
         )
@@ -172,13 +174,15 @@ class FaultRun:
     """Internal errors of faults. The message then passed unchanged."""
     receipts: list[dict[str, Any]] = attrs.field(factory=list)
     """The newest receipts as in a recording, each with its `session`."""
+    schedule: EventOrder | None = None
+    """The order in which the recording is to be played, if the plan has one."""
     spoken: set[str] = attrs.field(factory=set)
     """The transports of the sessions so far."""
     _numbers: int = 0
 
     @classmethod
     def of(cls, plan: Plan) -> FaultRun:
-        run = cls(plan.seed)
+        run = cls(plan.seed, schedule=plan.schedule)
         run._arm([*map(run._armed, plan.faults)])
         return run
 
@@ -196,6 +200,13 @@ class FaultRun:
         if len(left) < len(self.armed):
             self.spent.append(armed)
             self._arm(left)
+
+    def refuse_logins(self) -> None:
+        """Raises PlanError for faults of the theme `auth`: here clients do not log in."""
+        kinds = [armed.fault.kind for armed in self.armed if armed.fault.acts_on is On.LOGIN]
+        if kinds:
+            why = "there is no login here; faults of this kind need `replay --auth oauth`"
+            raise PlanError([f"{kind}: {why}" for kind in kinds])
 
     def clear(self) -> None:
         for armed in self.armed:

@@ -40,6 +40,10 @@ _THEMES = {
         "request_without_capability"
     ),
     "cancel": "cancel cancel_race",
+    "auth": (
+        "auth_wrong_iss auth_wrong_issuer auth_wrong_resource auth_invalid_grant auth_expire_token "
+        "auth_no_registration auth_scope_loop auth_slow"
+    ),
 }
 THEMES: Mapping[str, tuple[str, ...]] = {name: tuple(k.split()) for name, k in _THEMES.items()}
 """The kinds of each theme. A new kind is a class in the module of its theme and a word here."""
@@ -58,9 +62,8 @@ class _Kinds(Mapping[str, "type[Fault]"]):
     """The classes, each imported when it is asked for."""
 
     def __getitem__(self, kind: str) -> type[Fault]:
-        from .fault import make_kind
-
-        return make_kind(getattr(import_module(_MODULES[kind]), class_name(kind)))
+        found: type[Fault] = getattr(import_module(_MODULES[kind]), class_name(kind))
+        return found
 
     def __contains__(self, kind: object) -> bool:
         return kind in _MODULES

@@ -48,6 +48,8 @@ class On(Flag):
     """The end of a replay over stdio: it hangs up behind its client, without a frame."""
     LEFT = auto()
     """A client that leaves before its HTTP exchange is over."""
+    LOGIN = auto()
+    """What a fake authorization server is about to say: nothing that passes in a session."""
     MESSAGE = REQUEST | RESPONSE | NOTIFICATION | OTHER
     ASKED = REQUEST | NOTIFICATION | OTHER | EXCHANGE
 

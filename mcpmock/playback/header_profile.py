@@ -20,7 +20,7 @@ from mcpmock.protocol.transport_facts import (
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
 )
-from mcpmock.redaction.headers import unwrapped
+from mcpmock.redaction.encodings import unwrapped
 
 Fingerprint = dict[str, str]
 """Values by field name in lower case. `method`, `path`, `endpoint` and `session-parameter` are not
@@ -45,7 +45,19 @@ def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
     """The profile of a head. `with_path`: the request has no message, so that its path must agree
     at every level.
     """
-    found = {"method": head.method, "host": "absent", "origin": "absent"}
+    # A client sends the same fields with every call, but for the length of its body.
+    fields = tuple(field for field in head.headers if field[0].lower() != "content-length")
+    return _fingerprint(head.method, head.target, fields, with_path)
+
+
+@lru_cache(maxsize=128)
+def _fingerprint(
+    method: str, target: str, fields: tuple[tuple[str, str], ...], with_path: bool
+) -> Fingerprint:
+    head = HttpRequest(method, target, list(fields))
+    # RFC 9112, 3.2: a client sends Host with every request. `drive` records requests before the
+    # channel adds it.
+    found = {"method": head.method, "host": "own", "origin": "absent"}
     found["path" if with_path else "endpoint"] = head.path.rstrip("/")
     if session_parameter(head) is not None:
         found[SESSION_PARAMETER] = "present"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
 import attrs
+import msgspec
 
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.protocol.correlation import TOKEN_PATH
@@ -23,7 +24,7 @@ from mcpmock.protocol.messages import (
     member,
     same_id,
 )
-from mcpmock.protocol.raw_json import Span, elements, locate, splice
+from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
 from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
 
 from .header_profile import SESSION, is_session_parameter
@@ -35,8 +36,7 @@ _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-aliv
 _QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
 
 
-@attrs.frozen
-class LiveCall:
+class LiveCall(msgspec.Struct, frozen=True, gc=False):
     """What stands for a recorded request: the id and the progress token as the live client spelled
     them.
     """
@@ -113,7 +113,8 @@ class LiveIds:
             new = self._render_item(raw, planned.live_values)
         if new is None:
             return []
-        new = fill(new, self._known(new, bindings))
+        if holds_placeholder(new):
+            new = fill(new, self._known(new, bindings))
         return [Frame(planned.frame.direction, new, planned.frame.eol, planned.frame.fact)]
 
     def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
@@ -189,7 +190,7 @@ class LiveIds:
             value = live.token if live_value.token else live.id
             if value is None:
                 return None
-            span = locate(raw, live_value.path)
+            span = locate_known(raw, live_value.path)
             if span is not None:
                 replacements.append((span, value))
         return splice(raw, replacements)

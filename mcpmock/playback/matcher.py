@@ -10,15 +10,24 @@ the server's requests are matched by id, in `candidates`, which uses matchers.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
 import attrs
+import msgspec
+from msgspec import UNSET
 
+from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
-from mcpmock.protocol.messages import Frame, HttpRequest, Opaque, Request, Response, StreamEnd
+from mcpmock.protocol.messages import (
+    Frame,
+    HttpRequest,
+    Opaque,
+    Request,
+    Response,
+    StreamEnd,
+)
 from mcpmock.redaction.placeholders import holds_placeholder
 
 from .header_profile import (
@@ -33,20 +42,42 @@ from .header_profile import (
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
 from .miss import USED_UP, NearMiss
 from .request_assembly import ClientMessage
-from .request_key import MATCH_LEVELS, Key, MatchSubject, handshake_distance, match_subject
+from .request_key import (
+    BY_METHOD_ALONE,
+    MATCH_LEVELS,
+    Key,
+    MatchSubject,
+    handshake_distance,
+    last_handshake,
+    match_subject,
+)
 from .variables import Bindings, compare, unify
 
 
-@attrs.frozen
-class MatchResult:
+# A Struct, because one is made for every message: a frozen attrs class sets each field by
+# object.__setattr__.
+class MatchResult(msgspec.Struct, frozen=True):
     """A recorded client event that fits. `level` says what had to be forgiven (see
     `request_key.MATCH_LEVELS`), `handshake_distance` how far two handshakes are apart.
     """
 
     event: ClientEvent
     level: int = 0
-    bindings: Bindings = attrs.field(factory=dict)
+    bindings: Bindings = msgspec.field(default_factory=dict)
     handshake_distance: int = 0
+
+
+_KEYS_AT_ONCE = 16
+"""A tenth of a millisecond, and far enough ahead that most requests find the keys made."""
+
+
+@attrs.define
+class KeyTable:
+    """Client events by key, the first of the recording."""
+
+    indices: dict[Key, list[int]] = attrs.field(factory=dict)
+    seen: int = 0
+    """How many events were put in."""
 
 
 @attrs.define(slots=False)
@@ -56,13 +87,22 @@ class RequestIndex:
     plan: ReplayPlan
     stateless: bool = False
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
-    _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
+    _tables: dict[tuple[int, bool], KeyTable] = attrs.field(factory=dict)
+    keys_as_written: dict[tuple[str, bytes | None], Key] = attrs.field(factory=dict)
+    """The exact keys of recorded messages without heads, by method and parameters as written."""
+    _holes: list[int] = attrs.field(factory=list)
+    _searched: int = 0
+    """In how many client events placeholders were looked for."""
 
     def subject(self, event: ClientEvent) -> MatchSubject | None:
         """What a client event asks; None for what is matched by its bytes."""
-        if event.index not in self._subjects:
-            self._subjects[event.index] = self.subject_of(event.frame, event.head)
-        return self._subjects[event.index]
+        if event.index in self._subjects:
+            return self._subjects[event.index]
+        subject = self.subject_of(event.frame, event.head)
+        if event.head is not None or event.frame.fact is not None:
+            # Others are needed once, for their key: 100,000 decoded ones would be 200 MB.
+            self._subjects[event.index] = subject
+        return subject
 
     def subject_of(self, frame: Frame, head: HttpRequest | None) -> MatchSubject | None:
         """What a client frame asks, recorded or live."""
@@ -87,27 +127,84 @@ class RequestIndex:
         return attrs.evolve(subject, http={**subject.http, **places}) if places else subject
 
     def by_key(self, level: int, *, bare: bool) -> dict[Key, list[int]]:
-        """The client events by key; with `bare` by the key of their message alone."""
-        if (level, bare) not in self._tables:
-            table: dict[Key, list[int]] = {}
-            for index, event in self.plan.client_events.items():
-                recorded = self.subject(event)
-                if recorded is not None:
-                    table.setdefault(recorded.key(level, bare=bare), []).append(index)
-            self._tables[level, bare] = table
-        return self._tables[level, bare]
+        """The client events planned so far by key; with `bare` by the key of their message
+        alone.
+        """
+        table = self.table(level, bare=bare)
+        self._add_keys(table, level, bare, len(self.plan.sequence))
+        return table.indices
+
+    def table(self, level: int, *, bare: bool) -> KeyTable:
+        """The same for those client events that have been looked at."""
+        table = self._tables.get((level, bare))
+        if table is None:
+            table = self._tables[level, bare] = KeyTable()
+        return table
+
+    def extend(self, level: int, *, bare: bool) -> bool:
+        """Looks at some more client events for a table; False if there are none left."""
+        table = self.table(level, bare=bare)
+        if table.seen == len(self.plan.sequence) and not self.plan.grow():
+            return False
+        self._add_keys(table, level, bare, table.seen + _KEYS_AT_ONCE)
+        return True
+
+    def placeholders_until(self, last: int | None) -> list[int]:
+        """The client events that hold placeholders, which no key finds: at least those up to this
+        one, or all that are planned.
+        """
+        sequence = self.plan.sequence
+        while self._searched < len(sequence):
+            event = sequence[self._searched]
+            if last is not None and event.index > last:
+                break
+            self._searched += 1
+            if self._has_placeholder(event):
+                self._holes.append(event.index)
+                self._subjects[event.index] = self.subject(event)
+        return self._holes
+
+    def _add_keys(self, table: KeyTable, level: int, bare: bool, until: int) -> None:
+        if table.seen >= until:
+            return
+        news = self.plan.sequence[table.seen : until]
+        table.seen += len(news)
+        for event in news:
+            recorded = self.subject(event)
+            if recorded is not None:
+                key = recorded.key(level, bare=bare)
+                table.indices.setdefault(key, []).append(event.index)
+                content = event.frame.content
+                if bare and not level and isinstance(content, Request):
+                    self.keys_as_written[content.method, content.params] = key
+
+    def reach_end(self) -> bool:
+        """Plans up to the end of the client's input; False if there is none, or if the recorded
+        server did nothing more after it: then it makes no difference.
+        """
+        # A client that leaves after ten calls does not wait until the other 100,000 are planned.
+        if not self.plan.whole:
+            events = enumerate(self.plan.episode.events)
+            ends = [n for n, event in events if event.d == "c2s" and event.end is not UNSET]
+            if not ends or not any(map(_is_said, self.plan.episode.events[ends[0] + 1 :])):
+                return False
+            self.plan.reach(ends[0])
+        return True
+
+    def reach_handshakes(self) -> None:
+        """Plans up to the last handshake of the recording."""
+        if not self.plan.whole:
+            self.plan.reach(self._last_handshake)
 
     @cached_property
-    def with_placeholders(self) -> list[int]:
-        """The client events that hold placeholders: no key finds those."""
-        events = self.plan.client_events.items()
-        return [index for index, event in events if self._has_placeholder(event)]
+    def _last_handshake(self) -> int:
+        """The last event that may be one."""
+        return last_handshake(self.plan.episode.events)
 
     @cached_property
     def header_verdicts(self) -> HeaderVerdicts:
         """Which heads the recorded server refused."""
-        events = self.plan.client_events.values()
-        subjects = ((self.subject(event), event.status) for event in events)
+        subjects = ((self.subject(event), event.status) for event in self.plan.sequence)
         return HeaderVerdicts.of((asked, status) for asked, status in subjects if asked is not None)
 
     def _has_placeholder(self, event: ClientEvent) -> bool:
@@ -132,7 +229,8 @@ class Matcher:
     """What was recorded before this client event answers nothing any more."""
     _first: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
     """Where in the events of one key the first one is that may be unused; 0 if absent."""
-    _order: deque[int] | None = None
+    _passed: int = 0
+    """How many client events strict order has behind it."""
 
     @property
     def plan(self) -> ReplayPlan:
@@ -143,6 +241,10 @@ class Matcher:
         has one, or at this one.
         """
         content = live.content
+        if live.head is None and not level and isinstance(content, Request):
+            found_as_written = self._find_as_written(content)
+            if found_as_written is not None:
+                return found_as_written
         levels = self.levels_for(live) if level is None else (level,)
         found: Iterator[MatchResult | None]
         if isinstance(content, Opaque | StreamEnd | Response):
@@ -165,6 +267,10 @@ class Matcher:
         level that has any, or at this one. For a request only events with requests count.
         """
         subject = self._subject(live)
+        if live.is_handshake:
+            self.index.reach_handshakes()
+        else:
+            self.plan.complete()
         for one in self.levels_for(live) if level is None else (level,):
             if subject is None:
                 found = {index: Bindings() for index in self._same_bytes(live, one)}
@@ -184,9 +290,10 @@ class Matcher:
 
     def near(self, live: MatchSubject, count: int = 3) -> list[NearMiss]:
         """The recorded requests that come nearest to one that matches none."""
+        self.plan.complete()
         found = []
-        for index, event in self.plan.client_events.items():
-            recorded = self.index.subject(event)
+        for event in self.plan.sequence:
+            index, recorded = event.index, self.index.subject(event)
             if not event.calls or recorded is None or recorded.method != live.method:
                 continue
             differences = tuple(compare(recorded.params, live.params))
@@ -206,16 +313,33 @@ class Matcher:
 
     def next_in_order(self) -> int | None:
         """The first client event not used yet: the only one that strict order takes."""
-        if self._order is None:
-            events = self.plan.client_events.items()
-            self._order = deque(index for index, event in events if event.in_order)
-        while self._order and self._order[0] in self.happened:
-            self._order.popleft()
-        return self._order[0] if self._order else None
+        while self._passed < len(self.plan.sequence) or self.plan.grow():
+            for event in islice(self.plan.sequence, self._passed, None):
+                if event.in_order and event.index not in self.happened:
+                    return event.index
+                self._passed += 1
+        return None
 
     def _subject(self, live: ClientMessage) -> MatchSubject | None:
         subject, head = live.subject, live.head
         return subject if subject is None or head is None else self.index.placed(subject, head)
+
+    def _find_as_written(self, live: Request) -> MatchResult | None:
+        """What an exact search finds for a request that is spelled like a recorded one; None where
+        more than the spelling counts.
+        """
+        # Most clients write a request as they did when it was recorded. Its key is known then: to
+        # decode the parameters and to make a key of them takes 9 us, a third of an answer.
+        key = self.index.keys_as_written.get((live.method, live.params))
+        if key is None or live.method in BY_METHOD_ALONE:
+            return None
+        exact = self._first_unused(None, 0, key)
+        if exact is None or not self._allowed(exact, request=True):
+            return None
+        holes = self.index.placeholders_until(exact)
+        if holes and holes[0] < exact:
+            return None
+        return MatchResult(self.plan.client_events[exact])
 
     def _find_request(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         if live.handshake is not None:
@@ -227,7 +351,7 @@ class Matcher:
                 exact = first
         if exact is not None and not self._allowed(exact, request):
             exact = None
-        for index in self.index.with_placeholders:
+        for index in self.index.placeholders_until(exact):
             if exact is not None and index > exact:
                 break
             if index in self.happened or not self._eligible(index, live, level):
@@ -239,6 +363,16 @@ class Matcher:
 
     def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         """The nearest handshake, and of several the first."""
+        nearest = self._nearest_handshake(live, request, level)
+        if self.plan.whole or (nearest is not None and not nearest.handshake_distance):
+            return nearest
+        # The search for all handshakes of 100,000 events takes as long as half of their reading.
+        self.index.reach_handshakes()
+        return self._nearest_handshake(live, request, level)
+
+    def _nearest_handshake(
+        self, live: MatchSubject, request: bool, level: int
+    ) -> MatchResult | None:
         indices = sorted(self._same(live, level))
         events = [self.plan.client_events[i] for i in indices if i not in self.happened]
         matches = [
@@ -253,34 +387,39 @@ class Matcher:
         return 0 if recorded is None or live is None else handshake_distance(recorded, live)
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
-        """All that have the key of a live message, or can have it with its values."""
+        """All planned ones that have the key of a live message, or can have it with its values."""
         table = self.index.by_key(level, bare=live.http is None)
         found = {index: Bindings() for key in _keys(live, level) for index in table.get(key, ())}
-        for index in self.index.with_placeholders:
+        for index in self.index.placeholders_until(None):
             bindings = self._bind(index, live, level)
             if bindings is not None:
                 found[index] = bindings
         return {i: bindings for i, bindings in found.items() if self._eligible(i, live, level)}
 
-    def _first_unused(self, live: MatchSubject, level: int, key: Key) -> int | None:
-        bare = live.http is None
-        indices = self.index.by_key(level, bare=bare).get(key)
-        if indices is None:
-            return None
-        first = 0
-        if len(indices) > 1:
-            # Used ones at the front are skipped once and for all: the nth of 100,000 equal calls
-            # costs no more than the first.
-            place = (level, bare, key)
-            first = start = self._first.get(place, 0)
-            while first < len(indices) and (
-                indices[first] in self.happened or indices[first] < self.since
-            ):
-                first += 1
-            if first != start:
-                self._first[place] = first
+    def _first_unused(self, live: MatchSubject | None, level: int, key: Key) -> int | None:
+        bare = live is None or live.http is None
+        table, place = self.index.table(level, bare=bare).indices, (level, bare, key)
+        while True:
+            found = self._first_unused_of(table.get(key, []), place, live)
+            if found is not None or not self.index.extend(level, bare=bare):
+                return found
+
+    def _first_unused_of(
+        self, indices: list[int], place: tuple[int, bool, Key], live: MatchSubject | None
+    ) -> int | None:
+        # Used ones at the front are skipped once and for all: the nth of 100,000 equal calls costs
+        # no more than the first.
+        first = start = self._first.get(place, 0)
+        while first < len(indices) and (
+            indices[first] in self.happened or indices[first] < self.since
+        ):
+            first += 1
+        if first != start:
+            self._first[place] = first
         for index in islice(indices, first, None):
-            if index not in self.happened and self._eligible(index, live, level):
+            if index not in self.happened and (
+                live is None or self._eligible(index, live, place[0])
+            ):
                 return index
         return None
 
@@ -309,11 +448,21 @@ class Matcher:
     def _same_bytes(self, live: ClientMessage, level: int) -> Iterator[int]:
         """What is not JSON-RPC matches what has the very same bytes."""
         frame = live.frame
-        for index, event in self.plan.client_events.items():
+        if isinstance(frame.fact, StreamEnd) and not self.index.reach_end():
+            return
+        for event in self._all_events():
             if type(event.frame.content) is not type(frame.content) or event.frame.raw != frame.raw:
                 continue
             if live.head is None or event.head is None or self._same_heads(event, live.head, level):
-                yield index
+                yield event.index
+
+    def _all_events(self) -> Iterator[ClientEvent]:
+        """The client events in their order; plans on behind the last one."""
+        place = 0
+        while place < len(self.plan.sequence) or self.plan.grow():
+            for event in islice(self.plan.sequence, place, None):
+                place += 1
+                yield event
 
     @staticmethod
     def _same_heads(event: ClientEvent, live: HttpRequest, level: int) -> bool:
@@ -357,3 +506,8 @@ def _unify_subjects(
             return None
         found = bound
     return unify(recorded.http_at(level), live.http_at(level), found)
+
+
+def _is_said(event: Event) -> bool:
+    """Whether it is something else than the end of a stream or of a process."""
+    return event.end is UNSET and event.frame is not None

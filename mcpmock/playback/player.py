@@ -16,6 +16,7 @@ finds, `fallback` has mcpmock's own answers, `sessions` reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
 import attrs
 
@@ -36,7 +37,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .candidates import Candidate, Candidates
+from .candidates import Accept, Candidate, Candidates
 from .fallback import (
     MAX_BATCH_MESSAGES,
     PROBE,
@@ -59,6 +60,12 @@ from .unused import leftovers
 from .variables import Bindings
 
 __all__ = ["Player", "PlayerNote", "ReplayOptions", "Report", "SessionSelection"]
+
+
+IDLE_S = 0.005
+"""How long a client must have been silent for its recording to be planned on meanwhile."""
+_IDLE_STEPS = 40
+"""Half a millisecond, which the next answer may have to wait for."""
 
 
 @attrs.frozen
@@ -105,9 +112,14 @@ class Player(Stage):
     """The selection knows which episode gave this session its first answer."""
     _narrowed: bool = False
     """The selection knows that this session is one episode and no other."""
+    _deferred: bool = False
+    """The selection asks when it has to know that."""
     _over: bool = False
     """The client ended the session."""
     _wake_at: float | None = None
+    _fed_at: float = 0.0
+    _idle_at: float = -inf
+    """When this stage is woken to plan ahead."""
     _closing: str | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -116,8 +128,9 @@ class Player(Stage):
     def begin(self, now: float) -> Iterable[Action]:
         self._began = now
         if self.stateless:
-            self._candidates.all = [self.selection.stateless(self._session_id)]
-            self._candidates.all[0].speak()
+            merged = self.selection.stateless(self._session_id)
+            merged.speak()
+            self._candidates.all = [merged]
             return ()  # no client is connected yet
         self._candidates.all = self.selection.candidates(self._session_id)
         if not self._stubs:
@@ -125,6 +138,7 @@ class Player(Stage):
         return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self._fed_at = now
         self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
@@ -133,6 +147,8 @@ class Player(Stage):
         return self._send_due(now)
 
     def wake(self, now: float) -> Iterable[Action]:
+        if now >= self._fed_at + IDLE_S and self.leading is not None:
+            self.leading.plan_ahead(_IDLE_STEPS, now)
         return self._send_due(now)
 
     @property
@@ -194,20 +210,21 @@ class Player(Stage):
             if not answered:
                 self._answer_unknown(live)
             return
-        found = [] if self._stubs else self._candidates.find(live)
-        if not found and self._translate(live) and not self._stubs:
-            found = self._candidates.find(live)
-        if not found:
-            if self._over or not self._repeat(live, now):
-                self._answer_unknown(live)
-            elif not self._stubs:
-                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
-            return
-        self._candidates.prefer(found, now, keep=live.name == PROBE)
-        self._candidates.accept(found, live, now)
-        self._report_level(live, found[0][1].level)
-        if not self._narrowed:
-            self._note_selected()
+        level = None if self._stubs else self._accept_request(live, now)
+        if level is None and self._translate(live) and not self._stubs:
+            level = self._accept_request(live, now)
+        if level is not None:
+            self._report_level(live, level)
+            if not self._narrowed:
+                self._note_selected()
+        elif self._over or not self._repeat(live, now):
+            self._answer_unknown(live)
+        elif not self._stubs:
+            self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
+
+    def _accept_request(self, live: ClientMessage, now: float) -> int | None:
+        is_probe = live.is_handshake and live.name == PROBE
+        return self._candidates.accept_request(live, now, keep=is_probe)
 
     def _translate(self, live: ClientMessage) -> bool:
         """Whether there are candidates for the first time, since the client speaks a revision of
@@ -218,7 +235,7 @@ class Player(Stage):
 
         from .translation import revision_asked  # most replays need it not
 
-        revision = revision_asked(live.content)
+        revision = revision_asked(live.content, alone=self.stateless and not live.names_session)
         if revision is None or not self.selection.lacks(revision):
             return False
         self._translated_to = revision
@@ -249,13 +266,24 @@ class Player(Stage):
 
     def _note_selected(self) -> None:
         """Other sessions take other episodes first."""
-        candidates = self._candidates.all
-        if len(candidates) == 1:
-            self.selection.mark_played(candidates[0])
+        lead = self._candidates.lead
+        assert lead is not None
+        if self._candidates.undecided:
+            if not self._deferred:
+                self._deferred = True
+                self.selection.defer(self._decide)
+        elif len(self._candidates.all) == 1:
+            self.selection.mark_played(lead)
             self._narrowed = True
-        elif not self._led:
-            self.selection.mark_led(candidates[0])
+        if not (self._narrowed or self._led):
+            self.selection.mark_led(lead)
             self._led = True
+
+    def _decide(self) -> None:
+        """Another session begins, and has to know which episodes this one may still be."""
+        self._deferred = False
+        if not self._narrowed and len(self._candidates.all) == 1:
+            self._note_selected()
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """The client will send nothing more."""
@@ -265,6 +293,7 @@ class Player(Stage):
         lead = self._candidates.lead
         if lead is not None and lead.answered:
             self.selection.mark_played(lead)
+            self._narrowed = True
         self._closing = self._closing or "the client closed"
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
@@ -288,7 +317,7 @@ class Player(Stage):
 
     def _follow_id(
         self,
-        accept: Callable[[Candidate, ClientMessage, float], bool],
+        accept: Accept,
         live: ClientMessage,
         now: float,
     ) -> None:
@@ -297,27 +326,19 @@ class Player(Stage):
         """
         lead = self._candidates.lead
         expected = lead.matcher.next_in_order() if lead and self._strict else None
-        accepted = [
-            accept(candidate, live, now)
-            for candidate in (*self._candidates.all, *self._repeats.playing)
-        ]
-        if not any(accepted):
+        accepted = self._candidates.accept_by_id(accept, live, now)
+        if not any([accepted, *(accept(one, live, now) for one in self._repeats.playing)]):
             self._follow(live, now)
         elif lead is not None and expected is not None and expected not in lead.matcher.happened:
             self._miss(live, MatchSubject(live.name, None))
 
     def _follow(self, live: ClientMessage, now: float) -> None:
-        """A message that only lets happen what waited for it. A candidate that knows what a request
-        without a message (GET, DELETE) opens or ends goes before one that does not.
-        """
-        found = self._candidates.find_any(live)
+        """A message that only lets happen what waited for it."""
         alone = isinstance(live.frame.fact, HttpRequest)
-        if alone and found and found[0][0] is not self._candidates.lead:
-            self._candidates.prefer(found, now, keep=True)
         if alone and not (self.stateless or self._led or self._narrowed):
             self._streams[live.exchange] = live
-        self._candidates.accept(found, live, now)
-        if found or not self._candidates.all or isinstance(live.frame.fact, StreamEnd):
+        known = self._candidates.accept_any(live, now)
+        if known or self.leading is None or isinstance(live.frame.fact, StreamEnd):
             return
         if self._strict and not alone:
             self._miss(live, MatchSubject(live.name, None))
@@ -446,23 +467,31 @@ class Player(Stage):
 
     @property
     def _speakers(self) -> list[Candidate]:
-        leading = self._candidates.all if self.stateless else self._candidates.all[:1]
-        return [*leading, *self._repeats.playing]
+        if self.stateless:
+            return [*self._candidates.all, *self._repeats.playing]
+        lead = self._candidates.lead
+        return self._repeats.playing if lead is None else [lead, *self._repeats.playing]
 
     def _send_due(self, now: float) -> Iterable[Action]:
         """Sends what is due and says when to come again."""
         frames: list[Frame] = []
-        for candidate in self._speakers:
+        speakers = self._speakers
+        for candidate in speakers:
             frames += candidate.send_due(now)
         if self._repeats.playing:
             self._repeats.drop_finished()
+            speakers = self._speakers
         frames += self._own_answers  # behind what answers earlier requests of the same read
         self._own_answers = []
         if self.selection.options.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
         actions: list[Action] = [Send(self._assembly.sendable(frames))]
-        due = min((at for one in self._speakers if (at := one.next_due) is not None), default=None)
-        if any(isinstance(frame.fact, ProcessExit) for frame in frames):
+        due = None
+        for one in speakers:  # a loop, not `min`: this runs for every read
+            at = one.next_due
+            if at is not None and (due is None or at < due):
+                due = at
+        if any(type(frame.fact) is ProcessExit for frame in frames):
             actions.append(Hangup("the recorded server ended here"))
         elif self._closing and due is None:
             actions.append(Hangup(self._closing))
@@ -471,4 +500,13 @@ class Player(Stage):
         ):
             self._wake_at = due
             actions.append(Wake(due))
+        if self._idle_at <= now and not self._closing and self._plans_ahead:
+            self._idle_at = max(now, self._fed_at + IDLE_S)
+            actions.append(Wake(self._idle_at))
         return actions
+
+    @property
+    def _plans_ahead(self) -> bool:
+        """Whether the time in which the client is silent is used to plan what it will ask."""
+        lead = self.leading
+        return lead is not None and lead.answered > 0 and not lead.plan.whole

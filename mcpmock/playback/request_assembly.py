@@ -8,7 +8,6 @@ request is whole when its body is, and its head belongs to it. Used by `playback
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import attrs
 
@@ -30,10 +29,10 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.reassembly import Reassembly
 
 from .header_profile import SESSION, session_parameter
-from .request_key import MatchSubject, match_subject
+from .request_key import BY_METHOD_ALONE, MatchSubject, match_subject
 
 
-@attrs.define(slots=False)
+@attrs.define
 class ClientMessage:
     """What the live client sent: a message, with its head over HTTP, or a request without a body,
     whose `frame` is the head.
@@ -45,6 +44,8 @@ class ClientMessage:
     """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
 
     content: Content = attrs.field(init=False)
+    _subject: MatchSubject | None = attrs.field(init=False, default=None)
+    _requests: list[Request] | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         self.content = self.frame.content
@@ -53,10 +54,18 @@ class ClientMessage:
     def exchange(self) -> int | None:
         return self.frame.exchange
 
-    @cached_property
+    @property
     def subject(self) -> MatchSubject | None:
         """What it asks, for matching; None for what is matched otherwise."""
-        return match_subject(self.frame, self.head)
+        if self._subject is None:  # `cached_property` takes a lock: 1 us
+            self._subject = match_subject(self.frame, self.head)
+        return self._subject
+
+    @property
+    def is_handshake(self) -> bool:
+        """Whether the recorded request that it stands for need not be equal, only near."""
+        content = self.content
+        return isinstance(content, Request | Notification) and content.method in BY_METHOD_ALONE
 
     @property
     def items(self) -> Sequence[Content]:
@@ -64,10 +73,12 @@ class ClientMessage:
         content = self.content
         return parse_items(self.frame.raw) if isinstance(content, Batch) else (content,)
 
-    @cached_property
+    @property
     def requests(self) -> list[Request]:
         """The requests in it: of a batch there may be several."""
-        return [item for item in self.items if isinstance(item, Request)]
+        if self._requests is None:
+            self._requests = [item for item in self.items if isinstance(item, Request)]
+        return self._requests
 
     @property
     def ids(self) -> list[bytes]:

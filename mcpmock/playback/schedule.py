@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
+from mcpmock.playback.plan.overlaps import NO_OVERLAPS
 from mcpmock.playback.plan.plan import PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import (
     ExchangeEnd,
@@ -22,6 +23,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
+from .open_overlaps import OpenOverlaps
 from .timing import Pace
 
 ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
@@ -32,23 +34,26 @@ class _PacedTimes:
     """The earliest time of the next message: per chain (a call, an exchange), and per exchange."""
 
     pace: Pace
+    paused: bool = attrs.field(init=False)
     _chain_due: dict[int | None, float] = attrs.field(factory=dict)
     _progress_due: dict[int | None, float] = attrs.field(factory=dict)
     _head_due: dict[int | None, float] = attrs.field(factory=dict)
     """When the head of each recorded exchange is due: nothing on the exchange is due earlier."""
 
+    def __attrs_post_init__(self) -> None:
+        self.paused = self.pace.timing.kind != "none"
+
     def plan_message(
         self, planned: PlannedMessage, since: float, now: float, floor: float
     ) -> float:
         """When a message is due whose causes have happened by `since`."""
-        paused = self.pace.timing.kind != "none"
-        pause = self.pace.timing.pause(planned.gap) if paused else 0.0
+        pause = self.pace.timing.pause(planned.gap) if self.paused else 0.0
         due = max(now, max(since, self._chain_due.get(planned.chain, since)) + pause)
         due = max(due, self.after_progress(planned))
         if pause:
             # Recorded times have microseconds: what was recorded together stays together.
             due = round(due, 6)
-        elif not paused:
+        elif not self.paused:
             due = max(due, floor)
         if planned.exchange is not None:
             due = max(due, self._head_due.get(planned.exchange, due))
@@ -86,32 +91,57 @@ class Schedule:
     """When the client last sent anything."""
     _times: _PacedTimes = attrs.field(init=False)
     _causes_missing: list[int] = attrs.field(init=False)
-    """For each message, how many of its causes have not happened."""
+    """For each message, how many of its causes have not happened; below 0 once it is released."""
     _due: list[tuple[float, int]] = attrs.field(factory=list)
     """A heap of due times and positions."""
     _endings: list[tuple[float, int]] = attrs.field(factory=list)
     """Endings that are due while an earlier message of the same stream is still to be sent."""
     _held: dict[int, float] = attrs.field(factory=dict)
     """Answers that wait for overlapping requests only, and since when."""
+    _overlaps: OpenOverlaps = attrs.field(init=False)
+    _deadlines: list[tuple[float, int]] = attrs.field(factory=list)
+    """A heap of times at which a held answer may stop waiting, at the earliest. What the client
+    does makes it later: that is found out when the time has come.
+    """
 
     def __attrs_post_init__(self) -> None:
         self._times = _PacedTimes(self.pace)
+        self._overlaps = OpenOverlaps(self.plan, self.happened)
         self._causes_missing = [len(planned.causes) for planned in self.plan.messages]
 
     def begin(self, now: float) -> None:
         """Releases the messages without causes."""
         self.last_activity = now
-        self._release((i for i, missing in enumerate(self._causes_missing) if not missing), now)
+        self._release([i for i, missing in enumerate(self._causes_missing) if not missing], now)
 
     def note_event(self, event: int, now: float) -> None:
         """A client event happened: releases the messages that waited for it."""
         self.last_activity = now
+        self.plan.settle(event)
+        known = len(self._causes_missing)
         released = []
         for position in self.plan.by_cause.get(event, ()):
-            self._causes_missing[position] -= 1
-            if not self._causes_missing[position]:
+            if position < known:
+                self._causes_missing[position] -= 1
+                if not self._causes_missing[position]:
+                    released.append(position)
+        released += self._take_over_plan()
+        self._release(released, now, self._overlaps.note_event(event))
+
+    def follow_plan(self, now: float) -> None:
+        """The plan has grown: nothing new can be sent, but what is new needs no look later."""
+        self._release(self._take_over_plan(), now)
+
+    def _take_over_plan(self) -> list[int]:
+        """Takes over what was planned since. Gives the messages that wait for nothing."""
+        released = []
+        for position in range(len(self._causes_missing), len(self.plan.messages)):
+            causes = self.plan.messages[position].causes
+            missing = sum([cause not in self.happened for cause in causes])
+            self._causes_missing.append(missing)
+            if not missing:
                 released.append(position)
-        self._release(released, now)
+        return released
 
     def end_streams(self, exchanges: Iterable[int], now: float) -> None:
         """The session is over, and so are these recorded exchanges: what their ends still wait for
@@ -137,10 +167,10 @@ class Schedule:
     def take_due(self, now: float) -> list[int]:
         """The positions of the due messages, in sending order."""
         if self._held:
-            expired = [p for p in self._held if self._overlap_deadline(p) <= now]
-            self._enqueue({position: self._held.pop(position) for position in expired}, now)
+            self._enqueue(self._take_expired(now), now)
         taken: list[int] = []
-        self._requeue_endings()
+        if self._endings:
+            self._requeue_endings()
         if self.pace.timing.kind == "cap":
             self._keep_order(now)
         while self._due and self._due[0][0] <= now:
@@ -165,10 +195,12 @@ class Schedule:
     @property
     def next_due(self) -> float | None:
         """When the next message is due, if nothing else happens."""
-        times = [self._overlap_deadline(position) for position in self._held]
-        if self._due:
-            times.append(self._due[0][0])
-        return min(times, default=None)
+        while self._deadlines and self._deadlines[0][1] not in self._held:
+            heapq.heappop(self._deadlines)
+        if not self._deadlines:
+            return self._due[0][0] if self._due else None
+        deadline = self._deadlines[0][0]
+        return min(deadline, self._due[0][0]) if self._due else deadline
 
     def _requeue_endings(self) -> None:
         """Endings that came too early are looked at again: a message was sent or dropped since."""
@@ -194,18 +226,44 @@ class Schedule:
         fact, exchange = messages[position].frame.fact, messages[position].exchange
         if fact is None or not isinstance(fact, ENDINGS):
             return False
-        ahead = (
-            other
-            for other in (*self._held, *(other for _, other in self._due))
-            if other < position and other not in self.done
-        )
-        return any(exchange in (None, messages[other].exchange) for other in ahead)
+        if exchange is None:
+            ahead: Iterable[int] = (*self._held, *(other for _, other in self._due))
+        else:
+            carried = self.plan.by_exchange[exchange]
+            ahead = (other for other in carried if self._causes_missing[other] < 0)
+        return any(other < position and other not in self.done for other in ahead)
 
-    def _release(self, positions: Iterable[int], now: float) -> None:
-        """The causes of these happened; those whose overlaps came too go into the queue."""
-        self._held.update((position, now) for position in positions)
-        ready = [position for position in self._held if not self._misses_overlap(position)]
-        self._enqueue({position: self._held.pop(position) for position in ready}, now)
+    def _release(self, positions: Sequence[int], now: float, unheld: Sequence[int] = ()) -> None:
+        """The causes of these happened: those that wait for no overlap go into the queue, and with
+        them the held ones that no longer wait.
+        """
+        ready = {
+            position: self._held.pop(position) for position in unheld if position in self._held
+        }
+        for position in positions:
+            self._causes_missing[position] = -1
+            overlaps = self.plan.messages[position].overlaps
+            if overlaps is not NO_OVERLAPS and self._overlaps.wait(position):
+                self._held[position] = now
+                heapq.heappush(self._deadlines, (self._overlap_deadline(position), position))
+            else:
+                ready[position] = now
+        if ready:
+            self._enqueue(ready, now)
+
+    def _take_expired(self, now: float) -> dict[int, float]:
+        """The held answers that stop waiting."""
+        expired = {}
+        while self._deadlines and self._deadlines[0][0] <= now:
+            _, position = heapq.heappop(self._deadlines)
+            if position not in self._held:
+                continue
+            deadline = self._overlap_deadline(position)
+            if deadline <= now:
+                expired[position] = self._held.pop(position)
+            else:
+                heapq.heappush(self._deadlines, (deadline, position))
+        return expired
 
     def _enqueue(self, ready: dict[int, float], now: float) -> None:
         """Messages that can be sent, with the time since when their causes have happened: pauses
@@ -214,22 +272,18 @@ class Schedule:
         # Without pauses, no message overtakes an earlier recorded one that became ready at the
         # same time only because that one waits out `after_progress`.
         floor = 0.0
-        for position, since in sorted(ready.items()):
-            due = self._times.plan_message(self.plan.messages[position], since, now, floor)
-            if self.pace.timing.kind == "none":
+        for position in sorted(ready):
+            planned = self.plan.messages[position]
+            due = self._times.plan_message(planned, ready[position], now, floor)
+            if not self._times.paused:
                 floor = max(due, floor)
             heapq.heappush(self._due, (due, position))
-
-    def _misses_overlap(self, position: int) -> bool:
-        overlaps = self.plan.messages[position].overlaps
-        return any(event not in self.happened for event in reversed(overlaps))
 
     def _overlap_deadline(self, position: int) -> float:
         """When a held answer stops waiting for the requests that overlapped it."""
         since, active = self._held[position], self.last_activity
         if self.stateless:
             # Clients without a session are independent: only the overlapping ones count.
-            overlaps = self.plan.messages[position].overlaps
-            active = max((self.happened.get(event, since) for event in overlaps), default=since)
+            active = self._overlaps.latest(position, since)
         quiet = max(active, since) + self.pace.overlap_grace
         return min(quiet, since + self.pace.overlap_limit)

@@ -18,6 +18,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.growth import begin_plan
 from mcpmock.playback.plan.join_resumed import resumed
 from mcpmock.playback.plan.steps import is_message, merged
 from mcpmock.protocol.messages import (
@@ -74,6 +75,8 @@ class SessionSelection:
     _led: dict[int, int] = attrs.field(factory=dict)
     """The turn in which a session last answered from an episode first."""
     _turns: count[int] = attrs.field(factory=lambda: count(1))
+    _deferred: list[Callable[[], None]] = attrs.field(factory=list)
+    """What the live sessions have still to do before others may begin."""
 
     def __attrs_post_init__(self) -> None:
         own: list[Episode] = []
@@ -96,6 +99,10 @@ class SessionSelection:
         """A candidate for every episode that may be played: those not played yet first, in recorded
         order, and of these first the ones that no session answers from.
         """
+        deferred = [*self._deferred]
+        self._deferred.clear()
+        for decide in deferred:
+            decide()
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))
         again = sorted(self._played) if self.options.sessions == "reuse" else []
@@ -168,7 +175,7 @@ class SessionSelection:
     def index(self, number: int) -> RequestIndex:
         """The plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
-            plan = build_plan(self._episodes[number], strict=self._strict)
+            plan = begin_plan(self._episodes[number], strict=self._strict)
             self._indexes[number] = RequestIndex(plan)
         return self._indexes[number]
 
@@ -195,6 +202,10 @@ class SessionSelection:
     def mark_led(self, candidate: Candidate) -> None:
         """An answer was taken from this episode, though the session might still be another one."""
         self._led.update((number, next(self._turns)) for number in self._numbers(candidate))
+
+    def defer(self, decide: Callable[[], None]) -> None:
+        """Calls this before the next session begins: it says which episodes were played."""
+        self._deferred.append(decide)
 
     def _numbers(self, candidate: Candidate) -> set[int]:
         episode = candidate.plan.episode

@@ -83,9 +83,10 @@ _HANDSHAKE_ID = b'"mcpmock-initialize"'
 _event = msgspec.json.Decoder(Event)
 
 
-def revision_asked(content: Content) -> str | None:
+def revision_asked(content: Content, *, alone: bool = False) -> str | None:
     """The revision in which a live request needs its answer: one of REVISIONS; None for a request
     that does not say. A probe says none: a client that is refused falls back to `initialize`.
+    `alone`: no session can say it either.
     """
     if not isinstance(content, Request) or content.method == DISCOVER:
         return None
@@ -94,7 +95,9 @@ def revision_asked(content: Content) -> str | None:
         # 2025-11-25, basic/lifecycle: a server that does not support the requested version
         # "MUST respond with another protocol version it supports", which "SHOULD be the latest".
         return asked if asked in REVISIONS and not is_modern(asked) else LAST_LEGACY
-    return LATEST if is_modern(version_of(content)) else None
+    if is_modern(version_of(content)):
+        return LATEST
+    return LAST_LEGACY if alone else None
 
 
 def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:

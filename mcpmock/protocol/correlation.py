@@ -188,6 +188,11 @@ class Correlation:
         """Forgets the requests of an exchange that has ended."""
         self._client.by_exchange.pop(exchange, None)
 
+    def remembers(self, call: PendingCall) -> bool:
+        """Whether a later message can name this call."""
+        own, id_ = self._sent(call.direction), call.request.id
+        return own.open.get(id_) is call or own.closed.get(id_) is call
+
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
         """The open request with exactly this id, sent this way."""
         return self._sent(direction).open.get(id_)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from .raw_json import UNREADABLE, elements, locate, members
+from .raw_json import UNREADABLE, elements, members, value_at
 from .transport_facts import (
     ExchangeEnd,
     Fact,
@@ -86,6 +86,13 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     method: str
     params: bytes | None = None
 
+    @property
+    def tool(self) -> str | None:
+        """The tool that a `tools/call` names."""
+        name = member(self.params, "name") if self.method == "tools/call" else None
+        tool = None if name is None else decode(name)
+        return tool if isinstance(tool, str) else None
+
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
     """A message with a method and without an id: it gets no response."""
@@ -104,6 +111,13 @@ class Response(msgspec.Struct, frozen=True, gc=False):
     id: bytes | None
     result: bytes | None = None
     error: bytes | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is an error, or the result of a tool with `isError`."""
+        if self.error is not None or self.result is None:
+            return self.error is not None
+        return b"isError" in self.result and member(self.result, "isError") == b"true"
 
 
 class Opaque(msgspec.Struct, frozen=True, gc=False):
@@ -187,6 +201,8 @@ def parse(raw: bytes) -> Message:
 
 def parse_items(raw: bytes) -> list[Message]:
     """The messages in a batch; for anything else, the one message."""
+    if raw[:1] == b"{":
+        return [parse(raw)]
     spans = elements(raw)
     if spans is None:
         return [OPAQUE] if raw.lstrip()[:1] == b"[" else [parse(raw)]
@@ -253,8 +269,7 @@ def encode(value: Any) -> bytes:
 
 def member(raw: bytes | None, *path: str) -> bytes | None:
     """The raw value at a path of names, None if there is none."""
-    span = None if raw is None else locate(raw, path)
-    return None if span is None or raw is None else raw[span.start : span.end]
+    return None if raw is None else value_at(raw, path)
 
 
 def same_id(one: bytes, other: bytes) -> bool:

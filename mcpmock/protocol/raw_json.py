@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,11 +28,15 @@ class Span(NamedTuple):
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
+_VALUE = re.compile(_SPACE + b":" + _SPACE + b"(" + _STRING + rb'|[^ \t\r\n,:{}\[\]"]++)', re.S)
+HAS_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
+"""With it a name may be spelled in another way."""
 _ITEM = re.compile(_SPACE + rb",?" + _SPACE)
 _SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
 # A torn string matches to the end of the text: a new try at each quote in it would cost n^2.
 _STRINGS_AND_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_array_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def members(raw: bytes) -> dict[str, Span] | None:
@@ -61,10 +66,38 @@ def elements(raw: bytes) -> list[Span] | None:
         at = end
 
 
+def items(raw: bytes) -> list[bytes] | None:
+    """The elements of the array in `raw`, where their spans do not matter; None if it holds no
+    whole array.
+    """
+    try:
+        return [bytes(value) for value in _array_of_raw.decode(raw)]
+    except UNREADABLE:
+        spans = elements(raw)
+        return None if spans is None else [raw[slice(*span)] for span in spans]
+
+
+def value_at(raw: bytes, path: Sequence[str]) -> bytes | None:
+    """The value at a path of names, as `locate` finds it; a tenth of its cost."""
+    if _lacks(raw, path):
+        return None
+    inner = raw
+    try:
+        for name in path:
+            found = _value_decoder(name).decode(inner).value
+            if found is msgspec.UNSET:
+                return None
+            inner = bytes(found)
+    except UNREADABLE:
+        span = locate(raw, path)
+        return None if span is None else raw[slice(*span)]
+    return inner
+
+
 def locate(raw: bytes, path: Sequence[str]) -> Span | None:
     """The span of the value at a path of names, as `("params", "_meta", "progressToken")`."""
-    if path and path[-1].encode() not in raw and b"\\u" not in raw:
-        return None  # most messages have no token and no subscription, and need no scan
+    if _lacks(raw, path):
+        return None
     start, end = 0, len(raw)
     for name in path:
         inside = members(raw[start:end])
@@ -73,6 +106,20 @@ def locate(raw: bytes, path: Sequence[str]) -> Span | None:
         span = inside[name]
         start, end = start + span.start, start + span.end
     return Span(start, end)
+
+
+def locate_known(raw: bytes, path: Sequence[str]) -> Span | None:
+    """As `locate`, for a value that is known to be there; a fifth of its cost where the name stands
+    only once in the text.
+    """
+    name = b'"%b"' % path[-1].encode()
+    at = raw.find(name)
+    if at >= 0 and raw.find(name, at + 1) < 0 and not HAS_ESCAPED_LETTER.search(raw):
+        # A string cannot hold it: inside of one the quotes are escaped.
+        value = _VALUE.match(raw, at + len(name))
+        if value is not None:
+            return Span(*value.span(1))
+    return locate(raw, path)
 
 
 def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
@@ -136,6 +183,22 @@ def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]
         return None
     path[-1] = _decode_name(name[1])
     return name.end()
+
+
+def _lacks(raw: bytes, path: Sequence[str]) -> bool:
+    """Whether no value can be at a path: most messages have no token and no subscription, and need
+    no scan.
+    """
+    return bool(path) and path[-1].encode() not in raw and b"\\u" not in raw
+
+
+@lru_cache(maxsize=256)
+def _value_decoder(name: str) -> msgspec.json.Decoder[Any]:
+    """Reads one member of an object as `value` and skips the others in C: 0.8 us for a call of 200
+    bytes, where `members` takes 16.
+    """
+    fields = [("value", msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)]
+    return msgspec.json.Decoder(msgspec.defstruct("_Value", fields, rename={"value": name}))
 
 
 def _members_by_msgspec(raw: bytes) -> dict[str, Span] | None:

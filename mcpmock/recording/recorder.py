@@ -79,8 +79,8 @@ class Ledger:
             if self.gaps:
                 self.gaps.clear()
         redactor = self.redactor
-        if redactor is not None and redactor.learned:
-            redactor.learned, self.revised_events = False, self.events
+        if redactor is not None and redactor.table.learned:
+            redactor.table.learned, self.revised_events = False, self.events
 
     def lose(self, session: int, events: int, size: int, reason: str) -> None:
         """Counts what could not be noted."""
@@ -138,19 +138,26 @@ class Recorder(Stage):
 
     def receipt(self, value: Any, frame: Frame, now: float) -> None:
         """Notes that a fault fires on this frame, ahead of what comes of it."""
+
+        def event() -> Event:
+            fault, redactor = msgspec.json.encode(value), self.ledger.redactor
+            kept = msgspec.Raw(fault if redactor is None else redactor.json(fault))
+            return Event(n=0, x=frame.exchange, d=frame.direction.value, fault=kept)
+
+        self._note(event, now)
+
+    def authorized(self, value: dict[str, Any], now: float) -> None:
+        """Notes how requests to the server are authorized from here on."""
+        self._note(lambda: Event(n=0, auth=value), now)
+
+    def _note(self, make: Callable[[], Event], now: float) -> None:
+        """Notes what is no frame."""
         ledger = self.ledger
         try:
-            t = ledger.time(now)
-            lines = ledger.gap_lines(t) if ledger.gaps else []
-            fault, redactor = msgspec.json.encode(value), ledger.redactor
-            event = Event(
-                n=ledger.events + len(lines) + 1,
-                t=t,
-                s=self.session,
-                x=frame.exchange,
-                d=frame.direction.value,
-                fault=msgspec.Raw(fault if redactor is None else redactor.json(fault)),
-            )
+            event = make()
+            event.t, event.s = ledger.time(now), self.session
+            lines = ledger.gap_lines(event.t) if ledger.gaps else []
+            event.n = ledger.events + len(lines) + 1
             ledger.write([*lines, msgspec.json.encode(event) + b"\n"])
         except Exception as error:  # noqa: BLE001 (law 6, as above)
             self._lose([0], error)
@@ -217,9 +224,10 @@ class Recorder(Stage):
             return False
         if frames[0].fact is not None:
             return True
+        if len(frames) == 1:
+            raw = frames[0].raw
+            return not raw.startswith(_JSON) or redactor.suspicious(raw)
         raws = [frame.raw for frame in frames]
-        if len(raws) == 1:
-            return not raws[0].startswith(_JSON) or redactor.suspicious(raws[0])
         no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
         return no_json or redactor.suspicious(b"\n".join(raws))
 

@@ -19,8 +19,9 @@ from mcpmock.cassette.parser import event_of, header_of
 from mcpmock.protocol.messages import Frame, member
 from mcpmock.protocol.raw_json import members as raw_members
 
+from .placeholder_table import SecretPlace
 from .placeholders import HOLE, number_of
-from .redactor import RULES, Redactor, SecretPlace
+from .redactor import RULES, Redactor
 
 _PACKED = (b'"b64":"', b'"raw":"')
 _PAYLOADS = frozenset(("m", "text", "b64", "http", "sse", "body", "stderr", "raw", "redacted"))
@@ -81,7 +82,7 @@ def scan_cassette(data: bytes) -> list[SecretFound]:
     damaged = [(damage.line, lines[damage.line - 1]) for damage in lost]
     found: list[SecretFound] = []
     places: list[SecretPlace] = []
-    redactor.places = places
+    redactor.table.places = places
     redactor.read_again()
     for take, event, line in every:
         places.clear()
@@ -110,7 +111,7 @@ def redact_cassette(data: bytes) -> RedactedCassette:
         before = sheet.footer and member(sheet.footer.raw, "footer", "redacted")
         sheet.footer = resealed(sheet, redacted=b"%d" % (int(before or 0) + events))
         changed += events
-    return RedactedCassette(b"".join(sheet.data for sheet in sheets), redactor.count, changed)
+    return RedactedCassette(b"".join(sheet.data for sheet in sheets), redactor.table.count, changed)
 
 
 def _each_line(sheets: list[Sheet], change: Callable[[bytes], bytes]) -> None:
@@ -123,7 +124,7 @@ def _each_line(sheets: list[Sheet], change: Callable[[bytes], bytes]) -> None:
 def _redactor_for(data: bytes) -> Redactor:
     """A redactor whose placeholders are not those that the cassette has."""
     redactor = Redactor()
-    redactor.reserve(max(map(number_of, HOLE.findall(data)), default=0))
+    redactor.table.reserve(max(map(number_of, HOLE.findall(data)), default=0))
     return redactor
 
 

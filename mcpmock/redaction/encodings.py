@@ -3,7 +3,7 @@
 A server repeats a value in whatever spelling its libraries choose. `Decoded` is a decoded text that
 knows where each of its bytes came from, so that what is replaced in it can be replaced in the
 original and every other byte stays. Base64 has no such places: there a whole run is encoded anew.
-Used by `redactor`, and by `placeholders` for the way back.
+Used by `text_redactor`, and by `placeholders` for the way back.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _RUN = re.compile(
     rb"\r?\n[A-Za-z0-9+/]{1,76}+={0,2}|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
 )
 _raw_json = msgspec.json.Decoder(msgspec.Raw)
+_WRAPPED = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
 _TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -162,3 +163,12 @@ def _unescape(escape: bytes) -> bytes:
     codes = escape.split(b"\\u")[1:]
     text = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
     return text.decode("utf-16-be", "surrogatepass").encode("utf-8", "surrogatepass")
+
+
+def unwrapped(value: bytes) -> bytes:
+    """A header value as the body has it: values that are not ASCII are sent as `=?base64?...?=`."""
+    wrapped = _WRAPPED.fullmatch(value)
+    try:
+        return b64decode(wrapped[1], validate=True) if wrapped else value
+    except binascii.Error:
+        return value

@@ -7,8 +7,6 @@ authentication schemes, names and attributes of cookies, and the structure of a 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -35,7 +33,6 @@ _COOKIE = re.compile(rb"[ \t]*+(?:[^=;]*+=)?+[ \t\"]*+(?P<secret>[^\";]++)")
 _NONCE = re.compile(rb"\b(?:next|c)?nonce[ \t]*=[ \t]*\"?(?P<secret>[^\", \t]+)", re.IGNORECASE)
 _USERINFO = re.compile(rb"//(?:[^/?#@\s:\"]*+:)?+(?P<secret>[^/?#@\s\"]++)@")
 _QUERY = re.compile(rb"(?:\A|[?&#])(?P<name>[\w.~%-]{1,64}+)=(?P<secret>[^&#\s\"'<>\\]++)")
-_WRAPPED = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
 
 
 def in_field(name: str, value: bytes) -> list[Found]:
@@ -75,15 +72,6 @@ def kind_in_grant(path: Sequence[str | int]) -> str | None:
     """The kind of a top-level value in the JSON of OAuth; elsewhere these names are ordinary."""
     [name] = path if len(path) == 1 else [None]
     return str(name).replace("_", "-") if name in _GRANTS else None
-
-
-def unwrapped(value: bytes) -> bytes:
-    """A header value as the body has it: values that are not ASCII are sent as `=?base64?...?=`."""
-    wrapped = _WRAPPED.fullmatch(value)
-    try:
-        return base64.b64decode(wrapped[1], validate=True) if wrapped else value
-    except binascii.Error:
-        return value
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,6 @@
 """Finds secrets in text: by their format, and by the name that they are assigned to.
 
-It replaces nothing: `redactor` does. A peer chooses the text, so every expression here runs in
+It replaces nothing: `text_redactor` does. A peer chooses the text, so every expression here runs in
 linear time. The table of names is `secret_names`.
 """
 
@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from string import ascii_lowercase, ascii_uppercase
 
 from mcpmock.protocol.raw_json import Span
 
@@ -52,37 +55,21 @@ _WINDOW_OVERLAP_BYTES = 1 << 10
 """Neighbouring windows share this much: a name cut by one border is whole in the next window."""
 
 
-# The expressions of `suspicious` run over every recorded message, so each begins with a literal,
-# and the search runs at the speed of memchr from one to the next; there three classes of letters
-# exclude most names before any end is compared. Those behind a rare byte run only where it occurs.
-_NAME_ENDS = sorted({
-    spelled[-3:]
-    for *_, word in SECRET_ENDINGS
-    for spelled in (word, word.upper(), word[-3:].capitalize())
-})  # fmt: skip
-_NAME_END_CLASSES = "".join(
-    f"[{''.join(sorted(set(letters)))}]" for letters in zip(*_NAME_ENDS, strict=True)
-)
-
-
-def _after_name(pattern: str) -> re.Pattern[bytes]:
-    """An expression with lookbehinds for the end of a secret's name (NAME)."""
-    for literal in re.findall(r"NAME([^)]*)\)", pattern):
-        old = f"(?<=NAME{literal})"
-        new = f"(?<={_NAME_END_CLASSES}{literal})(?<=(?:{'|'.join(_NAME_ENDS)}){literal})"
-        pattern = pattern.replace(old, new)
-    return re.compile(pattern.encode())
-
-
-# Behind a name in quotes follows a string or a list of them. In JSON inside a string the quotes are
-# escaped; deeper inside, all names are looked at.
-_JSON_NAME = _after_name(r'":(?=["\[ ])(?<=NAME":)')
-_INNER_NAME = _after_name(r'\\":(?:(?<=NAME\\":)|(?<=\\\\":))')
-_TEXT_NAME = _after_name(r""": (?:(?<=NAME: )|(?<=NAME': ))""")
-_SETTING_NAME = _after_name(r"=(?:(?<=NAME=)|(?<=NAME =))")
+# `suspicious` looks at every recorded message. Whether anything ends as names of secrets do is seen
+# in one pass: folded, `"API_KEY":`, `\"apiKey\" :`, `api-key: ` and `Key_ =` have the end `key:`.
+# Five expressions, one for each notation, took 4.1 us for a message of 200 bytes and 41 us for 5 KB
+# of small members; this one takes 0.7 and 12, with ends of one first letter side by side.
+_FOLD = bytes.maketrans(b"=" + ascii_uppercase.encode(), b":" + ascii_lowercase.encode())
+_BETWEEN_NAME_AND_SIGN = b"\\\"' \t_.-"
+_NAME_ENDS = sorted({word[-3:] for *_, word in SECRET_ENDINGS})
+_ENDS_BY_LETTER = [
+    f"{letter}(?:{'|'.join(end[1:] for end in ends)})"
+    for letter, ends in groupby(_NAME_ENDS, key=itemgetter(0))
+]
+_FOLDED_NAME_END = re.compile(f":(?<=(?:{'|'.join(_ENDS_BY_LETTER)}):)".encode())
+_PROGRESS_TOKEN = b'"progressToken":'
+"""The one name of MCP that ends like a secret's; every second message of a session may have it."""
 _NAME_BEFORE = re.compile(rb"[\w. -]{1,64}+\Z")
-_NAMES = ((b":", _JSON_NAME), (b"\\", _INNER_NAME), (b" ", _TEXT_NAME), (b"=", _SETTING_NAME))
-_SPACE_BEFORE_COLON = re.compile(rb'" :')
 _TOKENS_OF_GITHUB = re.compile(rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]")
 # Base64 and tokens of GitHub are looked for where there are so many letters in a row that few words
 # have as many.
@@ -90,8 +77,10 @@ _LETTERS = bytes(0x61 if bytes((byte,)).isalnum() else 0x20 for byte in range(25
 _MANY_LETTERS = b"a" * 20
 _RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = re.compile(BASE64_TEXT * 4)
+# Behind a few bytes that are rare: a search for one byte runs at the speed of memchr, if the byte
+# is given as a number. `bytes in bytes` raises and drops a TypeError first, which takes 0.2 us.
 _RARE_HINTS = tuple(
-    (byte, re.compile(hint))
+    (byte[0], re.compile(hint).search)
     for byte, hint in (
         (b"J", rb"J(?<=eyJ)"),
         (b"-", rb"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=---))"),
@@ -145,16 +134,14 @@ def suspicious(data: bytes) -> bool:
     if len(data) > _WINDOW_BYTES:
         starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
         return any(suspicious(data[start : start + _WINDOW_BYTES]) for start in starts)
-    for byte, pattern in _NAMES:
-        for match in pattern.finditer(data) if byte in data else ():
-            if _names_a_secret_before(data, match.start()):
-                return True
-    if _SPACE_BEFORE_COLON.search(data):
+    folded = data.translate(_FOLD, _BETWEEN_NAME_AND_SIGN)
+    signs = _FOLDED_NAME_END.findall(folded)
+    if signs and len(signs) > data.count(_PROGRESS_TOKEN) and _names_secrets(data, folded):
         return True
-    for byte, hint in _RARE_HINTS:
-        if byte in data and hint.search(data):
+    for byte, search in _RARE_HINTS:
+        if byte in data and search(data):
             return True
-    if _MANY_LETTERS not in data.translate(_LETTERS):
+    if data.translate(_LETTERS).find(_MANY_LETTERS) < 0:
         return False
     return bool(_BASE64_TEXT.search(data) or _TOKENS_OF_GITHUB.search(data))
 
@@ -243,10 +230,28 @@ def _kind_of(name: bytes) -> str | None:
     return kind_of_name(name.decode("utf-8", "replace"))
 
 
+def _names_secrets(data: bytes, folded: bytes) -> bool:
+    """Whether the name of a secret stands before a sign and a text."""
+    signs = (match.start() for match in _FOLDED_NAME_END.finditer(folded))
+    patterns = map(_signed, {folded[sign - 3 : sign] for sign in signs})
+    return any(
+        _names_a_secret_before(data, found.end())
+        for pattern in patterns
+        for found in pattern.finditer(data)
+    )
+
+
+@lru_cache
+def _signed(end: bytes) -> re.Pattern[bytes]:
+    """An expression for the end of a name before a sign. What follows the colon in JSON must be a
+    string or a list: numbers are not replaced.
+    """
+    letters = "".join(f"[{letter}{letter.upper()}]" for letter in end.decode())
+    return re.compile(letters.encode() + rb"""(?=["' \t\\_.-]*+(?:=|:["'\s\\\[]))""")
+
+
 def _names_a_secret_before(data: bytes, end: int) -> bool:
-    """Whether a secret's name ends here, before its quote and the backslashes that escape it."""
-    while end and data[end - 1] in b"\"' \t\\":
-        end -= 1
+    """Whether a secret's name ends here."""
     name = _NAME_BEFORE.search(data, max(end - 64, 0), end)
     if name is None:
         return False

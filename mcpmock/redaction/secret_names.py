@@ -1,7 +1,7 @@
 """Which names are names of secrets: a table of words.
 
 The last *words* of a name decide (`githubToken`, `X-Api-Key`), never a part of a word: `maxTokens`
-and `token_count` are not secrets. `redactor` applies the table to JSON and command lines,
+and `token_count` are not secrets. `text_redactor` applies it to JSON, `redactor` to command lines,
 `secret_formats` to text, `headers` to HTTP.
 """
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from mcpmock.protocol.messages import Notification, Request
+import attrs
+
+from mcpmock.protocol.messages import Notification, Request, Response, member
 from mcpmock.protocol.methods import (
     LATEST,
     REVISIONS,
@@ -16,6 +18,7 @@ from mcpmock.protocol.methods import (
 )
 
 from .context import CheckedMessage, Object, State, declared, short
+from .exchange import MAX_REMEMBERED
 from .rule import Breach
 
 _LOGGING = "notifications/message"
@@ -26,22 +29,58 @@ _BY_SENDER = {
     for revision in REVISIONS
     for sender in (Sender.CLIENT, Sender.SERVER)
 }
+_GATED_PARAMS = {"elicitation/create", "sampling/createMessage", "tools/call"}
 _FEATURES = ("tools", "resources", "prompts", "completions")
 
 
-def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
-    """Yield the breaches in the sender, the revision and the capabilities of a method."""
-    if checked.revision is None:
+@attrs.define
+class MethodChecker:
+    """Remembers what it found for each method: that depends on nothing but the capabilities."""
+
+    _found: dict[tuple[object, ...], tuple[Breach, ...]] = attrs.field(factory=dict)
+    _client: Object | None = None
+    _server: Object | None = None
+    """The capabilities of which this was found."""
+
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
+        """Yield the breaches in the sender, the revision and the capabilities of a method."""
+        message = checked.message
+        if checked.revision is None or not isinstance(message, Request | Notification | Response):
+            return
+        if checked.modern:  # its capabilities are those of a server, and may change at any time
+            yield from _check_method(checked, state)
+        else:
+            yield from self._breaches_of_method(checked, state)
+        if checked.method in _GATED_PARAMS and not isinstance(message, Response):
+            yield from _check_params_gate(checked, state)
+
+    def _breaches_of_method(self, checked: CheckedMessage, state: State) -> tuple[Breach, ...]:
+        client, server = state.client_capabilities, state.server_capabilities
+        if client is not self._client or server is not self._server:
+            self._client, self._server = client, server
+            self._found.clear()
+        message = checked.message
+        answers = isinstance(message, Response) and message.result is not None
+        key = (type(message), answers, checked.from_client, checked.revision, checked.method)
+        found = self._found.get(key)
+        if found is None:
+            found = tuple(_check_method(checked, state))
+            if len(self._found) < MAX_REMEMBERED:
+                self._found[key] = found
+        return found
+
+
+def _check_method(checked: CheckedMessage, state: State) -> Iterator[Breach]:
+    """Yield the breaches that any message of its kind and method has, whatever is in it."""
+    if isinstance(checked.message, Response):
+        if checked.message.result is not None:
+            yield from _check_result_gate(checked, state)
         return
-    if checked.result is not None:
-        yield from _check_result_gate(checked, state)
-    if not isinstance(checked.message, Request | Notification):
-        return
-    method = checked.message.method
+    method = checked.method or ""
     own_side, other_side = _sides(checked)
-    row = _BY_SENDER[checked.revision, own_side].get(method)
+    row = _methods(checked.revision, own_side).get(method)
     if row is None:
-        if method in _BY_SENDER[checked.revision, other_side]:
+        if method in _methods(checked.revision, other_side):
             side = "client" if checked.from_client else "server"
             yield Breach("method-sender", f"{method} from the {side}")
         elif method in _KNOWN:
@@ -51,7 +90,10 @@ def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
             yield Breach("logging-undeclared", f"{_LOGGING} without the capability logging")
     elif row.extension is None:
         yield from _check_gate(checked, state, row)
-        yield from _check_params_gate(checked, state)
+
+
+def _methods(revision: str | None, sender: Sender) -> Mapping[str, Method]:
+    return _BY_SENDER[revision or LATEST, sender]
 
 
 def _sides(checked: CheckedMessage) -> tuple[Sender, Sender]:
@@ -81,7 +123,7 @@ def _check_result_gate(checked: CheckedMessage, state: State) -> Iterator[Breach
     """Check the result of a method whose capability the server has not declared. A client may send
     any request, so only the server's result is a breach.
     """
-    row = _BY_SENDER[checked.revision or LATEST, Sender.CLIENT].get(checked.method or "")
+    row = _methods(checked.revision, Sender.CLIENT).get(checked.method or "")
     if checked.from_client or row is None or row.gate is None:
         return
     feature = row.gate.partition(".")[0]
@@ -94,16 +136,19 @@ def _check_result_gate(checked: CheckedMessage, state: State) -> Iterator[Breach
 
 def _check_params_gate(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     """Check params that need a capability of their own."""
+    if checked.method not in _methods(checked.revision, _sides(checked)[0]):
+        return
     client, server = state.client_capabilities, state.server_capabilities
-    url = checked.params.get("mode") == "url"
+    raw = getattr(checked.message, "params", None)  # often long, and seldom to be decoded
     match checked.method:
-        case "elicitation/create" if url and not declared(client, "elicitation.url"):
-            yield Breach("elicitation-mode", "mode url, but the client has not declared it")
-        case "sampling/createMessage" if "tools" in checked.params:
+        case "elicitation/create" if checked.params.get("mode") == "url":
+            if not declared(client, "elicitation.url"):
+                yield Breach("elicitation-mode", "mode url, but the client has not declared it")
+        case "sampling/createMessage" if member(raw, "tools") is not None:
             if not declared(client, "sampling.tools"):
                 text = "tools, but the client has not declared sampling.tools"
                 yield Breach("sampling-tools", text)
-        case "tools/call" if "task" in checked.params:
+        case "tools/call" if member(raw, "task") is not None:
             if not declared(server, "tasks.requests.tools.call"):
                 name = short(checked.params.get("name"))
                 text = f"{name} as a task, which the server has not declared"

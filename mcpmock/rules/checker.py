@@ -23,6 +23,8 @@ class Found:
     """The number of the take, from 1."""
     event: Event
     violation: Violation
+    line: int = 0
+    """The line of the event, from 1; 0 if what was checked is no file."""
 
 
 def check(cassette: Cassette) -> Iterator[Found]:

@@ -29,7 +29,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.methods import FIRST
-from mcpmock.protocol.raw_json import elements
+from mcpmock.protocol.raw_json import items
 
 from . import http_heads, http_sse, http_streams
 from .context import CheckedMessage, ServerState, State
@@ -151,18 +151,18 @@ class ConversationChecker:
 
     def _check_request_body(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check the messages in the body of a POST, and its heads."""
-        items = parse_items(frame.raw)
-        exchange.posted = items
+        posted = parse_items(frame.raw)
+        exchange.posted = posted
         if self._is_mcp(exchange) and exchange.head is not None:
             if len(self.state.server.paths) < MAX_REMEMBERED:
                 self.state.server.paths.add(exchange.head.path)
-            exchange.revision = revision_of(self.state, C2S, items[0], exchange)
+            exchange.revision = revision_of(self.state, C2S, posted[0], exchange)
             exchange.open = [request.id for request in exchange.requests]
             yield from self._check_request_head(exchange)
             yield from self._check_messages(frame, exchange)
             if exchange.response is not None:
                 yield from self._check_response_head(exchange)
-        exchange.posted = [slim_request(item) for item in items]
+        exchange.posted = [slim_request(item) for item in posted]
 
     def _check_response_message(
         self, frame: Frame, exchange: CheckedExchange
@@ -190,13 +190,10 @@ class ConversationChecker:
     def _check_messages(
         self, frame: Frame, exchange: CheckedExchange | None
     ) -> Iterator[Violation]:
-        spans = elements(frame.raw)
-        raws = [frame.raw[slice(*span)] for span in spans] if spans else [frame.raw]
-        for raw in raws:
-            message = parse(raw)
-            batch = len(spans or ())
+        batch = (items(frame.raw) or []) if frame.raw[:1] != b"{" else []
+        for raw in batch or [frame.raw]:
             checked, violations = self._checker.check(
-                frame.direction, raw, message, exchange, batch
+                frame.direction, raw, parse(raw), exchange, len(batch)
             )
             yield from violations
             self._note_on_exchange(checked)

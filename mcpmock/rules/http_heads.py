@@ -19,7 +19,7 @@ from mcpmock.protocol.transport_facts import (
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
 )
-from mcpmock.redaction.headers import unwrapped
+from mcpmock.redaction.encodings import unwrapped
 
 from .context import CheckedMessage, Phase, State, short
 from .exchange import MAX_REMEMBERED, CheckedExchange

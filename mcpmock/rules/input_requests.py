@@ -24,9 +24,7 @@ _GATES = {
 
 
 def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
-    """Yield the breaches in an `InputRequiredResult`, or in a retry."""
-    if not checked.modern:
-        return
+    """Yield the breaches in an `InputRequiredResult` of a modern server, or in a retry."""
     if checked.result is not None and checked.result.get("resultType") == INPUT_REQUIRED:
         yield from _check_input_required(checked, state, checked.result)
     elif isinstance(checked.message, Request) and checked.from_client:

@@ -23,7 +23,10 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
         elif checked.raw.strip():
             yield Breach("json-rpc", f"not JSON-RPC: {short(checked.raw)}")
         return
-    if decode(member(checked.raw, "jsonrpc") or b"null") != "2.0":
+    if (
+        not _begins_as_usual(checked.raw)
+        and decode(member(checked.raw, "jsonrpc") or b"null") != "2.0"
+    ):
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
     if checked.batch:
         yield from _check_batch(checked)
@@ -31,11 +34,18 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
         case Request():
             yield from _check_request(message)
         case Notification(method, params):
-            yield from _check_object(params, "params")
+            if params is not None and params[:1] != b"{":
+                yield _no_object(params, "params")
             if method in _REQUESTS:
                 yield Breach("request-id", f"{method} without an id")
         case Response():
             yield from _check_response(checked, message)
+
+
+def _begins_as_usual(raw: bytes) -> bool:
+    """Whether `jsonrpc` is the first member, is "2.0", and no other member can replace it."""
+    usual = raw.startswith(b'{"jsonrpc":"2.0",') and b"\\u" not in raw
+    return usual and raw.find(b'"jsonrpc"', 2) < 0
 
 
 def _check_batch(checked: CheckedMessage) -> Iterator[Breach]:
@@ -45,7 +55,8 @@ def _check_batch(checked: CheckedMessage) -> Iterator[Breach]:
 
 
 def _check_request(request: Request) -> Iterator[Breach]:
-    yield from _check_object(request.params, "params")
+    if request.params is not None and request.params[:1] != b"{":
+        yield _no_object(request.params, "params")
     if request.id == b"null":
         yield Breach("id-null", f"{short(request.method)} with a null id")
     elif not is_string_or_integer(request.id):
@@ -56,7 +67,8 @@ def _check_request(request: Request) -> Iterator[Breach]:
 
 def _check_response(checked: CheckedMessage, response: Response) -> Iterator[Breach]:
     if response.result is not None:
-        yield from _check_object(response.result, "result")
+        if response.result[:1] != b"{":
+            yield _no_object(response.result, "result")
         if response.id is None:
             yield Breach("result-id", "a result without an id")
         if response.error is not None:
@@ -69,13 +81,14 @@ def _check_response(checked: CheckedMessage, response: Response) -> Iterator[Bre
             yield Breach("error-code", f"the code {short(code)}")
 
 
-def _check_object(raw: bytes | None, name: str) -> Iterator[Breach]:
-    if raw is not None and raw[:1] != b"{":
-        yield Breach("members-object", f"{name} is not an object: {short(raw)}")
+def _no_object(raw: bytes, name: str) -> Breach:
+    return Breach("members-object", f"{name} is not an object: {short(raw)}")
 
 
 def is_string_or_integer(raw: bytes) -> bool:
     """Whether an id or a token has an allowed type. `1.0` is allowed: many peers treat it as 1."""
+    if raw.isdigit():
+        return True
     value = decode(raw)
     if isinstance(value, bool):
         return False

@@ -42,6 +42,10 @@ class Deviation:
     def words(self) -> str:
         return f"known of {self.of}: {self.what}"
 
+    def __reduce__(self) -> tuple[Callable[[str, str], Deviation], tuple[str, str]]:
+        # By name: the other process has the same table, and a lambda cannot be sent to it.
+        return _deviation_of, (self.rule, self.of)
+
 
 def _has_raw(raw: bytes) -> DeviationTest:
     """The message consists of these bytes, ignoring surrounding white space."""
@@ -166,6 +170,10 @@ DEVIATIONS = (
         _has_raw(b""),
     ),
 )
+
+
+def _deviation_of(rule: str, software: str) -> Deviation:
+    return next(one for one in DEVIATIONS if (one.rule, one.of) == (rule, software))
 
 
 def find_deviation(

@@ -12,6 +12,8 @@ from .context import CheckedMessage, Phase, State, as_object
 from .rule import Breach
 
 INITIALIZE, INITIALIZED, DISCOVER = "initialize", "notifications/initialized", "server/discover"
+HANDSHAKE = {INITIALIZE, INITIALIZED}
+"""The methods of the messages that change its state."""
 
 _ALWAYS_ALLOWED = {INITIALIZE, DISCOVER, "ping", CANCELLED}
 """Methods that a client may send at any time: `server/discover` finds out the era of a server."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Direction, Frame, Message, Request
-from mcpmock.protocol.raw_json import members
+from mcpmock.protocol.messages import Direction, Frame, Message, Request, member
 from mcpmock.protocol.reassembly import Reassembly
 
 _MAX_KEPT_BYTES = 1000
@@ -50,9 +49,8 @@ def too_long(message: Message) -> bool:
 
 def _kept_params(request: Request) -> dict[str, bytes]:
     """The params that rules read after the request itself was checked."""
-    raw = request.params or b""
-    spans = members(raw) or {}
-    return {name: raw[slice(*spans[name])] for name in _KEPT_PARAMS & spans.keys()}
+    found = {name: member(request.params, name) for name in _KEPT_PARAMS}
+    return {name: raw for name, raw in found.items() if raw is not None}
 
 
 @attrs.define

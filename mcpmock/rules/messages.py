@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from mcpmock.protocol.correlation import CANCELLED, Correlation, PendingCall
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Message, Notification, Request, member
 
-from . import capabilities, http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern
+from . import http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern
 from .calls import MAX_CALLS, CallTracker
-from .context import CheckedMessage, State
+from .capabilities import MethodChecker
+from .context import CheckedMessage, Phase, State
 from .exchange import CheckedExchange
 from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
@@ -100,6 +101,7 @@ class MessageChecker:
     state: State
     judge: Judge
     session: IdSpace = attrs.field(factory=IdSpace)
+    _methods: MethodChecker = attrs.field(factory=MethodChecker)
     _exchanges: OrderedDict[int, IdSpace] = attrs.field(factory=OrderedDict)
     _origins: OrderedDict[int, CallOrigin] = attrs.field(factory=OrderedDict)
     _index: int = 0
@@ -115,31 +117,32 @@ class MessageChecker:
         """The message with its context, and its violations. `batch` is the size of its batch."""
         if too_long(message):
             self.state.incomplete = True
+        is_request = isinstance(message, Request)
         ids = self._ids_of(exchange)
         before = ids.open_call(direction, message)
         self._index += 1
         attribution = ids.calls.note(direction, slim_request(message), self._index)
         revision = revision_of(self.state, direction, message, exchange)
-        if attribution.call is not None and not isinstance(message, Request):
+        if attribution.call is not None and not is_request:
             origin = self._origins.get(attribution.call.index)
             named = None if origin is None else origin.revision
             revision = revision_of_call(self.state, message, attribution.call, named)
         checked = CheckedMessage(direction, message, raw, attribution, revision, exchange)
-        checked.call_exchange = self._exchange_of(
-            before if isinstance(message, Request) else attribution.call
-        )
+        checked.call_exchange = self._exchange_of(before if is_request else attribution.call)
         checked.open_call, checked.batch = before, batch
-        if isinstance(message, Request):
+        if is_request:
             self._remember(checked)
         # A message that shows its server to be modern is itself checked as modern; the handshake
         # applies to later messages only.
-        modern.update_server(checked, self.state)
+        if checked.modern:
+            modern.update_server(checked, self.state)
         violations = [
             violation
             for breach in self._breaches(checked, ids)
             for violation in self.judge.violations([breach], exchange, revision, checked)
         ]
-        lifecycle.update_handshake(checked, self.state)
+        if checked.method in lifecycle.HANDSHAKE:
+            lifecycle.update_handshake(checked, self.state)
         return checked, violations
 
     def origin_of(self, call: PendingCall) -> CallOrigin | None:
@@ -152,13 +155,19 @@ class MessageChecker:
     def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach]:
         state = self.state
         yield from jsonrpc.check_message(checked)
-        yield from lifecycle.check_message(checked, state)
-        yield from capabilities.check_message(checked, state)
+        # What the conditions leave out would find nothing: each of these costs a microsecond, and
+        # most messages are of a session whose handshake is over.
+        if state.phase is not Phase.READY or checked.method == lifecycle.INITIALIZE:
+            yield from lifecycle.check_message(checked, state)
+        yield from self._methods.check_message(checked, state)
         yield from ids.call_tracker.check_message(checked, state)
-        yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)
-        yield from modern.check_message(checked, state)
-        yield from input_requests.check_message(checked, state)
-        yield from ids.subscriptions.check_message(checked, ids.calls)
+        call = checked.attribution.call
+        if checked.method == PROGRESS or (call is not None and call.token is not None):
+            yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)
+        if checked.modern:
+            yield from modern.check_message(checked, state)
+            yield from input_requests.check_message(checked, state)
+            yield from ids.subscriptions.check_message(checked, ids.calls)
         if state.transport == "streamable-http":
             yield from http_streams.check_message(checked)
             yield from http_heads.check_status(checked, state)

@@ -27,8 +27,6 @@ COMPLETE, INPUT_REQUIRED = "complete", "input_required"
 
 def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     """Yield the breaches in a modern message, independent of its method."""
-    if not checked.modern:
-        return
     message = checked.message
     if isinstance(message, Request):
         if checked.from_client:

@@ -44,9 +44,9 @@ class Subscriptions:
     """The open subscriptions by call index."""
 
     def check_message(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        """Yield the breaches in a server notification that needs a subscription or a log level."""
-        if not checked.modern:
-            return
+        """Yield the breaches in a modern server's notification that needs a subscription or a log
+        level.
+        """
         call = checked.attribution.call
         match checked.message:
             case Request(method=method) if method == LISTEN and call is not None:

@@ -9,6 +9,7 @@ the call or came on its stream, and presumably if the call was the only open one
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 
@@ -117,7 +118,9 @@ def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
 @attrs.define
 class _Reader:
     conversation: RecordedConversation
-    _sessions: dict[tuple[int, int | None], Correlation] = attrs.field(factory=dict)
+    _sessions: defaultdict[tuple[int, int | None], Correlation] = attrs.field(
+        factory=lambda: defaultdict(Correlation)
+    )
     _requests: list[DiffMessage] = attrs.field(factory=list)
     """All requests of both sides."""
     _rank: int = 0
@@ -156,7 +159,7 @@ class _Reader:
             self.conversation.failed_at = self._where(event)
 
     def _read_message(self, event: Event, frame: Frame, message: SingleMessage, raw: bytes) -> None:
-        calls = self._sessions.setdefault(id_space(event.s, event.x), Correlation())
+        calls = self._sessions[id_space(event.s, event.x)]
         note = calls.note(frame.direction, message, len(self._requests), event.x)
         one = DiffMessage(
             where=self._where(event),

@@ -145,6 +145,8 @@ def by_key(
         if tie is not None and mine and len(ours) != len(theirs):
             mine = _aligned(ours, theirs, tie)
         pairs += mine
+        if len(mine) == len(ours) == len(theirs):
+            continue
         for rest, row, side in ((rests[0], ours, 0), (rests[1], theirs, 1)):
             taken = {id(pair[side]) for pair in mine}
             rest += [thing for thing in row if id(thing) not in taken]

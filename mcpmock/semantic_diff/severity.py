@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 
 class Verdict(IntEnum):
@@ -122,6 +123,9 @@ _ROWS = (
     DiffRule("said-missing", "removed", _RISKY, "the client did not send this"),
     DiffRule("said-added", "added", _COMPATIBLE, "the client sent this in addition"),
     DiffRule("said-changed", "changed", _RISKY, "the client sent something else"),
+    # of two folders
+    DiffRule("recording-missing", "removed", _RISKY, "a recording is gone"),
+    DiffRule("recording-added", "added", _COMPATIBLE, "a recording is new"),
 )
 PLURALS: Final = {
     "answer-added": "calls have an answer, or one more",
@@ -177,8 +181,8 @@ class Change:
     new: Any = ABSENT
 
 
-@attrs.frozen(order=True)
-class EventLocation:
+# A Struct, because there is one for each message: 0.3 us, a frozen attrs class takes 1.
+class EventLocation(msgspec.Struct, frozen=True, order=True, gc=False):
     """An event: the take, from 1, and its number in that."""
 
     take: int
@@ -204,7 +208,7 @@ class Difference:
     old_event: EventLocation | None
     new_event: EventLocation | None
     ignore: str
-    """The `--ignore` rule that allows it."""
+    """The `--ignore` rule that allows it; empty if none can."""
     times: int = 1
     """How often there is the very same; the events are the first."""
 

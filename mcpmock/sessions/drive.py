@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
@@ -56,9 +56,10 @@ class DriveFront(Front):
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
         """The exit status is 1 where the server did not do what a client waited for."""
         run.check()
+        self._report_unplayed(run.setup.say)
         self._report_unbound(run.setup.say)
         async with _own_stderr() as stderr:
-            drive = _Drive(run, self, stderr)
+            drive = self.drive(run, stderr)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(drive.obey, stops)
                 failed = await drive.play()
@@ -66,6 +67,14 @@ class DriveFront(Front):
         if drive.stopped_by:
             return status_of(drive.stopped_by)
         return run.reach.status or (DIFFERENT if failed else 0)
+
+    def drive(self, run: Run, stderr: DescriptorQueue) -> Drive:
+        """What plays them."""
+        return Drive(run, self, stderr)
+
+    def _report_unplayed(self, say: Say) -> None:
+        for n in (n for script in self.scripts for n in script.oversized):
+            say(f"event {n} is not played: it was too long to be recorded whole")
 
     def _report_unbound(self, say: Say) -> None:
         unbound: dict[str, int] = {}
@@ -174,7 +183,9 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
 
 
 @attrs.define
-class _Drive:
+class Drive:
+    """One run of a `DriveFront`: plays its sessions, until a signal stops it."""
+
     run: Run
     front: DriveFront
     stderr: DescriptorQueue
@@ -194,44 +205,52 @@ class _Drive:
         one process, or all sessions at a URL.
         """
         scripts = self.front.scripts
-        takes = [[script] for script in scripts] if self._kind is None else [scripts]
-        transport = STDIO if self._kind is None else self._kind.value
+        takes = [[script] for script in scripts] if self.kind is None else [scripts]
         failed = 0
         for played in takes:
             if self.stopped_by:
                 break
-            async with self.run.recorded(transport):
-                failed += sum([await self._play(script) for script in played])
+            async with self.playing():
+                for script in played:
+                    driver = self.driver(script, report=self.run.setup.say)
+                    await self.converse(driver)
+                    failed += driver.failed
         return failed
 
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[None]:
+        """One take for the time of the block, if a recording is wanted. A signal cancels the block
+        and leaves the take whole.
+        """
+        async with self.run.recorded(STDIO if self.kind is None else self.kind.value):
+            with trio.CancelScope() as self._playing:
+                if self.stopped_by:
+                    self._playing.cancel()
+                yield
+
+    def driver(self, script: ClientScript, **observers: Any) -> Driver:
+        """What plays one client."""
+        return Driver(script, self.front.timing, bindings=dict(self.front.values), **observers)
+
+    async def converse(self, driver: Driver) -> None:
+        """One session, with a server of its own."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        conversation = Conversation(
+            number=self._session(driver.script),
+            head=[driver],
+            client_opens_stream=driver.script.opens_streams,
+            recorder_at_server=True,
+        )
+        server = await self.run.open_server()
+        await self.run.converse(conversation, NullClient(self.stderr), server)
+
     @property
-    def _kind(self) -> TransportKind | None:
+    def kind(self) -> TransportKind | None:
+        """The server's transport over HTTP; None for a process."""
         back = self.run.setup.back
         return None if back is None else back.kind
 
-    async def _play(self, script: ClientScript) -> int:
-        if self.stopped_by:
-            return 0
-        for n in script.oversized:
-            self.run.setup.say(f"event {n} is not played: it was too long to be recorded whole")
-        driver = Driver(
-            script,
-            self.front.timing,
-            report=self.run.setup.say,
-            bindings=dict(self.front.values),
-        )
-        conversation = Conversation(
-            number=self._session(script),
-            head=[driver],
-            client_opens_stream=script.opens_streams,
-            recorder_at_server=True,
-        )
-        with trio.CancelScope() as self._playing:
-            server = await self.run.open_server()
-            await self.run.converse(conversation, NullClient(self.stderr), server)
-        return driver.failed
-
     def _session(self, script: ClientScript) -> int:
         """Its number in the take: over HTTP the first is for exchanges without a session."""
-        stateless = self._kind is TransportKind.STREAMABLE_HTTP and not script.opens
-        return NO_SESSION if self._kind is None or stateless else next(self._sessions)
+        stateless = self.kind is TransportKind.STREAMABLE_HTTP and not script.opens
+        return NO_SESSION if self.kind is None or stateless else next(self._sessions)

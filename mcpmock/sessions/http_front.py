@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import secrets
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
@@ -39,6 +40,9 @@ from .replay import Replay
 from .run import STDIO, Conversation, Front, Run
 from .signals import listener_status_of
 
+if TYPE_CHECKING:
+    from mcpmock.authorization.server import AuthorizationServer
+
 DEFAULT_PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse"}
 MESSAGES_PATH = "/messages"
 MAX_REQUEST_BODY_BYTES = 4 << 20
@@ -53,6 +57,15 @@ the answer.
 def mint() -> str:
     """A session id: 128 bits that cannot be guessed, in the form that most servers use."""
     return str(UUID(bytes=secrets.token_bytes(16)))
+
+
+@attrs.frozen
+class OpenedPort:
+    """Sockets that listen, all on one port, and the bearer token that clients need there."""
+
+    sockets: Sequence[trio.SocketListener]
+    port: int
+    token: str | None
 
 
 @attrs.frozen(kw_only=True)
@@ -71,6 +84,20 @@ class HttpFront(Front):
     """Seconds without any exchange after which a session is ended."""
     announce: Callable[[str, str | None], None] = lambda _url, _token: None
     """Called with the URL, and the bearer token that clients need, once they are served."""
+    sessions: bool = True
+    """Whether clients of revisions with sessions get one."""
+    opened: OpenedPort | None = None
+    """Where it listens already."""
+
+    async def open(self) -> OpenedPort:
+        """Where it listens. Raises CannotListen, and McpMockError if others could connect."""
+        token = self.token()
+        sockets = await listen(self.host, self.port)
+        return OpenedPort(sockets, sockets[0].socket.getsockname()[1], token)
+
+    def url(self, port: int, target: str) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{port}{target}"
 
     async def serve(
         self,
@@ -82,15 +109,13 @@ class HttpFront(Front):
         holds bare messages then, which is what all clients have in common.
         """
         run.check()
-        serving = _Serving.of(run, self.kind, bare_recording=beside is not None)
-        token = self._token()
-        sockets = await listen(self.host, self.port)
-        port = sockets[0].socket.getsockname()[1]
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        serving = _Serving.of(run, self, bare_recording=beside is not None)
+        opened = self.opened or await self.open()
+        path = serving.target.partition("?")[0]
         listener = HttpListener(
-            SessionRouter(serving.kind, serving.target.partition("?")[0], posts=serving.posts),
-            AccessPolicy(port, self.hosts, self.origins, token),
-            sockets,
+            SessionRouter(serving.kind, path, posts=serving.posts, sessions=self.sessions),
+            AccessPolicy(opened.port, self.hosts, self.origins, opened.token),
+            opened.sockets,
             body_limit=serving.body_limit,
             mirrors=serving.unchanged,
             session_timeout=self.session_timeout,
@@ -108,14 +133,14 @@ class HttpFront(Front):
             )
             if beside is not None:
                 nursery.start_soon(beside)
-            self.announce(f"http://{host}:{port}{serving.target}", token)
+            self.announce(self.url(opened.port, serving.target), opened.token)
             async for signum in stops:
                 stopped_by = signum
                 break
             nursery.cancel_scope.cancel()
         return listener_status_of(stopped_by)
 
-    def _token(self) -> str | None:
+    def token(self) -> str | None:
         """The bearer token that clients need; None on loopback."""
         if is_loopback(self.host):
             return None
@@ -135,17 +160,19 @@ class _Serving:
     target: str
     unchanged: bool
     """Whether exchanges reach the server as they are."""
+    sessions: bool = True
     as_recorded: bool = False
     """Whether the recording is played exchange for exchange."""
     bare_recording: bool = False
     selection: SessionSelection | None = None
+    authorization: AuthorizationServer | None = None
 
     @classmethod
-    def of(cls, run: Run, kind: TransportKind | None, *, bare_recording: bool) -> _Serving:
-        setup = run.setup
+    def of(cls, run: Run, front: HttpFront, *, bare_recording: bool) -> _Serving:
+        setup, kind = run.setup, front.kind
         bare_recording = bare_recording and setup.recording is not None
         if setup.replay is not None:
-            return cls._of_replay(run, setup.replay, kind, bare_recording)
+            return cls._of_replay(run, setup.replay, front, bare_recording)
         assert setup.back is not None
         kind = kind or setup.back.kind or TransportKind.STREAMABLE_HTTP
         unchanged = kind is setup.back.kind
@@ -159,12 +186,13 @@ class _Serving:
 
     @classmethod
     def _of_replay(
-        cls, run: Run, replay: Replay, kind: TransportKind | None, bare_recording: bool
+        cls, run: Run, replay: Replay, front: HttpFront, bare_recording: bool
     ) -> _Serving:
         cassette = replay.cassette
-        transports = {take.transport for take in cassette.takes}
-        kind = kind or kind_of(transports)
-        same = transports == {kind.value}
+        kind, target = replay_target(cassette, front.kind)
+        same = {take.transport for take in cassette.takes} == {kind.value}
+        # Exchanges that were recorded in a session are none of those without one.
+        same = same and front.sessions
         as_recorded = same and replay.stub is None and run.setup.back is None
         if not as_recorded:  # an event stream is one session, whatever its client sends on it
             cassette = bare(cassette, one_session=kind is TransportKind.SSE)
@@ -172,12 +200,25 @@ class _Serving:
         return cls(
             run=run,
             kind=kind,
-            target=(recorded_path(replay.cassette) if same else None) or DEFAULT_PATHS[kind],
+            target=target,
             unchanged=False,
+            sessions=front.sessions,
             as_recorded=as_recorded,
             bare_recording=bare_recording,
             selection=SessionSelection(cassette, attrs.evolve(replay.options, pace=pace)),
-        )
+        ).guarded()
+
+    def guarded(self) -> _Serving:
+        """The same with the authorization server that the run wants, if any."""
+        options = self.run.setup.authorization
+        if options is None:
+            return self
+
+        from mcpmock.authorization.server import AuthorizationServer  # few replays need it
+
+        path = self.target.partition("?")[0]
+        server = AuthorizationServer(options, path, mint, self.run.setup.faults)
+        return attrs.evolve(self, authorization=server)
 
     @property
     def body_limit(self) -> int | None:
@@ -204,7 +245,7 @@ class _Serving:
         run = self.run
         try:
             server = await run.open_server(listener if self.unchanged else None)
-            conversation = self.conversation(client)
+            conversation = self.conversation(client, listener.router)
 
             live: LiveSession | None = None
 
@@ -228,7 +269,7 @@ class _Serving:
             run.setup.say(f"internal error (please report): {dropped}")
         await client.aclose()
 
-    def conversation(self, client: HttpServerChannel) -> Conversation:
+    def conversation(self, client: HttpServerChannel, router: SessionRouter) -> Conversation:
         run, stateless = self.run, client.conversation == NO_SESSION
         rules = self.rules(stateless=stateless)
         replay, player = run.setup.replay, None
@@ -237,11 +278,21 @@ class _Serving:
         return Conversation(
             number=next(run.numbers) if self.bare_recording else client.conversation,
             transport=self.recorded_transport,
+            gates=self.gates(router),
             head=rules if self.bare_recording else (),
             rules=() if self.bare_recording else rules,
             player=player,
             unchanged=self.unchanged,
         )
+
+    def gates(self, router: SessionRouter) -> list[Stage]:
+        """What stands between clients and the recording."""
+        if self.authorization is None:
+            return []
+
+        from mcpmock.authorization.stage import AuthorizationStage
+
+        return [AuthorizationStage(self.authorization, router.is_mcp)]
 
     def rules(self, *, stateless: bool) -> list[Stage]:
         """Translation from the exchanges of clients to bare messages and back."""
@@ -251,7 +302,8 @@ class _Serving:
             return [Resumption()]
         if self.kind is TransportKind.SSE:
             return [SseServer(self.target, MESSAGES_PATH, mint)]
-        return [Resumption(), StreamableHttpServer(self.target, mint, stateless)]
+        server = StreamableHttpServer(self.target, mint, stateless, sessions=self.sessions)
+        return [Resumption(), server]
 
 
 def _first(group: BaseException) -> BaseException:
@@ -265,6 +317,14 @@ def _where(group: BaseExceptionGroup) -> str:
     error = _first(group)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{error!r} in {os.path.basename(place.filename)}:{place.lineno}"
+
+
+def replay_target(cassette: Cassette, kind: TransportKind | None) -> tuple[TransportKind, str]:
+    """The transport of a replay and the path of its URL: what is not said is as recorded."""
+    transports = {take.transport for take in cassette.takes}
+    kind = kind or kind_of(transports)
+    path = recorded_path(cassette) if transports == {kind.value} else None
+    return kind, path or DEFAULT_PATHS[kind]
 
 
 def recorded_path(cassette: Cassette) -> str | None:

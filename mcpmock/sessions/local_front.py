@@ -27,7 +27,7 @@ class ServerPlace:
 @attrs.frozen
 class LocalFront(Front):
     """Clients of a server inside this program. A server at a URL is only offered over HTTP, so that
-    its exchanges are recorded.
+    its exchanges are recorded, and so is one that needs a login, which stdio does not have.
     """
 
     ready: Callable[[ServerPlace], None]
@@ -35,7 +35,7 @@ class LocalFront(Front):
 
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
         back = run.setup.back
-        if back is not None and back.kind is not None:
+        if run.setup.authorization is not None or (back is not None and back.kind is not None):
             return await self._http(None).serve(run, stops)
         with open_unix_listener() as door:
             beside = partial(door.serve, partial(_receive, run))

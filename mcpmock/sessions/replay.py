@@ -14,6 +14,7 @@ from mcpmock.playback.player import Player, ReplayOptions, Report
 from mcpmock.playback.session_selection import SessionSelection
 
 if TYPE_CHECKING:
+    from mcpmock.faults.receipts import FaultRun
     from mcpmock.stubs.script import StubScript
 
 
@@ -55,6 +56,16 @@ class Replay:
         )
         player.fallback = Fallback(stubs.answer, stubs.near)
         return [stubs, player]
+
+
+def scheduled(cassette: Cassette, faults: FaultRun | None) -> Cassette:
+    """The cassette in the order of the plan of faults, if that has a `[schedule]`."""
+    if faults is None or faults.schedule is None:
+        return cassette
+    order = faults.schedule
+    if not order.order and order.keep is None:
+        return cassette  # exchange for exchange, as recorded
+    return order.applied(bare_messages(cassette))
 
 
 def bare_messages(cassette: Cassette) -> Cassette:

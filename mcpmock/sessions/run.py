@@ -28,6 +28,7 @@ from .servers import Reach, Server
 from .signals import stop_requests
 
 if TYPE_CHECKING:
+    from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun, Receipt
     from mcpmock.playback.player import Player
     from mcpmock.recording.deferred import DeferredRecorder
@@ -54,6 +55,8 @@ class Conversation:
     """The session number in recordings, receipts and logs."""
     transport: str = STDIO
     """The transport that recorders and faults see."""
+    gates: Sequence[Stage] = ()
+    """Stages that decide what of the client gets in at all: nothing else sees what they answer."""
     head: Sequence[Stage] = ()
     """Stages next to the client: a recorded client, or translation that recorders do not see."""
     rules: Sequence[Stage] = ()
@@ -89,6 +92,8 @@ class Setup:
     replay: Replay | None = None
     faults: FaultRun | None = None
     recording: Recording | None = None
+    authorization: AuthorizationOptions | None = None
+    """The login that clients over HTTP need."""
     observers: Sequence[Observer] = ()
     say: Say
     stop: trio.Event | None = None
@@ -121,6 +126,7 @@ def compose(
     recorders: list[Stage] = [] if recorder is None else [recorder]
     return Pipeline(
         [
+            *conversation.gates,
             *(stage for stage in watching if stage is not None),
             *conversation.head,
             # A recording holds what the client sees: faults stand behind the recorder.
@@ -190,10 +196,14 @@ class Run:
 
     def check(self) -> None:
         """Raises CannotStart for a server that is sure to fail, so that it leaves no take. One
-        behind a recording may never be needed.
+        behind a recording may never be needed. Raises PlanError for faults of a login that nobody
+        needs.
         """
-        if self.setup.back is not None and self.setup.replay is None:
-            self.setup.back.check()
+        setup = self.setup
+        if setup.faults is not None and setup.authorization is None:
+            setup.faults.refuse_logins()
+        if setup.back is not None and setup.replay is None:
+            setup.back.check(setup.say)
 
     @asynccontextmanager
     async def recorded(
@@ -224,6 +234,8 @@ class Run:
                 take.file.discard()
             raise
         async with nullcontext() if take is None else take.recorded(transport, self._target()):
+            if take is not None and setup.back is not None:
+                setup.back.watch_authorization(take.authorized)
             yield server
 
     async def open_server(self, front: object = None) -> ConversationEnd | None:

@@ -7,18 +7,19 @@ from __future__ import annotations
 import errno
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from mcpmock.channels.channel import ConversationEnd
-from mcpmock.channels.process import start_process
+from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotReach, CannotStart
 from mcpmock.pipeline.stage import Stage
 
 if TYPE_CHECKING:
+    from mcpmock.channels.child_process import ChildProcess
     from mcpmock.transports.session_router import TransportKind
 
     from .take import Say
@@ -64,8 +65,13 @@ class Server:
     def described(self) -> Sequence[str] | str:
         """Its name in the header of a recording."""
 
-    def check(self) -> None:
+    def check(self, say: Say) -> None:
         """Raises CannotStart where a start is sure to fail. A server at a URL may start later."""
+
+    def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
+        """Tells how requests are authorized, now and when that changes; nothing, if they are
+        not.
+        """
 
     @abstractmethod
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
@@ -88,12 +94,14 @@ class Command(Server):
     """A server that is a process: one for each conversation."""
 
     command: Sequence[str]
+    started: list[ChildProcess] = attrs.field(factory=list, eq=False, repr=False)
+    """Processes that run already, for the first conversations."""
 
     @property
     def described(self) -> Sequence[str]:
         return self.command
 
-    def check(self) -> None:
+    def check(self, say: Say) -> None:  # noqa: ARG002
         """Where clients come over HTTP, the first of them would find out otherwise."""
         program = self.command[0]
         if which(program) is None:
@@ -102,4 +110,6 @@ class Command(Server):
             raise CannotStart(program, os.strerror(number), found=found)
 
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:  # noqa: ARG002
+        if self.started:
+            return ProcessChannel(self.started.pop())
         return await start_process(self.command)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import trio
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -22,9 +22,9 @@ def stop_requests(stop: trio.Event | None = None) -> Iterator[AsyncIterator[int]
     if stop is not None:
         yield _EventAsSignal(stop)
         return
-    for signum in _SIGNALS:
+    for signum in STOP_SIGNALS:
         signal.signal(signum, signal.SIG_IGN)
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
+    with trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         yield signals
 
 

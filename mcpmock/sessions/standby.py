@@ -79,6 +79,7 @@ class StandbyServer:
         # the server.
         take.ledger.time(self._began)
         async with take.recorded(self.transport, self.server.described):
+            self.server.watch_authorization(take.authorized)
             task_status.started(take)
             await self._over.wait()
 

@@ -102,6 +102,10 @@ class TakeRecording:
             goes_on = "the session ends here" if self.recording.strict else "the session goes on"
             self.say(f"{self.file.path}: cannot record: {reason}; {goes_on}")
 
+    def authorized(self, value: dict[str, Any]) -> None:
+        """Notes how requests to the server are authorized from now on."""
+        self.recorder().authorized(value, trio.current_time())
+
     def recorder(self, session: int = 1) -> Recorder:
         """A stage that records one conversation."""
         return Recorder(self.ledger, session)
@@ -139,7 +143,7 @@ class TakeRecording:
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
         if redactor is not None:
-            redactor.learned = False  # by the command line, before the first event
+            redactor.table.learned = False  # by the command line, before the first event
 
     async def _keep_synced(self) -> None:
         """Group commit: after kill -9 the kernel still has every event, so fsync only matters for a
@@ -163,7 +167,7 @@ class TakeRecording:
         try:
             self.ledger.finish(trio.current_time())
             self._revise()
-            redacted = self.ledger.redactor.count if self.ledger.redactor else 0
+            redacted = self.ledger.redactor.table.count if self.ledger.redactor else 0
             self.file.close(
                 redacted=redacted,
                 gaps=self.ledger.lost,
@@ -238,7 +242,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     if redactor is not None:
         redactor.learn(os.environ)
         redactor.learn_bindings(recording.values)
-        redactor.reserve(recording.placeholders)
+        redactor.table.reserve(recording.placeholders)
     ledger = Ledger(file.append, redactor, strict=recording.strict)
     take = TakeRecording(file, ledger, recording, say, packed)
     ledger.on_gap = take.on_gap
@@ -249,6 +253,11 @@ def _paths(recording: Recording) -> tuple[Path, Path | None]:
     """The file to write to, and the one to pack it into at the end, if any."""
     output = recording.output
     if recording.folder:
+        # A folder of recordings is emptied by removing it; the next run must start all the same.
+        try:
+            output.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CassetteError(output, os.strerror(error.errno or 0).lower()) from error
         return output / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl", None
     if output.suffix != ".gz":
         return output, None

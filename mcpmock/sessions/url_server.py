@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
@@ -20,6 +21,10 @@ from mcpmock.transports.streamable_http.client import StreamableHttpClient
 
 from .servers import Reach, Server
 
+if TYPE_CHECKING:
+    from .oauth.credentials import OAuthCredentials
+    from .take import Say
+
 
 @attrs.frozen
 class Url(Server):
@@ -28,16 +33,22 @@ class Url(Server):
     upstream: Upstream
     transport: TransportKind
     headers: Headers = attrs.field(factory=list)
+    credentials: OAuthCredentials | None = None
+    """Those of every request, in the place of the clients' own."""
 
     @classmethod
     def parse(
-        cls, url: str, kind: TransportKind | None = None, headers: Headers | None = None
+        cls,
+        url: str,
+        kind: TransportKind | None = None,
+        headers: Headers | None = None,
+        credentials: OAuthCredentials | None = None,
     ) -> Url:
         """The transport is the one named, else what the path suggests."""
         upstream = Upstream.parse(url)
         path = upstream.target.partition("?")[0].rstrip("/")
         guessed = TransportKind.SSE if path.endswith("/sse") else TransportKind.STREAMABLE_HTTP
-        return cls(upstream, kind or guessed, headers or [])
+        return cls(upstream, kind or guessed, headers or [], credentials)
 
     @property
     def described(self) -> str:
@@ -51,16 +62,26 @@ class Url(Server):
     def target(self) -> str:
         return self.upstream.target
 
+    def check(self, say: Say) -> None:
+        if self.credentials is not None:
+            self.credentials.open(say)
+
+    def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
+        if self.credentials is not None:
+            self.credentials.watch(watcher)
+
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
+        self.check(reach.say)
         connect = self._reported(connector(self.upstream), reach)
         if not isinstance(front, HttpListener):
-            return HttpClientChannel(connect, self.upstream)
+            return HttpClientChannel(connect, self.upstream, credentials=self.credentials)
         return HttpClientChannel(
             connect,
             self.upstream,
             own=front.authorities,
             is_mcp=front.router.is_mcp,
             client_of=front.connection_of,
+            credentials=self.credentials,
         )
 
     def rules(

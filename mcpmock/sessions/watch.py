@@ -18,6 +18,7 @@ import h11
 import trio
 
 from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import HttpRequest
@@ -90,7 +91,7 @@ class _Served:
             async with stream:
                 request = None
                 with trio.move_on_after(REQUEST_TIMEOUT_S):
-                    request = await _read_request(stream, connection)
+                    request = await read_request(stream, connection)
                 if request is not None:
                     await self._answer(stream, connection, request)
         except* (trio.BrokenResourceError, trio.ClosedResourceError, h11.ProtocolError):
@@ -108,22 +109,22 @@ class _Served:
         refusal = policy.refusal(request, mcp=False)
         if refusal is not None:
             text = refusal.text.encode()
-            await _send(stream, connection, refusal.status, "text/plain", text)
+            await send_page(stream, connection, refusal.status, "text/plain", text)
         elif request.method != "GET":
-            await _send(stream, connection, 405, "text/plain", b"mcpmock: only GET is served\n")
+            await send_page(stream, connection, 405, "text/plain", b"mcpmock: only GET is served\n")
         elif events is not None and int(events[1]) < len(self.files):
             await self._follow(stream, connection, self.files[int(events[1])])
         elif request.target.partition("?")[0] == "/":
             html = live_page([path.name for path in self.files])
-            await _send(stream, connection, 200, "text/html; charset=utf-8", html)
+            await send_page(stream, connection, 200, "text/html; charset=utf-8", html)
         else:
-            await _send(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
+            await send_page(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
 
     async def _follow(
         self, stream: trio.SocketStream, connection: h11.Connection, path: Path
     ) -> None:
         """An event stream with what the file has and gains, until the page is closed."""
-        head = h11.Response(status_code=200, headers=_headers("text/event-stream"))
+        head = h11.Response(status_code=200, headers=page_headers("text/event-stream"))
         await stream.send_all(connection.send(head) or b"")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_closed, stream, nursery.cancel_scope)
@@ -149,39 +150,3 @@ async def _until_closed(stream: trio.SocketStream, scope: trio.CancelScope) -> N
     while await stream.receive_some(4096):
         pass
     scope.cancel()
-
-
-async def _read_request(
-    stream: trio.SocketStream, connection: h11.Connection
-) -> HttpRequest | None:
-    while True:
-        try:
-            event = connection.next_event()
-        except h11.RemoteProtocolError:
-            return None
-        if event is h11.NEED_DATA:
-            connection.receive_data(await stream.receive_some(65536))
-        elif isinstance(event, h11.Request):
-            headers = [(name.decode(), value.decode("latin-1")) for name, value in event.headers]
-            return HttpRequest(event.method.decode(), event.target.decode("latin-1"), headers)
-        else:
-            return None
-
-
-def _headers(content_type: str) -> list[tuple[str, str]]:
-    return [
-        ("Content-Type", content_type),
-        ("Cache-Control", "no-store"),
-        ("Referrer-Policy", "no-referrer"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Connection", "close"),
-    ]
-
-
-async def _send(
-    stream: trio.SocketStream, connection: h11.Connection, status: int, kind: str, body: bytes
-) -> None:
-    headers = [*_headers(kind), ("Content-Length", str(len(body)))]
-    parts = (h11.Response(status_code=status, headers=headers), h11.Data(data=body))
-    data = b"".join(connection.send(part) or b"" for part in (*parts, h11.EndOfMessage()))
-    await stream.send_all(data)

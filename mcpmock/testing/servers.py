@@ -16,7 +16,7 @@ import trio
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.drive import Driven, drive_server
-from mcpmock.api.server import ReplayServer, replay_options
+from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
@@ -250,7 +250,8 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
         run, options = _fault_run(settings), _replay_options(settings)
         cassette = _load_cassette(settings, test)
         if not settings.extends:
-            fake = ReplayServer(cassette, options, run, settings.stub)
+            authorization = read_authorization(settings.auth)
+            fake = ReplayServer(cassette, options, run, settings.stub, authorization)
             try:
                 yield ServerUse(settings, fake)
             finally:

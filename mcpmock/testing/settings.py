@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.server import replay_options
+from mcpmock.api.server import read_authorization, replay_options
 from mcpmock.api.stub import Stub
 from mcpmock.api.targets import command_words, parse_server
 from mcpmock.errors import McpMockError
@@ -36,6 +36,8 @@ _MARKER_OPTIONS = (
     "races",
     "reactions",
     "stub",
+    "auth",
+    "explore",
 )
 _SEED_VARIABLE = "MCPMOCK_SEED"
 
@@ -77,6 +79,10 @@ class Settings:
     """Whether this run began without the cassette."""
     stub: Stub | None = None
     """Answers before the recording. It is not used while a real server is recorded."""
+    auth: str | None = None
+    """The login that clients need, as for `serve`."""
+    explore: int | tuple[int, ...] | None = None
+    """How many schedules the body of the test is run in, or which ones, by number."""
     named: bool = True
     """Whether the marker names a cassette."""
 
@@ -89,7 +95,9 @@ class Settings:
     @property
     def records(self) -> bool:
         """Whether the real server answers alone. Never for a race, which changes its messages."""
-        if self.races is not None or self.mode == "none" or self.alone:
+        if self.mode == "none" or self.alone:
+            return False
+        if self.races is not None or self.explore is not None:
             return False
         return self.mode in ("all", "rewrite") or self.born or not self.path.exists()
 
@@ -150,6 +158,7 @@ def _settings_of(item: pytest.Item) -> Settings:
     if config.getoption("mcpmock_strict"):
         unused, playing["match"] = FAIL, "exact"
     replay_options(**playing)
+    read_authorization(given.get("auth"))
     url, stub = given.get("url"), given.get("stub")
     if url is not None:
         parse_server(None, url)
@@ -162,6 +171,8 @@ def _settings_of(item: pytest.Item) -> Settings:
         server=None if server is None else tuple(command_words(server)),
         url=given.get("url"),
         stub=stub,
+        auth=given.get("auth"),
+        explore=_schedules(given.get("explore")),
         named=given.get("cassette") is not None,
         playing=playing,
         faults=tuple(_find_plan(item, fault) for fault in several(given.get("faults"))),
@@ -169,6 +180,15 @@ def _settings_of(item: pytest.Item) -> Settings:
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
     )
+
+
+def _schedules(given: Any) -> int | tuple[int, ...] | None:
+    """Raises TypeError for anything but a number or a list of them."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    if isinstance(given, list | tuple) and all(isinstance(one, int) for one in given):
+        return tuple(given)
+    raise TypeError(f"explore={given!r}: say how many schedules, or [N] for one of them")
 
 
 def _reactions(given: object) -> Iterator[Reaction]:

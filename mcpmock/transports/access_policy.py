@@ -36,6 +36,12 @@ class HttpRefusal:
     headers: Headers
 
 
+def _values(head: HttpRequest, name: str) -> list[str]:
+    length = len(name)
+    fields = head.headers
+    return [v.strip() for field, v in fields if len(field) == length and field.lower() == name]
+
+
 def _lowered(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip().rstrip("/").lower() for name in names)
 
@@ -54,14 +60,11 @@ class AccessPolicy:
 
     def refusal(self, head: HttpRequest, *, mcp: bool) -> HttpRefusal | None:
         """Why this request, to an MCP path or not, may not come in; None if it may."""
-        values: dict[str, list[str]] = {}
-        for name, value in head.headers:
-            values.setdefault(name.lower(), []).append(value.strip())
         return (
-            self._host(values.get("host", []))
-            or self._origin(values.get("origin", []))
+            self._host(_values(head, "host"))
+            or self._origin(_values(head, "origin"))
             or self._authorization(head)
-            or (_content_type(values.get("content-type", [])) if mcp and _is_post(head) else None)
+            or (_content_type(_values(head, "content-type")) if mcp and _is_post(head) else None)
         )
 
     def admitted(self, head: HttpRequest) -> HttpRequest:

@@ -53,6 +53,8 @@ class SessionRouter:
     remembered: int = MAX_SESSIONS
     posts: Collection[str] = ()
     """Where messages are posted to, as far as that is known before an endpoint event says so."""
+    sessions: bool = True
+    """Whether an `initialize` opens a session; without, all exchanges are one conversation."""
     _last: int = attrs.field(default=NO_SESSION, init=False)
     _known: dict[str, int] = attrs.field(factory=dict, init=False)
     """Session ids, or the targets of endpoint events, oldest first."""
@@ -77,7 +79,7 @@ class SessionRouter:
             return NO_SESSION
         if session := head.header(SESSION_HEADER):
             return self._known.get(session, NO_SESSION)
-        opens = head.method == "POST" and _is_initialize(body, whole=whole)
+        opens = self.sessions and head.method == "POST" and _is_initialize(body, whole=whole)
         return self._begin() if opens else NO_SESSION
 
     def learn(self, conversation: int, frames: Sequence[Frame]) -> bool:

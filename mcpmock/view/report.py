@@ -23,6 +23,7 @@ from typing import Any
 import attrs
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.errors import Level
@@ -30,7 +31,7 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Request, Response, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
 from mcpmock.rules.checker import Found, check
-from mcpmock.semantic_diff.compare import Diff, Difference, compare
+from mcpmock.semantic_diff.compare import Diff, Difference, Progress, compare
 
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
@@ -52,15 +53,34 @@ _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
-def report_page(cassette: Cassette, other: Cassette | None = None) -> bytes:
+def report_page(
+    cassette: Cassette, other: Cassette | None = None, *, progress: Progress | None = None
+) -> bytes:
     """The page of a cassette, or of how the other one differs from it."""
     cassettes = [one for one in (cassette, other) if one is not None]
-    data: dict[str, Any] = {"recordings": [_whole_data(one) for one in cassettes]}
+    work = _Work(4 * len(cassettes), progress)
+    data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
     title = cassette.name
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other))
         title = f"{cassette.name} and {other.name}"
-    return page(title, data)
+    made = page(title, data)
+    work.step(len(cassettes))
+    return made
+
+
+@attrs.define
+class _Work:
+    """The steps of making a page, about equally long."""
+
+    total: int
+    progress: Progress | None
+    done: int = 0
+
+    def step(self, steps: int = 1) -> None:
+        self.done += steps
+        if self.progress is not None:
+            self.progress(self.done, self.total)
 
 
 def page(title: str, data: dict[str, Any], *, live: bool = False) -> bytes:
@@ -102,14 +122,19 @@ def encode(data: Any) -> bytes:
         return json.dumps(data, ensure_ascii=True).encode()
 
 
-def _whole_data(cassette: Cassette) -> dict[str, Any]:
-    rows, found = timeline(cassette), list(check(cassette))
+def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
+    rows = timeline(cassette)
+    work.step()
+    found = list(check(cassette))
+    work.step()
     kept = _kept_rows(rows, _marked(found))
     data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
     if data.left_out:
         places = {old: new for new, old in enumerate(kept)}
         rows = [_moved(rows[place], places) for place in kept]
-    return data.add(rows, found)
+    added = data.add(rows, found)
+    work.step()
+    return added
 
 
 def _moved(row: Row, places: dict[int, int]) -> Row:
@@ -117,7 +142,7 @@ def _moved(row: Row, places: dict[int, int]) -> Row:
     call, within = (None if i is None else places.get(i) for i in (row.call, row.within))
     if (call, within) == (row.call, row.within):
         return row
-    return attrs.evolve(row, call=call, within=within)
+    return replace(row, call=call, within=within)
 
 
 @attrs.define

@@ -1,23 +1,25 @@
 """Statistics of cassettes: how often each method and tool was called, how the calls ended, how long
 they took and how large they were.
 
-Counts the rows of `timeline` over any number of cassettes, one in memory at a time.
+Counts the rows of `timeline` over any number of cassettes, one in memory at a time. What was
+counted elsewhere, by another process or last week, adds up: `Stats.include`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from math import ceil
-from typing import NamedTuple
+from copy import deepcopy
+from typing import NamedTuple, TypeVar
 
 import attrs
 
 from mcpmock.cassette.model import Cassette, Gap
+from mcpmock.histogram import Histogram
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import C2S, Direction
 
-from .timeline import Row, raws, timeline
+from .timeline import Row, timeline
 
 
 class What(NamedTuple):
@@ -50,22 +52,29 @@ class Calls:
     """The size of all answers."""
     largest: int = 0
     """The size of the largest answer."""
-    latencies: list[int] = attrs.field(factory=list)
+    latencies: Histogram = attrs.field(factory=Histogram)
     """Microseconds; only of calls answered before they were cancelled, in takes with times."""
 
-    def percentile(self, share: float) -> int | None:
-        """The smallest latency that this share of the calls does not exceed (nearest rank); None
-        without latencies.
-        """
-        ordered = sorted(self.latencies)
-        return ordered[max(ceil(share * len(ordered)) - 1, 0)] if ordered else None
+    def include(self, other: Calls) -> None:
+        """Counts what another one has counted."""
+        self.count += other.count
+        self.errors += other.errors
+        self.cancelled += other.cancelled
+        self.unanswered += other.unanswered
+        self.progress += other.progress
+        self.asked += other.asked
+        self.answered += other.answered
+        self.largest = max(self.largest, other.largest)
+        self.latencies.include(other.latencies)
 
     def histogram(self) -> dict[int, int]:
-        """How many latencies are at most each upper bound and above the one before, in ascending
-        order. The bounds are 1, 2, 5, 10.. microseconds for all calls, so histograms add up.
+        """The latencies in the wide buckets that are drawn: how many are at most each upper bound
+        and above the one before, in ascending order. The bounds are 1, 2, 5, 10.. microseconds.
         """
-        counted = Counter(_upper_bound(latency) for latency in self.latencies)
-        return dict(sorted(counted.items()))
+        counted = Counter[int]()
+        for bound, count in sorted(self.latencies.buckets.items()):
+            counted[_upper_bound(bound)] += count
+        return dict(counted)
 
 
 def upper_bounds(first: int, last: int) -> Iterator[int]:
@@ -88,10 +97,24 @@ class Notifications:
     count: int = 0
     size: int = 0
 
+    def include(self, other: Notifications) -> None:
+        """Counts what another one has counted."""
+        self.count += other.count
+        self.size += other.size
+
+
+_Counted = TypeVar("_Counted", Calls, Notifications)
+
 
 @attrs.define
 class Stats:
-    """All counts; `kinds` by the kinds of the timeline."""
+    """All counts: `calls` and `notifications` in the order of `What.rank`, `kinds` by the kinds of
+    the timeline. Two of them add up with `+`, as if their cassettes had been counted together.
+
+    >>> both = mcpmock.stats("weather.jsonl") + mcpmock.stats("weather.jsonl")
+    >>> both.cassettes, [(what.method, calls.count) for what, calls in both.calls.items()]
+    (2, [('initialize', 2), ('tools/call', 2), ('tools/list', 2)])
+    """
 
     cassettes: int = 0
     takes: int = 0
@@ -103,22 +126,47 @@ class Stats:
     notifications: dict[What, Notifications] = attrs.field(factory=dict)
     kinds: Counter[str] = attrs.field(factory=Counter)
 
+    def include(self, other: Stats) -> None:
+        """Adds what another one has counted, which is used up by that."""
+        self.cassettes += other.cassettes
+        self.takes += other.takes
+        self.events += other.events
+        self.lost_events += other.lost_events
+        self.lost_bytes += other.lost_bytes
+        self.kinds.update(other.kinds)
+        self.calls = _add_up(self.calls, other.calls)
+        self.notifications = _add_up(self.notifications, other.notifications)
+
+    def __add__(self, other: Stats) -> Stats:
+        both = deepcopy(self)
+        both.include(deepcopy(other))
+        return both
+
 
 def stats(cassettes: Iterable[Cassette]) -> Stats:
-    """Counts cassettes, all in one. The rows of the result are in the order of `What.rank`."""
+    """Counts cassettes, all in one."""
     found = Stats()
     for cassette in cassettes:
-        found.cassettes += 1
-        found.takes += len(cassette.takes)
-        found.events += sum(len(take.events) for take in cassette.takes)
-        _count_rows(found, timeline(cassette))
-    found.calls = dict(sorted(found.calls.items(), key=lambda item: item[0].rank))
-    found.notifications = dict(sorted(found.notifications.items(), key=lambda item: item[0].rank))
+        one = Stats(cassettes=1, takes=len(cassette.takes))
+        one.events = sum(len(take.events) for take in cassette.takes)
+        _count_rows(one, timeline(cassette))
+        found.include(one)
     return found
 
 
+def _add_up(into: dict[What, _Counted], more: dict[What, _Counted]) -> dict[What, _Counted]:
+    """The counts of both, in the order of `What.rank`."""
+    for what, counted in more.items():
+        if what in into:
+            into[what].include(counted)
+        else:
+            into[what] = counted
+    return dict(sorted(into.items(), key=lambda item: item[0].rank))
+
+
 def _count_rows(found: Stats, rows: Sequence[Row]) -> None:
-    for row, size in zip(rows, _sizes(rows), strict=True):
+    for row in rows:
+        size = row.size
         # An SSE event without data carries no message.
         found.kinds[row.kind] += row.kind != "opaque" or size > 0
         if isinstance(row.event.gap, Gap):
@@ -160,10 +208,4 @@ def _note_answer(calls: Calls, row: Row, size: int) -> None:
         return
     calls.errors += row.kind == "error"
     if row.latency is not None:
-        calls.latencies.append(row.latency)
-
-
-def _sizes(rows: Sequence[Row]) -> Iterator[int]:
-    """The size of each row on the wire, also where only the head was kept."""
-    for row, raw in zip(rows, raws(rows), strict=True):
-        yield len(raw) if row.event.oversize is None else row.event.oversize.bytes
+        calls.latencies.add(row.latency)

@@ -22,7 +22,8 @@ from mcpmock.protocol.messages import (
     decode,
     member,
 )
-from mcpmock.protocol.raw_json import elements
+from mcpmock.protocol.raw_json import items
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
 MAX_SUMMARY_CHARS = 200
 _MAX_ITEMS = 20
@@ -94,6 +95,9 @@ def event_summary(event: Event) -> str:
             fields = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
             rest = [f"{name}={value}" for name, value in fields.items() if value is not None]
             return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
+        case Event(auth=dict() as auth):
+            scopes = " ".join(map(str, auth.get("scopes") or ())) or "no scopes"
+            return brief(f"{auth.get('how')} by {auth.get('issuer')}: {scopes}")
         case Event(fault=dict() as fault):
             return brief(_fault_summary(fault))
         case _:
@@ -114,11 +118,14 @@ def _fault_summary(fault: dict[str, Any]) -> str:
 
 
 def _head_summary(event: Event) -> str:
-    """`POST /mcp`, `200 text/event-stream`, `404 Not Found application/json`."""
+    """`POST /mcp`, `GET /mcp after event 7`, `200 text/event-stream`, `404 Not Found
+    application/json`.
+    """
     frame = event.frame
     match None if frame is None else frame.fact:
-        case HttpRequest(method=method, target=target):
-            return f"{method} {target}"
+        case HttpRequest(method=method, target=target) as head:
+            last = head.header(LAST_EVENT_ID_HEADER)
+            return f"{method} {target}" if last is None else f"{method} {target} after event {last}"
         case HttpResponse(status=status, reason=reason) as head:
             phrase = "" if status == 200 and head.media_type else reason
             return f"{status} {phrase} {head.media_type}"
@@ -161,11 +168,11 @@ def _selected_members(raw: bytes | None, paths: tuple[_MemberPath, ...]) -> str:
 
 def _readable_value(raw: bytes) -> str:
     """A string as its text, a list as the names or texts of its items, other values as written."""
-    spans = elements(raw) if raw[:1] == b"[" else None
-    if spans is None:
+    inside = items(raw) if raw[:1] == b"[" else None
+    if inside is None:
         return _decode_text(raw)
-    items = [_item_name(raw[span.start : span.end]) for span in spans[:_MAX_ITEMS]]
-    return ", ".join(items) + (", ..." if len(spans) > _MAX_ITEMS else "")
+    names = ", ".join(map(_item_name, inside[:_MAX_ITEMS]))
+    return names + (", ..." if len(inside) > _MAX_ITEMS else "")
 
 
 def _item_name(raw: bytes) -> str:

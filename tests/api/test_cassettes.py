@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import pickle
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,3 +67,79 @@ def test_one_rule_is_a_list(weather: Path) -> None:
     """A text would be taken for its letters."""
     with pytest.raises(TypeError, match="give a list of rules"):
         mcpmock.diff(weather, weather, ignore="$.result")
+
+
+def sources(path: Path) -> Iterator[Any]:
+    """The same cassette, wherever it may be."""
+    yield path
+    yield str(path)
+    yield path.read_bytes()
+    yield gzip.compress(path.read_bytes())
+    yield BytesIO(path.read_bytes())
+    yield mcpmock.load(path)
+    (path.parent / "runs").mkdir()
+    (path.parent / "runs" / "a.jsonl").write_bytes(path.read_bytes())
+    yield path.parent / "runs"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda source: [(found.event, found.violation) for found in mcpmock.check(source)],
+        mcpmock.stats,
+        mcpmock.scan,
+        lambda source: mcpmock.diff(b"", source).counts,
+        lambda source: [take.events for take in mcpmock.load(source).takes],
+    ],
+    ids=["check", "stats", "scan", "diff", "load"],
+)
+def test_a_cassette_is_read_wherever_it_is(work: Callable[[Any], object], weather: Path) -> None:
+    """As a path, bytes, packed, an open file, already read, or the only one in a folder."""
+    expected, *others = [work(source) for source in sources(weather)]
+
+    assert others == [expected] * len(others)
+
+
+@pytest.mark.parametrize("work", [mcpmock.check, mcpmock.stats, mcpmock.scan, mcpmock.load])
+def test_work_goes_to_other_processes(work: Callable[[Any], object], weather: Path) -> None:
+    """The function, what it is given and what it returns, for each shipped recording."""
+    shipped = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
+    for path in (weather, *shipped):
+        there, given = pickle.loads(pickle.dumps((work, path)))
+        result = there(given)
+
+        assert result == pickle.loads(pickle.dumps(result))
+        assert (
+            result == pickle.loads(pickle.dumps(there(path.read_bytes()))) or work is mcpmock.load
+        )
+
+
+def test_a_difference_goes_to_other_processes(weather: Path) -> None:
+    """And keeps its text."""
+    changed = weather.read_bytes().replace(b"rain", b"snow")
+    found = mcpmock.diff(weather, changed)
+    other = pickle.loads(pickle.dumps(found))
+
+    assert (found, str(found)) == (other, str(other))
+    assert f"{weather} -> bytes: " in str(found)
+
+
+def test_check_reports_the_file(weather: Path) -> None:
+    """Damage and edits; each violation has its line."""
+    weather.write_bytes(weather.read_bytes() + b"oops\n{}\n")
+    report = mcpmock.check(weather)
+
+    assert report.damaged
+    assert not report.ok
+    assert ["error"] == [one.level.value for one in report.findings if one.damage][:1]
+    assert [found.event.n + 1 for found in report] == [found.line for found in report]
+    assert [report[0], *list(report)[1:]] == list(report.violations)
+    assert len(report) == len(report.violations)
+
+
+def test_an_open_file_that_is_no_cassette() -> None:
+    """The error names it as far as it has a name."""
+    with pytest.raises(CassetteError, match=r"^bytes: is not a cassette"):
+        mcpmock.check(b"oops")
+    with pytest.raises(CassetteError, match=r"^open file: is not a cassette"):
+        mcpmock.stats(BytesIO(b"oops"))

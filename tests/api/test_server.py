@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,19 @@ def test_over_http(weather: Path) -> None:
         server.assert_called("initialize", times=1)
 
 
+def test_a_login(weather: Path) -> None:
+    """Clients log in over HTTP; the other ways in are refused with what to use instead."""
+    with mcpmock.serve(weather, auth="oauth") as server:
+        post = urllib.request.Request(server.url, INITIALIZE, {"Content-Type": "application/json"})
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(post, timeout=20)
+        with pytest.raises(RuntimeError, match=r"over HTTP only: use \.url"):
+            print(server.command)
+        with pytest.raises(McpMockError, match=r"use mcpmock\.serve and \.url"):
+            server.transport()
+        assert [] == server.requests()
+
+
 def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
     """It is said before anything runs."""
     with pytest.raises(CassetteError, match="no such file"), mcpmock.serve(tmp_path / "none.jsonl"):
@@ -78,7 +92,7 @@ def test_what_cannot_be_played(tmp_path: Path, weather: Path) -> None:
     ("how", "words"),
     [({"order": "x"}, "order 'x': choose"), ({"timing": None}, "timing None: say"),
      ({"stub": "x"}, "stub='x': give a mcpmock.Stub"), ({"seed": "x"}, "seed 'x': say"),
-     ({"ordr": "any"}, "no option 'ordr'")],
+     ({"auth": "basic"}, "'basic': expected oauth"), ({"ordr": "any"}, "no option 'ordr'")],
 )  # fmt: skip
 def test_what_it_does_not_take(weather: Path, how: dict[str, Any], words: str) -> None:
     """It is said before anything starts."""

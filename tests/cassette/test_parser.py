@@ -9,7 +9,7 @@ import random
 import pytest
 
 from mcpmock.cassette.model import Cassette, event_line
-from mcpmock.cassette.parser import read, refusal
+from mcpmock.cassette.parser import CassetteReader, read, refusal
 from mcpmock.protocol.messages import C2S
 from tests.support import HEADER, INITIALIZE, c2s, exits, hangs_up, logs, request, response, s2c
 
@@ -293,3 +293,33 @@ def test_mutants_never_fail() -> None:
             loaded = read("a.jsonl", bytes(data))
             for event in (event for one in loaded.episodes() for event in one.events):
                 _ = event.frame
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"",
+        *TORN,
+        TAKE,
+        EVENTS[0].replace(b'"n":1', b'"n" : 1'),
+        EVENTS[0][:-1] + b" " + EVENTS[1] + EVENTS[2].replace(b",", b",\n", 1),
+        EVENTS[0][:-1] + EVENTS[1] + b'{"n":1,"d":"c2s","m":{}\n,"t":1}\n',
+        b'{"n":1,"d":"c2s","m":{}}\r\n',
+        b'{"n":1,"d":"c2s","text":"}\n{"}\n',
+        b'{"n":1,"d":"c2s","text":"\xff"}\n',
+        b'{"n":1,"m":{}}\n',
+        b'{"n":1,"d":"c2s","b64":"?"}\n',
+        b'{"n":1,"d":"c2s","m":%b}\n' % (b"[" * 5000 + b"]" * 5000),
+        b'{"n":1,"d":"c2s","m":{"x":"%b"}}\n' % (b"x" * 100_000),
+    ],
+)
+def test_events_read_together_are_those_of_single_lines(odd: bytes) -> None:
+    """Whatever stands among the events, they are read as line by line."""
+    whole = EVENTS * 400
+    data = HEADER + b"".join([*whole[:1500], odd, b"\n", *whole[1500:], TAKE])
+    one_by_one = CassetteReader(Cassette(name="a.jsonl", takes=[]))
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        one_by_one.line(number, line)
+    one_by_one.finish()
+
+    assert one_by_one.cassette == read("a.jsonl", data)

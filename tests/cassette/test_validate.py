@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from mcpmock.cassette.parser import HEADER_START, read
+from mcpmock.cassette import HEADER_START
+from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import Inspection, inspect
 from mcpmock.errors import Level
 from tests.support import HEADER, INITIALIZE, batch, cassette_bytes, request, response

@@ -70,13 +70,12 @@ Ends = Callable[[], tuple[int, int]]
 
 
 @asynccontextmanager
-async def conversation(make: Ends = pipe) -> AsyncIterator[Client]:
+async def conversation(make: Ends = pipe, *, only: bool = False) -> AsyncIterator[Client]:
     """A client and the channel that it talks to; what was borrowed is given back unchanged."""
     (stdin, to_us), (from_us, stdout), (log, stderr) = make(), make(), make()
     given = (stdin, stdout, stderr)
-    channel = StdioChannel(
-        borrow(stdin, os.O_RDONLY), borrow(stdout, os.O_WRONLY), borrow(stderr, os.O_WRONLY)
-    )
+    borrowed = borrow(stdin, os.O_RDONLY), *(borrow(fd, os.O_WRONLY) for fd in (stdout, stderr))
+    channel = StdioChannel(*borrowed, only=only)
     client = Client(to_us, from_us, log, channel)
     with trio.fail_after(LIMIT):
         async with trio.open_nursery() as nursery:
@@ -92,6 +91,17 @@ async def conversation(make: Ends = pipe) -> AsyncIterator[Client]:
 
 
 both = pytest.mark.parametrize("make", [pipe, sockets])
+
+
+async def test_only_the_only_client_is_waited_for_without_the_loop() -> None:
+    """Where there are others, they would wait too."""
+    async with conversation(only=True) as client:
+        [source] = client.channel.pipe_sources()
+        assert source.take() is None
+        os.write(client.stdin, b"1\n2\n3")
+        assert [c2s(b"1"), c2s(b"2")] == source.take()
+    async with conversation() as client:
+        assert () == client.channel.pipe_sources()
 
 
 def shown(frames: list[Frame]) -> list[object]:

@@ -13,12 +13,29 @@ import trio
 
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
-from mcpmock.cli import main
+from mcpmock.cli import main, options_server
 from mcpmock.sessions import stdio_front
 from tests.support import WELCOME
 
 Run = Callable[..., tuple[int, str, str]]
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+class Terminal:
+    """Standard error that says it is one."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -37,6 +54,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
         return ended.value.code, out.decode(), err.decode()
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def no_early_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers start when they are needed, where the tests have theirs."""
+    monkeypatch.setattr(options_server, "start_at_once", lambda _command: [])
 
 
 @pytest.fixture

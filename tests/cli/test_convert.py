@@ -45,6 +45,19 @@ def test_a_cassette_becomes_har(run: Run, file: Path, tmp_path: Path) -> None:
     assert "1.2" == json.loads(out.read_bytes())["log"]["version"]
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_cassette_becomes_traces(run: Run, file: Path, tmp_path: Path, suffix: str) -> None:
+    """If the name of the output says so; folders of cassettes may hold such files."""
+    out = tmp_path / f"a.otlp.jsonl{suffix}"
+    meta = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+    file.write_bytes(cassette_bytes(("c2s", call(1, "add", _meta=meta)), ("c2s", call(2, "add"))))
+    status, printed, err = run("convert", file, "-o", out)
+
+    assert (0, "") == (status, printed)
+    assert [f"mcpmock: {out}: 2 spans in OTLP"] == err.splitlines()
+    assert "1 cassette," in run("stats", tmp_path)[1]
+
+
 def test_convert_json(run: Run, file: Path, tmp_path: Path) -> None:
     """One object, for either way."""
     har, imported = tmp_path / "a.har", tmp_path / "b.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -11,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from mcpmock.cli import diff as face
-from tests.cli.conftest import CONTROLS, Run
+from mcpmock.cli import diff_folders
+from tests.cli.conftest import CONTROLS, Run, Terminal
 from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
 from tests.support.hostile import HOSTILE
 
@@ -30,6 +32,22 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
         path.write_bytes(cassette_bytes(*OPENING, *listed, *added))
         paths.append(path)
     return paths[0], paths[1]
+
+
+def test_a_wide_terminal_shows_latencies(
+    run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the calls that both recordings have, one below the other on the same scale."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "50")
+    slower = files[1].read_bytes().replace(b'"n":7,"t":', b'"n":7,"t":9')
+    files[1].write_bytes(slower)
+    lines = [line.rstrip() for line in run("diff", "-q", *files)[1].splitlines()]
+
+    assert "call                         p50       p99  1.00 s..1:40 min" == lines[0]
+    assert "-> tools/call add  old    1.00 s    1.00 s  \u2588" == lines[3]
+    assert "                   new  1:31 min  1:31 min        \u2588" == lines[4]
 
 
 def test_text(run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,23 +218,6 @@ def test_hostile_junit_is_xml(run: Run, tmp_path: Path) -> None:
     assert {"testsuites", "testsuite", "testcase", "failure"} == tags
 
 
-class Terminal:
-    """Standard error that says it is one."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return len(text)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return True
-
-
 def test_progress_is_shown_on_a_terminal(
     run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,3 +230,99 @@ def test_progress_is_shown_on_a_terminal(
     assert 1 == run("diff", *files)[0]
     assert "comparing" in terminal.text
     assert "comparing" not in run("diff", *files)[1]
+
+
+@pytest.fixture
+def folders(files: tuple[Path, Path]) -> Path:
+    """Two folders with a file that differs, one that does not, and one each that the other lacks;
+    in one of them a file is packed, in the other one has a sibling.
+    """
+    folder = files[0].parent
+    for name, others in (("old", "ab"), ("new", "ac")):
+        (folder / name / "deep").mkdir(parents=True)
+        (folder / name / "deep" / "x.jsonl").write_bytes((folder / f"{name}.jsonl").read_bytes())
+        for other in others:
+            (folder / name / f"{other}.jsonl").write_bytes(files[0].read_bytes())
+    packed = folder / "new" / "a.jsonl"
+    (folder / "new" / "a.jsonl.gz").write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    return folder
+
+
+def test_folders(run: Run, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File by file, also below; a missing one is a difference; packed or not is none."""
+    monkeypatch.chdir(folders)
+    status, out, err = run("diff", "old", "new")
+
+    assert 1 == status
+    assert 4 == err.count("incomplete: ")
+    assert [
+        "risky recording-missing: a recording is gone",
+        "  in b.jsonl",
+        "  at $",
+        "",
+        "old/b.jsonl -> new/b.jsonl: 1 risky",
+        "",
+        "compatible recording-added: a recording is new",
+        "  in c.jsonl",
+        "  at $",
+        "",
+        "old/c.jsonl -> new/c.jsonl: 1 compatible",
+        "",
+        "risky result-text-changed: a text in a result",
+    ] == out.splitlines()[:13]
+    assert out.endswith(
+        "old/deep/x.jsonl -> new/deep/x.jsonl: 1 risky, 1 compatible\n\n"
+        "old -> new: 2 risky, 2 compatible, in 3 of 4 files\n"
+    )
+    assert (0, "old -> old: no differences in 3 files\n") == run("diff", "old", "old")[:2]
+    assert (0, "", "") == run("diff", "-q", "old", "old")
+
+
+def test_folders_in_json_and_junit(run: Run, folders: Path) -> None:
+    """An object for each pair and one for all; a case for each pair."""
+    _, out, _ = run("diff", "--json", folders / "old", folders / "new")
+    *pairs, whole = [json.loads(line) for line in out.splitlines()]
+    _, report, _ = run(
+        "diff", "--format", "junit", "--fail-on", "risky", folders / "old", folders / "new"
+    )
+    suites = ElementTree.fromstring(report)
+
+    assert ["same", "risky", "compatible", "risky"] == [one["verdict"] for one in pairs]
+    assert ("diff-folders", "risky", 4, 3) == tuple(
+        whole[name] for name in ("type", "verdict", "files", "differing")
+    )
+    assert {"breaking": 0, "risky": 2, "compatible": 2} == whole["counts"]
+    assert ("4", "2") == (suites.get("tests"), suites.get("failures"))
+    assert ["a.jsonl", "b.jsonl", "c.jsonl", "deep/x.jsonl"] == [
+        case.get("name") for case in suites.iter("testcase")
+    ]
+
+
+def test_folders_in_markdown(run: Run, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A section for each pair that differs, as many as a comment may have; and a summary."""
+    _, out, _ = run("diff", "--format", "markdown", folders / "old", folders / "new")
+    assert 3 == out.count("### mcpmock diff")
+    assert "in 3 of 4 files" in out.splitlines()[-1]
+
+    monkeypatch.setattr(diff_folders, "MAX_MARKDOWN_ROWS", 1)
+    _, out, _ = run("diff", "--format", "markdown", folders / "old", folders / "new")
+    assert 1 == out.count("### mcpmock diff")
+
+
+def test_folders_with_a_file_that_cannot_be_read(run: Run, folders: Path) -> None:
+    """The others are compared, and the status says so."""
+    (folders / "old" / "a.jsonl").write_text("oops")
+    status, out, err = run("diff", folders / "old", folders / "new", "--fail-on", "never")
+
+    assert 3 == status
+    assert f"{folders}/old/a.jsonl: is not a cassette" in err
+    assert "in 3 of 3 files" in out
+
+
+def test_a_folder_and_a_file(run: Run, folders: Path) -> None:
+    """They cannot be compared."""
+    status, _, err = run("diff", folders / "old", folders / "old.jsonl")
+
+    assert 2 == status
+    assert "give two files, or two folders" in err

@@ -163,7 +163,7 @@ def test_markdown_is_a_comment() -> None:
 
 def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest is counted."""
-    monkeypatch.setattr(diff_formats, "_MAX_MARKDOWN_ROWS", 1)
+    monkeypatch.setattr(diff_formats, "MAX_MARKDOWN_ROWS", 1)
 
     assert "and 2 more" == markdown(comparison(ERROR, STEPS, NOISE)).splitlines()[-1]
 

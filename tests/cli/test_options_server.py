@@ -12,7 +12,13 @@ from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 
-NOTHING: dict[str, Any] = {"url": None, "url_transport": None, "header": (), "command": ()}
+NOTHING: dict[str, Any] = {
+    "url": None,
+    "url_transport": None,
+    "header": (),
+    "oauth": False,
+    "command": (),
+}
 
 
 def server(**options: Any) -> Any:
@@ -40,6 +46,7 @@ def test_a_url() -> None:
         {"url": "http://a", "command": ("b",)},
         {"command": ("a",), "header": ("X: 1",)},
         {"command": ("a",), "url_transport": "sse"},
+        {"command": ("a",), "oauth": True},
         {"url": "nonsense"},
         {"url": "http://a", "header": ("secret",)},
         {"url": "http://a", "header": ("Content-Length: 5",)},

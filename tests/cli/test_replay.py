@@ -54,6 +54,24 @@ def says(client: MemoryChannel, *raws: bytes) -> None:
     client.send_nowait([*map(c2s, (*HELLO, *raws)), hangs_up(C2S)])
 
 
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--auth", "oauth"], 2, "--auth needs --listen"),
+        (["--auth", "x", "--listen", "127.0.0.1:0"], 2, "'x': expected oauth"),
+        (["--fault", "auth_slow"], 3, "auth_slow: there is no login here"),
+    ],
+)
+def test_a_login_that_cannot_be(
+    run: Run, file: Path, options: list[str], status: int, words: str
+) -> None:
+    """It is said before anything starts."""
+    ended, out, err = run("replay", file, *options)
+
+    assert (status, "") == (ended, out)
+    assert words in " ".join(err.split())
+
+
 def test_nothing_is_said_when_all_is_well(run: Run, file: Path, client: MemoryChannel) -> None:
     """A client that asks what was asked gets the answers, and the status is 0."""
     says(client, OSLO, request(2, "tools/list"))
@@ -266,3 +284,21 @@ main()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     assert done.stderr.endswith(b"[]\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "--workers needs --listen"),
+        (["--listen", "0", "--fault", "drop"], "--fault needs one process; leave out --workers"),
+        (["--listen", "0", "--auth", "oauth"], "--auth needs one process; leave out --workers"),
+        (["--listen", "0", "--record", "b"], "--record needs one process; leave out --workers"),
+        (["--listen", "0", "--repeats", "cycle"], "--repeats cycle needs one process"),
+    ],
+)
+def test_what_workers_cannot_share(run: Run, options: list[str], reason: str) -> None:
+    """It is refused in a line before anything is read."""
+    status, out, err = run("replay", "a.jsonl", "--workers", "2", *options)
+
+    assert (2, "") == (status, out)
+    assert reason in " ".join(err.split())

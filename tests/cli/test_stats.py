@@ -121,7 +121,7 @@ def test_stats_json(run: Run, file: Path) -> None:
         "progress": 1,
         "p50": 1000,
         "p99": 1_500_000,
-        "histogram": {"unit": "us", "buckets": [[1000, 1], [2_000_000, 1]]},
+        "histogram": {"unit": "us", "buckets": [[1000, 1], [1_500_000, 1]]},
         "asked": 183,
         "answered": 99,
         "largest": 63,
@@ -168,3 +168,21 @@ def test_what_cannot_be_read_gives_no_numbers(run: Run, file: Path, tmp_path: Pa
 
         assert (3, "") == (status, out)
         assert 1 == len(err.splitlines())
+
+
+def test_its_own_output_adds_up(run: Run, file: Path, tmp_path: Path) -> None:
+    """As if the cassettes were counted together; what is neither is refused, with its line."""
+    once = run("stats", "-q", "--json", file)[1]
+    counted = tmp_path / "counted.jsonl"
+    counted.write_text(once + once)
+    copies = [tmp_path / f"{number}.copy" for number in range(3)]
+    for copy in copies:
+        copy.write_bytes(SESSION)
+
+    assert run("stats", "-q", *copies) == run("stats", "-q", counted, file)
+    assert run("stats", "-q", "--json", *copies) == run("stats", "-q", "--json", file, counted)
+    counted.write_text(once + '{"type":"calls"}\n')
+    assert 3 == run("stats", "-q", counted)[0]
+    error = "is not the output of `mcpmock stats --json`: Object missing required field `direction`"
+    lines = once.count("\n")
+    assert f"mcpmock: {counted}:{lines + 1}: {error}\n" == run("stats", counted)[2]

@@ -33,9 +33,12 @@ COMMANDS: list[tuple[str, ...]] = [
     ("demo", "-o", "a.jsonl"),
     ("diff", "a.jsonl", "b.jsonl"),
     ("drive", "a.jsonl", *ENDING),
+    ("explore", "nowhere.jsonl", *ENDING),
     ("faults", "latenzy"),
     ("fmt", "a.jsonl", "b.jsonl"),
     ("help", "nosuch"),
+    ("login", "nonsense"),
+    ("logout", "nonsense"),
     ("merge", "a.jsonl", "b.jsonl", "-o", "OUT.jsonl"),
     ("proxy", *SERVER),
     ("record", "-o", "OUT.jsonl", "--no-redact", *SERVER),
@@ -45,11 +48,14 @@ COMMANDS: list[tuple[str, ...]] = [
     ("replay", "a.jsonl", "--listen", "127.0.0.1:0"),
     ("replay", "a.jsonl", "--fault", "latenzy"),
     ("report", "a.jsonl", "-o", "OUT.html"),
+    ("run", "--", "nosuch"),
     ("scan", "nowhere.jsonl"),
     ("show", "nowhere.jsonl"),
     ("stats", "a.jsonl"),
+    ("unwrap", "nosuch"),
     ("verify", "a.jsonl", *ENDING),
     ("watch", "a.jsonl"),
+    ("wrap", "nosuch"),
 ]
 HANGS = 1000
 ASKED = b"".join(raw + b"\n" for raw in (call(1, "other"), b"x" * 10_000, call(2, "other")))

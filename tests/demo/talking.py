@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.demo.server import DemoServer
+from mcpmock.demo.conversation import DemoServer
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 from tests.support import INITIALIZE, request
@@ -54,9 +54,13 @@ class Conversation:
         return [m["params"] for m in self.messages if m.get("method") == method]
 
 
-def talk(*steps: bytes | float) -> Conversation:
-    """Send each message, let the seconds of each number pass, and end the input."""
-    pipeline, heard, now = Pipeline([DemoServer()]), Conversation(), 0.0
+def talk(
+    *steps: bytes | float, server: DemoServer | None = None, ends: bool = True
+) -> Conversation:
+    """Send each message, let the seconds of each number pass, and end the input, at which the
+    server `ends`.
+    """
+    pipeline, heard, now = Pipeline([server or DemoServer()]), Conversation(), 0.0
 
     def note(batches: list[Any]) -> None:
         for frame in (frame for frames in batches for frame in frames):
@@ -76,7 +80,7 @@ def talk(*steps: bytes | float) -> Conversation:
             note(pipeline.advance(now))
         now = end
     pipeline.enter([Frame(C2S, b"", b"", StreamEnd())], now)
-    assert pipeline.hung_up
+    assert bool(pipeline.hung_up) is ends
     return heard
 
 

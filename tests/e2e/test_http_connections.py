@@ -136,12 +136,15 @@ async def test_a_client_ends_its_input_and_reads_on(tmp_path: Path, how: str) ->
 @pytest.mark.parametrize("first", ["head", "nothing"])
 async def test_a_client_leaves_in_the_middle(tmp_path: Path, how: str, first: str) -> None:
     """A close by the client that the server answers with its own is recorded as the client's."""
+    gone = trio.Event()
 
     async def script(asked: Asked, reply: Reply) -> None:
         if first == "head":
             await reply.open()
             await reply.event(progress(1))
         await reply.left()
+        await reply.hang_up()
+        gone.set()
 
     async with upstream(script) as server:
         with forwarding(how, tmp_path / "a.jsonl", server.url) as front:
@@ -153,7 +156,8 @@ async def test_a_client_leaves_in_the_middle(tmp_path: Path, how: str, first: st
                 else:
                     await server.got(1)
                 await caller.leave()
-            await trio.sleep(0.1)
+            with trio.fail_after(END):
+                await gone.wait()
 
     if how == "record":
         ends = [(e.d, e.end) for e in whole_take(tmp_path / "a.jsonl").events if e.end]

@@ -30,7 +30,7 @@ def test_what_counts() -> None:
     assert {
         "method": "POST",
         "endpoint": "/mcp",
-        "host": "absent",
+        "host": "own",
         "origin": "absent",
         "mcp-protocol-version": "2025-11-25",
         "mcp-method": "tools/call",
@@ -41,6 +41,11 @@ def test_what_counts() -> None:
         "mcp-session-id": "present",
         "last-event-id": "present",
     } == found
+
+
+def test_a_head_without_host() -> None:
+    """It is one of `drive`, which records requests before the channel adds it."""
+    assert of(("Host", "127.0.0.1:8000")) == of()
 
 
 def test_the_path() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpmock.protocol.raw_json import elements, locate, members, splice, walk
+from mcpmock.protocol.raw_json import elements, items, locate, members, splice, value_at, walk
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
@@ -50,6 +50,7 @@ def texts(raw: bytes) -> dict[str, bytes] | None:
 def test_members(raw: bytes, expected: dict[str, bytes] | None) -> None:
     """The members of an object are found where they stand, of a name used twice the last one."""
     assert expected == texts(raw)
+    assert (expected or {}).get("a") == value_at(raw, ("a",))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,7 @@ def test_elements(raw: bytes, expected: list[bytes] | None) -> None:
     spans = elements(raw)
 
     assert expected == (None if spans is None else [raw[slice(*span)] for span in spans])
+    assert expected == items(raw)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,7 @@ def test_locate(path: tuple[str, ...], expected: bytes | None) -> None:
     span = locate(raw, path)
 
     assert expected == (None if span is None else raw[slice(*span)])
+    assert expected == value_at(raw, path)
 
 
 def test_splice_leaves_every_other_byte() -> None:
@@ -142,10 +145,12 @@ VALUES = st.recursive(
 @given(value=st.dictionaries(NAMES, VALUES, max_size=4), indent=st.sampled_from([None, 1]))
 def test_spans_agree_with_a_parser(value: dict[str, Any], indent: int | None) -> None:
     """For any JSON, however it is spaced, each member's span decodes to the value of a parser."""
-    found = texts(json.dumps(value, indent=indent).encode())
+    raw = json.dumps(value, indent=indent).encode()
+    found = texts(raw)
     assert found is not None
 
     assert value == {name: json.loads(text) for name, text in found.items()}
+    assert found == {name: value_at(raw, (name,)) for name in value}
 
 
 def test_a_prefix_is_no_object() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.redaction.headers import in_field, in_query, in_url, kind_in_grant, unwrapped
+from mcpmock.redaction.encodings import unwrapped
+from mcpmock.redaction.headers import in_field, in_query, in_url, kind_in_grant
 from mcpmock.redaction.secret_formats import Found
 
 

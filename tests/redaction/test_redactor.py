@@ -55,7 +55,7 @@ def test_what_is_no_secret_is_the_very_same_object(raw: bytes) -> None:
     redactor = Redactor()
 
     assert redactor.json(raw) is raw
-    assert 0 == redactor.count
+    assert 0 == redactor.table.count
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_same_value_gets_the_same_placeholder() -> None:
 
     assert b'{"token":"mcpmock:secret:token:1","password":"mcpmock:secret:password:2"}' == first
     assert b'{"secret":"mcpmock:secret:token:1","pwd":"mcpmock:secret:password:2"}' == second
-    assert 4 == redactor.count
+    assert 4 == redactor.table.count
 
 
 @pytest.mark.parametrize(

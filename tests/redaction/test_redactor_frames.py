@@ -43,7 +43,7 @@ def test_without_secrets_it_is_the_very_same_object(raw: bytes, fact: Fact | Non
     frame = Frame(S2C, raw, fact=fact, exchange=7)
 
     assert redactor.frame(frame) is frame
-    assert 0 == redactor.count
+    assert 0 == redactor.table.count
 
 
 def test_a_head_loses_its_secrets_and_nothing_else() -> None:
@@ -67,7 +67,7 @@ def test_a_head_loses_its_secrets_and_nothing_else() -> None:
         kept.eol,
         kept.exchange,
         frame.fact,
-        redactor.count,
+        redactor.table.count,
     )
 
 
@@ -102,6 +102,29 @@ def test_a_known_session_id_goes_wherever_it_is_mentioned() -> None:
     hidden = b"mcpmock:secret:session-id:1"
     assert message.raw.replace(b" " + id_, b" " + hidden) == redactor.frame(message).raw
     assert page.raw.replace(id_, hidden) == redactor.frame(page).raw
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kept"),
+    [
+        ([b"key ghp_1234567", b"a" * 30 + b" ok\n"], [b"key ghp_1234567", b"@github:1@ ok\n"]),
+        ([b"TOKEN=", b"abc\nTOKEN=x\n"], [b"TOKEN=", b"@token:1@\nTOKEN=@token:2@\n"]),
+        ([b"token=abcd", b"efgh 1"], [b"token=@token:1@", b"@token:2@ 1"]),
+        ([b"token=abcd ok", b"efgh"], [b"token=@token:1@ ok", b"efgh"]),
+        ([b"TOKEN:\n", b"abc\n"], [b"TOKEN:\n", b"abc\n"]),
+    ],
+)
+def test_a_secret_in_two_pieces_of_standard_error(pieces: list[bytes], kept: list[bytes]) -> None:
+    """Its rest is replaced, and its beginning is known from then on."""
+    redactor = Redactor()
+    clean = [redactor.frame(Frame(S2C, piece, b"", Stderr())).raw for piece in pieces]
+
+    assert [re.sub(rb"@(.+?)@", rb"mcpmock:secret:\1", piece) for piece in kept] == clean
+    if b"ghp_" in kept[0]:
+        assert b"ghp_" not in redactor.known_in_line(b'{"stderr":"%b"}' % kept[0])
+    redactor.read_again()
+    last = Frame(S2C, b"zzzz", b"", Stderr())
+    assert last is redactor.frame(last)
 
 
 def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None:

@@ -48,6 +48,11 @@ def test_a_scheme_is_no_secret() -> None:
     [
         (b'{"password":"x"}', True),
         (b'{"password":1}', False),
+        (b'{"API_KEY"  : "x"}', True),
+        (b'{"text":"{\\\\\\"apiKey_\\\\\\":\\\\\\"x\\\\\\"}"}', True),
+        (b'{"progressToken":1}', False),
+        (b'{"progressToken":1,"token":["x"]}', True),
+        (b'{"text":"in progress, the token: x"}', True),
         (b'{"a":"' + b"x" * (1 << 20) + b'","password":"x"}', True),
         (b'{"text":"the password"}', False),
     ],

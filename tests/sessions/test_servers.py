@@ -87,11 +87,11 @@ def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: in
     """`check` finds it before a client needs it. A server at a URL may start later."""
     (tmp_path / "plain").touch()
     with pytest.raises(CannotStart) as caught:
-        Command([program.format(tmp_path)]).check()
+        Command([program.format(tmp_path)]).check(print)
 
     assert status == caught.value.exit_code
-    Command(["sh", "-c", "exit 1"]).check()
-    Url.parse("http://no-such-server.invalid/").check()
+    Command(["sh", "-c", "exit 1"]).check(print)
+    Url.parse("http://no-such-server.invalid/").check(print)
 
 
 async def test_a_connection_that_fails() -> None:

@@ -21,8 +21,8 @@ META = {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}
 LIST = request(1, "tools/list")
 
 
-def server(*, stateless: bool = False) -> Wire:
-    return Wire(StreamableHttpServer("/mcp", lambda: "s1", stateless=stateless))
+def server(*, stateless: bool = False, sessions: bool = True) -> Wire:
+    return Wire(StreamableHttpServer("/mcp", lambda: "s1", stateless, sessions=sessions))
 
 
 def session(revision: str = "2025-11-25") -> Wire:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpRequest, HttpResponse, SseMeta
-from mcpmock.protocol.transport_facts import Headers
+from mcpmock.protocol.transport_facts import NO_SESSION, Headers
 from mcpmock.transports.session_router import SessionRouter, TransportKind
 from tests.support import INITIALIZE, INITIALIZED, batch, notification, request
 
@@ -52,6 +52,13 @@ def listens(router: SessionRouter, uri: str, target: str = "/sse") -> int:
     conversation = asks(router, "GET", target)
     router.learn(conversation, [welcome(None), *endpoint(uri)])
     return conversation
+
+
+def test_without_sessions() -> None:
+    """Where there are no sessions an `initialize` opens none."""
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp", sessions=False)
+
+    assert NO_SESSION == asks(router, body=INITIALIZE)
 
 
 def test_paths_known_before() -> None:

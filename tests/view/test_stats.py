@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpmock.cassette.parser import read
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.view.stats import Calls, Stats, What, stats
@@ -62,7 +60,7 @@ def test_fates_are_told_apart() -> None:
     ).calls[ADD]
 
     assert (4, 2, 1, 1) == (calls.count, calls.errors, calls.cancelled, calls.unanswered)
-    assert 2 == len(calls.latencies)
+    assert 2 == calls.latencies.count
 
 
 def test_requests_of_the_server_are_counted_too() -> None:
@@ -71,7 +69,7 @@ def test_requests_of_the_server_are_counted_too() -> None:
     answer = response("a", {"roots": []})
     calls = counted((1.0, "s2c", asked), (1.5, "c2s", answer)).calls[What(S2C, "roots/list")]
 
-    assert (1, [500_000]) == (calls.count, calls.latencies)
+    assert (1, {500_000: 1}) == (calls.count, calls.latencies.buckets)
     assert (len(asked), len(answer)) == (calls.asked, calls.answered)
 
 
@@ -112,17 +110,13 @@ def test_a_frame_cut_short_has_the_size_it_had() -> None:
     assert 1 == found.kinds["opaque"]
 
 
-@pytest.mark.parametrize(
-    ("latencies", "p50", "p99"),
-    [([], None, None), ([7], 7, 7), ([4, 1, 3, 2], 2, 4), (list(range(1, 201)), 100, 198)],
-)
-def test_percentiles_are_values_that_were_measured(
-    latencies: list[int], p50: int | None, p99: int | None
-) -> None:
-    """Nearest rank: no value is made up between two."""
-    calls = Calls(latencies=latencies)
+def test_wide_buckets_are_made_of_narrow_ones() -> None:
+    """For a drawing: with bounds of 1, 2, 5, 10 and so on."""
+    calls = Calls()
+    for latency in (0, 1, 2, 3, 2000, 2001, 4321, 70_000):
+        calls.latencies.add(latency)
 
-    assert (p50, p99) == (calls.percentile(0.5), calls.percentile(0.99))
+    assert {1: 2, 2: 1, 5: 1, 2000: 1, 5000: 2, 100_000: 1} == calls.histogram()
 
 
 def test_without_times_there_is_no_latency() -> None:
@@ -133,7 +127,7 @@ def test_without_times_there_is_no_latency() -> None:
         for n, (way, raw) in enumerate(zip((b"c2s", b"s2c"), lines, strict=True), 1)
     )
 
-    assert [] == stats([read("x", HEADER + body)]).calls[ADD].latencies
+    assert 0 == stats([read("x", HEADER + body)]).calls[ADD].latencies.count
 
 
 def test_cassettes_add_up() -> None:
@@ -144,3 +138,21 @@ def test_cassettes_add_up() -> None:
     assert (2, 4, 4) == (found.cassettes, found.takes, found.events)
     assert 2 == found.calls[ADD].count
     assert {"request": 2, "response": 2} == found.kinds
+
+
+def test_stats_add_up() -> None:
+    """As if their cassettes had been counted together, and neither is changed by it."""
+    one = cassette((1.0, "c2s", call(1, "add")), (1.5, "s2c", response(1)), ("s2c", b"a banner"))
+    other = cassette(
+        ("c2s", request(1, "ping")),
+        ("c2s", call(2, "add", a="b" * 99)),
+        ("s2c", progress("t")),
+        ("s2c", error(2)),
+        ("c2s", call(3, "add")),
+        ("c2s", cancelled(3)),
+    )
+    some, more = stats([one]), stats([other])
+
+    assert stats([one, other, one]) == some + more + some
+    assert list(stats([one, other]).calls) == list((more + some).calls)
+    assert (stats([one]), stats([other])) == (some, more)

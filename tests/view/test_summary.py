@@ -115,6 +115,19 @@ def test_a_head_is_told_as_http_spells_it() -> None:
     assert ("404 Not Found", "") == (head_text(answered), head_text(Frame(C2S, b"{}")))
 
 
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [([], "GET /mcp"), ([["Last-Event-ID", "s1/66"]], "GET /mcp after event s1/66")],
+)
+def test_a_resumed_stream_says_what_it_goes_on_from(
+    headers: list[list[str]], expected: str
+) -> None:
+    """A GET that resumes a stream has the event that was received last in its summary."""
+    head = {"method": "GET", "target": "/mcp", "headers": headers}
+
+    assert expected == event_summary(Event(n=1, x=1, d="c2s", http=head))
+
+
 def test_a_receipt_tells_which_fault_did_what_to_what() -> None:
     """Its name and kind, what it was for, and what it drew; anything else as it was written."""
     receipt = {

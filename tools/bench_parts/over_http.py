@@ -20,7 +20,7 @@ from typing import cast
 from bench_parts.client import Flood, Session
 from bench_parts.traffic import INITIALIZE, INITIALIZED, Group, check
 
-FLOOD_CONNECTIONS = 8
+FLOOD_CONNECTIONS = 16
 _MAX_READ = 1 << 16
 _POLL_INTERVAL_S = 0.001
 _LISTENING = re.compile(rb"http://[\w.]+:(\d+)(/\S*)?\s")
@@ -91,7 +91,9 @@ class HttpSession(Session):
     def _send_initialized(self) -> None:
         self._check(INITIALIZE, self._greeting)
         session = _parsed(self._greeting)[0].getheader("Mcp-Session-Id")
-        self._head += f"Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n"
+        if session is not None:
+            self._head += f"Mcp-Session-Id: {session}\r\n"
+        self._head += "MCP-Protocol-Version: 2025-06-18\r\n"
         accepted = self._ask(self._wire(INITIALIZED))
         if _parsed(accepted)[0].status != 202:
             raise RuntimeError(f"a notification was answered {accepted!r}")

@@ -34,6 +34,11 @@ class PipeSession(Session):
         self._stdin, self._stdout = process.stdin, process.stdout
         self._in, self._out = process.stdin.fileno(), process.stdout.fileno()
 
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """Its output, and its input."""
+        return self._out, self._in
+
     def flood(self, groups: Sequence[Group]) -> Flood:
         read, write = self._read, os.write
         received = answered = asked = 0

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from bench_parts.charts import Chart, charts
 from bench_parts.endurance import Endurance
+from bench_parts.real_starts import RealStart
 from bench_parts.rounds import Figures, Rounds, Turn
 from bench_parts.rows import Row
 
@@ -178,6 +180,9 @@ def _stdio_bars(section: Section) -> Iterator[Bar]:
         yield Bar(what, long.growth, MAX_GROWTH_KIB)
         what = f"load of {long.events:,} events ({long.megabytes:.0f} MB), seconds"
         yield Bar(what, long.load, 1)
+        plain = median(section.of("replay").starts.values())
+        what = f"replay of {long.events:,} events: first answer, less a start, x their load"
+        yield Bar(what, (long.replay_start - plain) / long.load, 1.5)
 
 
 def _http_bars(section: Section) -> Iterator[Bar]:
@@ -192,6 +197,9 @@ def _http_bars(section: Section) -> Iterator[Bar]:
         players = section.peer_figures("replay").values()
         value = beside_best(series(section.of("http-replay")), [*map(series, players)])
         yield Bar(f"http-replay: p50 of a {kind}, x best peer", value, 1)
+    players = section.peer_figures("replay").values()
+    value = min((ratio(section.of("http-replay").speeds, p.speeds) for p in players), default=NAN)
+    yield Bar("http-replay: 16 at once, x best peer", value, 1, True)
     yield from _idle_bars(section, "http-record", "http-replay")
 
 
@@ -210,12 +218,34 @@ def _first_quartile(values: Iterable[float]) -> float:
     return found[len(found) // 4] if found else NAN
 
 
-class Results:
-    """The figures of all transports of one run."""
+def _real_start_bars(starts: Mapping[str, RealStart]) -> Iterator[Bar]:
+    for name, start in starts.items():
+        what = f"record in front of {name}: first answer"
+        if name.startswith("node"):
+            yield Bar(f"{what}, ms more than direct", start.added["record"] / MS, 45)
+        else:
+            yield Bar(f"{what}, x direct", start.ratios["record"], 1.15)
 
-    def __init__(self, sections: Sequence[Section]) -> None:
-        self._sections = sections
-        bars = (bar for s in sections for bar in (_http_bars if s.http else _stdio_bars)(s))
+
+def _unbounded_bars(speeds: Mapping[str, float]) -> Iterator[Bar]:
+    if "replay" in speeds:
+        yield Bar("replay: messages/s, flooded without bound", speeds["replay"], 100_000, True)
+
+
+class Results:
+    """The figures of all transports of one run, of floods without bound (messages a second, by
+    row), and of starts in front of real servers.
+    """
+
+    def __init__(
+        self,
+        sections: Sequence[Section],
+        unbounded: Mapping[str, float],
+        starts: Mapping[str, RealStart],
+    ) -> None:
+        self._sections, self._unbounded, self._starts = sections, unbounded, starts
+        bars = [bar for s in sections for bar in (_http_bars if s.http else _stdio_bars)(s)]
+        bars += [*_unbounded_bars(unbounded), *_real_start_bars(starts)]
         # NaN: a row that the bar compares did not run.
         self._bars = [bar for bar in bars if not math.isnan(bar.value)]
 
@@ -241,9 +271,33 @@ class Results:
             for name, why in section.failed.items():
                 yield f"{name}: failed: {why}"
             yield ""
+        for name, speed in self._unbounded.items():
+            yield f"{name}: {speed:,.0f} messages/s, flooded without bound"
+        for server, real in self._starts.items():
+            shown = ", ".join(f"{how} {ms:.0f}" for how, ms in real.milliseconds.items())
+            yield f"{server}: ms from its start to its first answer: {shown}"
         for bar in self._bars:
             sign = ">=" if bar.at_least else "<="
             yield f"{'pass' if bar.met else 'FAIL'}  {bar.what}: {bar.value:.3g} ({sign} {bar.bar})"
+
+    def drawn(self) -> Iterator[str]:
+        """The figures as bars of text, for the manual."""
+        rows = {
+            name: values for section in self._sections for name, values in _measure(section).items()
+        }
+        yield from charts(
+            [
+                Chart("stdio: round trip, median, us", _column(rows, "p50", US, http=False)),
+                Chart("stdio: messages/s, flooded", _column(rows, "messages", 1, http=False)),
+                Chart("HTTP: round trip, median, us", _column(rows, "p50", US, http=True)),
+                Chart("HTTP: requests/s, 16 at once", _column(rows, "rate", 1, http=True)),
+                Chart("stdio: messages/s, flooded without bound", dict(self._unbounded)),
+                *(
+                    Chart(f"{name}: ms to the first answer", start.milliseconds)
+                    for name, start in self._starts.items()
+                ),
+            ]
+        )
 
     def as_json(self) -> dict[str, Any]:
         merged: dict[str, Any] = {"failed": {}}
@@ -258,4 +312,16 @@ class Results:
             if not section.http:
                 merged["import"] = median(section.imports.values())
                 merged["endurance"] = section.endurance and vars(section.endurance)
+        merged["unbounded"] = dict(self._unbounded)
+        merged["starts"] = {name: start.milliseconds for name, start in self._starts.items()}
         return merged | {"bars": [{**vars(bar), "met": bar.met} for bar in self._bars]}
+
+
+def _column(
+    rows: Mapping[str, Mapping[str, float]], key: str, unit: float, *, http: bool
+) -> dict[str, float]:
+    return {
+        name.removeprefix("http-"): values[key] / unit
+        for name, values in rows.items()
+        if name.startswith("http-") is http and not math.isnan(values[key])
+    }

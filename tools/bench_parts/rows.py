@@ -143,6 +143,7 @@ def http_rows(shop: Workshop, port: int) -> list[Row]:
         Row("http-record", record),
         Row("http-record-faults", [*record, *_IDLE_PLAN]),
         Row("http-replay", replay, "http-record"),
+        Row("http-replay-workers", [*replay, "--order", "any", "--workers", "2"], "http-record"),
         Row("http-replay-faults", [*replay, *_IDLE_PLAN], "http-record"),
         # By default mcp-cassette redacts progress tokens, and cannot play such a recording.
         Row(

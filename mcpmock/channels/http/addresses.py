@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -49,13 +50,44 @@ def is_loopback(host: str) -> bool:
 
 async def listen(host: str, port: int) -> list[trio.SocketListener]:
     """Sockets that listen there, all on one port. Raises CannotListen."""
-    if host == "localhost" and port == 0:
-        host = "127.0.0.1"  # its other address would get another port
     try:
-        return await trio.open_tcp_listeners(port, host=host)
+        return await trio.open_tcp_listeners(port, host=_one_port(host, port))
     except OSError as error:
-        shown = f"[{host}]" if ":" in host else host
-        raise CannotListen(f"{shown}:{port}", reason_of(error)) from error
+        raise _cannot_listen(host, port, error) from error
+
+
+def listen_shared(host: str, port: int, count: int) -> list[list[socket.socket]]:
+    """Sockets for so many processes that listen there on one port: the kernel gives each connection
+    to one of them. Raises CannotListen.
+    """
+    made = []
+    try:
+        host = _one_port(host, port)
+        for family, *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            # Bound without the option: a port that others share counts as in use.
+            first = socket.create_server(place[:2], family=family, backlog=socket.SOMAXCONN)
+            first.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            more = [_listen_beside(first) for _ in range(count - 1)]
+            made.append([first, *more])
+    except OSError as error:
+        raise _cannot_listen(host, port, error) from error
+    return [list(sockets) for sockets in zip(*made, strict=True)]
+
+
+def _listen_beside(first: socket.socket) -> socket.socket:
+    place = first.getsockname()[:2]
+    backlog = socket.SOMAXCONN
+    return socket.create_server(place, family=first.family, backlog=backlog, reuse_port=True)
+
+
+def _one_port(host: str, port: int) -> str:
+    """The host, or the first of its addresses where each would get a free port of its own."""
+    return "127.0.0.1" if host == "localhost" and port == 0 else host
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
+    shown = f"[{host}]" if ":" in host else host
+    return CannotListen(f"{shown}:{port}", reason_of(error))
 
 
 def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:

@@ -15,6 +15,7 @@ before it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 import trio
 
@@ -31,6 +32,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
     StreamEnd,
 )
+from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
 
@@ -41,8 +43,27 @@ from .http1 import RequestWriter, ResponseReader
 from .pairing import PairedConnection
 from .wire import Wire
 
+MAX_SAID_BYTES = 4 << 20
+"""The longest request that is kept, to be sent with other credentials if these are refused."""
 END_TIMEOUT_S = 2.0
 """Seconds that exchanges have to end once there will be no new ones."""
+
+
+class Credentials(Protocol):
+    """What the server wants to see of us, where the clients do not log in themselves."""
+
+    def fields(self) -> Headers:
+        """The header fields that authorize a request made now; empty if there are none."""
+
+    async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
+        """The server has refused what was `sent`. None if there are other credentials now; else
+        what the client is to be told.
+        """
+
+
+class _CredentialsRefused(Exception):
+    def __init__(self, head: HttpResponse) -> None:
+        self.head = head
 
 
 class _Exchange:
@@ -54,15 +75,21 @@ class _Exchange:
         request: HttpRequest,
         connections: ConnectionPool | PairedConnection,
         channel: HttpClientChannel,
+        credentials: Credentials | None = None,
     ) -> None:
         self.number = number
+        self._request = request
+        self._credentials = credentials
+        self._sent: Headers = []
+        self._said: list[tuple[bytes, bool]] | None = None if credentials is None else []
+        self._said_bytes = 0
+        self._renewing: trio.CancelScope | None = None
         self.out = WriteQueue(emptied=self._emptied, lossy=True)
         self.mcp = True
         self._connections = connections
         self._pair = connections if isinstance(connections, PairedConnection) else None
         self._channel = channel
-        self._writer = RequestWriter(request)
-        self._reader = ResponseReader(request.method)
+        self._reset()
         self._wrong = ""
         self._connecting = trio.CancelScope()
         self._wire: Wire | None = None
@@ -74,8 +101,25 @@ class _Exchange:
         """How it is to be left, once the last of what was said `as_it_is` has gone out."""
         self._as_it_is = False
 
+    def _reset(self) -> None:
+        """To its beginning, with the credentials of now."""
+        request = self._request
+        if self._credentials is not None:
+            self._sent = self._credentials.fields()
+            request = _with_fields(request, self._sent)
+        self._writer = RequestWriter(request)
+        self._reader = ResponseReader(request.method)
+
     def say(self, data: bytes, *, last: bool) -> None:
         """(A piece of) the body; nothing, for a request without."""
+        if self._said is not None:
+            self._said.append((data, last))
+            self._said_bytes += len(data)
+            if self._said_bytes > MAX_SAID_BYTES:
+                self._said = None
+        self._say(data, last=last)
+
+    def _say(self, data: bytes, *, last: bool) -> None:
         try:
             data = self._writer.write(data, last=last)
         except ValueError as error:
@@ -107,6 +151,8 @@ class _Exchange:
             self._parting = how
             return
         self._connecting.cancel()
+        if self._renewing is not None:
+            self._renewing.cancel()
         if how == "reset" and self._wire is not None:
             self._wire.reset_on_close()
         self._finish()
@@ -129,10 +175,38 @@ class _Exchange:
             raise trio.EndOfChannel
         try:
             return (self._wire is None and await self._begin()) or await self._hear()
+        except _CredentialsRefused as refused:
+            return await self._renew(refused.head)
         except trio.ClosedResourceError:
             if self._over:
                 raise trio.EndOfChannel from None
             return self._end("closed")
+
+    async def _renew(self, head: HttpResponse) -> list[Frame]:
+        """The request once more with other credentials: a server that refuses them has done nothing
+        (RFC 9110, 15.5.2). Gives an answer of our own where there are none.
+        """
+        assert self._credentials is not None
+        self.out.drop()
+        if self._wire is not None:
+            self._connections.discard(self._wire)
+            self._wire = None
+        why: str | None = "the request is too long to be sent again"
+        with trio.CancelScope() as self._renewing:
+            why = await self._credentials.renew(head, self._sent) or (
+                why if self._said is None else None
+            )
+        if self._over:
+            raise trio.EndOfChannel
+        if why is not None:
+            return self._own_answer(head.status, head.reason, why)
+        said, self._said = self._said, None  # a second refusal is the answer
+        self.out = WriteQueue(emptied=self._emptied, lossy=True)
+        self._moving, self._connecting = False, trio.CancelScope()
+        self._reset()
+        for data, last in said or ():
+            self._say(data, last=last)
+        return await self.receive()
 
     async def _begin(self) -> list[Frame]:
         """Connects. Gives an answer of our own where that fails."""
@@ -195,6 +269,10 @@ class _Exchange:
 
     def _frames(self, part: HttpResponse | bytes) -> list[Frame]:
         if isinstance(part, HttpResponse):
+            if self._credentials is not None and _refuses_credentials(part):
+                if self._renewing is None:
+                    raise _CredentialsRefused(part)
+                part = _without_challenge(part)
             if not self._reader.again:
                 self._close_behind()
             self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
@@ -218,7 +296,10 @@ class _Exchange:
         return self._bad_gateway(f"{self._channel.upstream.url} does not answer in HTTP: {error}")
 
     def _bad_gateway(self, why: str) -> list[Frame]:
-        response = HttpResponse(502, "Bad Gateway", [("Content-Type", "text/plain")])
+        return self._own_answer(502, "Bad Gateway", why)
+
+    def _own_answer(self, status: int, reason: str, why: str) -> list[Frame]:
+        response = HttpResponse(status, reason, [("Content-Type", "text/plain")])
         text = f"mcpmock: {why}\n".encode("utf-8", "replace")
         return [
             Frame(S2C, fact=response, exchange=self.number),
@@ -245,7 +326,8 @@ class _Exchange:
 class HttpClientChannel(HttpEnd[_Exchange]):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
-    `client_of` gives the connection of the client that an exchange came from, if there is one.
+    `client_of` gives the connection of the client that an exchange came from, if there is one. With
+    `credentials`, they are those of every request, and clients need none.
     """
 
     def __init__(
@@ -256,6 +338,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         own: Sequence[str] = (),
         is_mcp: Callable[[HttpRequest], bool] | None = None,
         client_of: Callable[[int], Connection | None] = lambda _: None,
+        credentials: Credentials | None = None,
     ) -> None:
         super().__init__()
         path = upstream.target.partition("?")[0]
@@ -264,6 +347,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         self._own = own
         self._is_mcp = is_mcp or (lambda head: head.path == path)
         self._client_of = client_of
+        self._credentials = credentials
         self._pool = ConnectionPool(connect)
         self._nursery: trio.Nursery | None = None
         self._work: list[Callable[[], Awaitable[None]]] = []
@@ -321,7 +405,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         mapped = for_upstream(request, self.upstream, self._own)
         client = self._client_of(number)
         connections = self._pool if client is None else client.paired(self._connect)
-        exchange = _Exchange(number, mapped, connections, self)
+        exchange = _Exchange(number, mapped, connections, self, self._credentials)
         exchange.mcp = self._is_mcp(request)
         self._exchanges[number] = exchange
         if not request.has_body:
@@ -355,6 +439,25 @@ class HttpClientChannel(HttpEnd[_Exchange]):
     def _abort_all(self) -> None:
         for exchange in list(self._exchanges.values()):
             exchange.abort()
+
+
+def _with_fields(request: HttpRequest, fields: Headers) -> HttpRequest:
+    """The request with these fields in the place of its own of the same names."""
+    names = {name.lower() for name, _ in fields}
+    kept = [field for field in request.headers if field[0].lower() not in names]
+    return HttpRequest(request.method, request.target, [*kept, *fields])
+
+
+def _refuses_credentials(head: HttpResponse) -> bool:
+    """RFC 6750, 3.1."""
+    challenge = head.header("www-authenticate") or ""
+    return head.status == 401 or (head.status == 403 and "insufficient_scope" in challenge)
+
+
+def _without_challenge(head: HttpResponse) -> HttpResponse:
+    """Clients of ours are not to log in: what they would get is of no use here."""
+    kept = [field for field in head.headers if field[0].lower() != "www-authenticate"]
+    return HttpResponse(head.status, head.reason, kept)
 
 
 def _relative(frames: list[Frame]) -> list[Frame]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import count
 
 import attrs
@@ -20,12 +21,12 @@ from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
-from mcpmock.transports.headers import MAX_FIELDS, lint
+from mcpmock.transports.headers import MAX_FIELDS
 from mcpmock.transports.session_router import SessionRouter
 
 from .addresses import Connect
 from .error_responses import GIVEN_UP, LATE, LONG_HEAD, NOT_HTTP, frames_of, refusal
-from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter
+from .http1 import MAX_HEAD_BYTES, RequestBody, RequestHead, ResponseWriter, read_head
 from .pairing import IdleWatch, PairedConnection
 from .wire import READ_SIZE, Wire
 
@@ -339,14 +340,17 @@ class Connection:
         """One request, whose head is that long, and its answer; whether another may follow."""
         head = bytes(self._input[:length])
         del self._input[:length]
-        if wrong := lint(head):
-            raise _Refused(refusal(400, "Bad Request", wrong))
-        asked = RequestHead(head)
+        asked = read_head(head)
+        if isinstance(asked, str):
+            raise _Refused(refusal(400, "Bad Request", asked))
         request = asked.request
         self._method = request.method
         mcp = self.context.router.is_mcp(request)
         self._stop(self.context.access.refusal(request, mcp=mcp))
-        asked.request = self.context.access.admitted(request)
+        admitted = self.context.access.admitted(request)
+        if admitted is not request:
+            asked = copy(asked)  # others may have the same head
+            asked.request = admitted
         self._stop(self.context.too_long(asked.length))
         exchange = ServerExchange(next(self.context.numbers), asked, self)
         source = RequestBody(asked, self._input)

@@ -48,6 +48,10 @@ class Wire:
             except BlockingIOError:
                 continue
             except OSError as error:
+                # Closed here after it became readable: that is no reset by the peer, which a
+                # recorder would note as the server's end of an exchange that its client left.
+                if self._socket.fileno() < 0:
+                    raise trio.ClosedResourceError from error
                 raise trio.BrokenResourceError(str(error)) from error
 
     async def read_on(self) -> bytes | bytearray | None:

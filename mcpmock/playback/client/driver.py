@@ -53,6 +53,10 @@ from .script import (
 )
 
 ReportLine = Callable[[str], None]
+AnswerObserver = Callable[[int, Response, float], None]
+"""Gets the number of a call in the script, the first answer to it and the seconds from the one to
+the other.
+"""
 _MAX_HELD_REPLIES = 1000
 """How many replies wait for their time; further ones are sent at once."""
 _MAX_UNRECORDED_NAMED = 20
@@ -77,14 +81,24 @@ class Driver(Stage):
     timing: Timing = attrs.field(factory=Timing)
     patience: Patience = attrs.field(factory=Patience)
     report: ReportLine = lambda _line: None
+    owes: Callable[[bytes], bool] | None = None
+    """Whether the server may still answer the request with this id: a fault may have taken it away.
+    Without it every request is waited for.
+    """
+    given_up: list[bytes] = attrs.field(factory=list)
+    """The ids of the requests that were not answered in time."""
+    on_answer: AnswerObserver = lambda _call, _answer, _seconds: None
     failed: int = 0
     """How many answers were missing, and how often the server ended early or sent unrecorded
     requests.
     """
+    cancelled: list[int] = attrs.field(factory=list)
+    """The calls that were open when the client cancelled them."""
     _next: int = 0
     _correlation: Correlation = attrs.field(factory=Correlation)
     _call_events: list[int] = attrs.field(factory=list)
     """The event numbers of the calls, by call."""
+    _call_ids: dict[int, bytes] = attrs.field(factory=dict)
     _learning: dict[int, set[ValuePath]] = attrs.field(factory=dict)
     _learned_values: dict[tuple[int, ValuePath], bytes] = attrs.field(factory=dict)
     """The learned live values as the server wrote them, by call and path."""
@@ -141,6 +155,11 @@ class Driver(Stage):
         """How many of the client's lines were not sent, not counting the end of its input."""
         return sum(line.frame.fact is None for line in self.script.lines[self._next :])
 
+    def unanswered(self) -> list[int]:
+        """The calls that got no answer where one was recorded, and those that were not sent."""
+        calls = sum(len(line.calls) for line in self.script.lines)
+        return [*self._expectations.unanswered(), *range(len(self._call_events), calls)]
+
     # What the server sends.
 
     def _receive_frame(self, frame: Frame, now: float) -> None:
@@ -159,7 +178,9 @@ class Driver(Stage):
             self._reply(message, now)
         if isinstance(message, Response) and note.call is not None:
             self._learn(note.call.index, message)
-            self._expectations.answered(note.call.index, now)
+            seconds = self._expectations.answered(note.call.index, now)
+            if seconds is not None:
+                self.on_answer(note.call.index, message, seconds)
         event = expected_event(message, note)
         if event is not None:
             self._expectations.note_event(event, now)
@@ -247,13 +268,21 @@ class Driver(Stage):
         """When the next thing is sent at the latest, if the server sends nothing more."""
         times = [held.due if held.after <= self._next else held.latest for held in self._replies]
         if self._next < len(self.script.lines):
-            times.append(self._line_due())
+            times.append(self._line_due(now))
         return max(min(times), now) if times else None
 
-    def _line_due(self) -> float:
-        ready = self._expectations.ready_at
+    def _line_due(self, now: float) -> float:
+        waits = self._expectations
+        if waits.ready_at is None and self.owes is not None and waits.awaited:
+            # Looked at once both sides are quiet: a fault may hold the request for a moment.
+            if now < waits.quiet_at:
+                return waits.quiet_at
+            for call in [one for one in waits.awaited if not self.owes(self._call_ids[one])]:
+                waits.cancelled(call)
+                waits.forget(call, now)
+        ready = waits.ready_at
         if ready is None:
-            return self._expectations.until()
+            return waits.until()
         return ready + self.timing.pause(self.script.lines[self._next].gap)
 
     def _next_reply(self, now: float) -> Frame | None:
@@ -265,7 +294,7 @@ class Driver(Stage):
         return None
 
     def _next_line(self, now: float) -> Frame | None:
-        if self._next == len(self.script.lines) or now < self._line_due():
+        if self._next == len(self.script.lines) or now < self._line_due(now):
             return None
         if self._expectations.ready_at is None:
             self._give_up()
@@ -288,10 +317,17 @@ class Driver(Stage):
         numbers = iter(calls)
         for message in parse_items(frame.raw) if frame.fact is None else ():
             number = next(numbers, 0) if isinstance(message, Request) else 0
+            if isinstance(message, Request):
+                self._call_ids[number] = message.id
             note = self._correlation.note(C2S, message, number)
             cancels = isinstance(message, Notification) and message.method == CANCELLED
-            if cancels and note.call is not None and note.call.direction is C2S:
-                self._expectations.cancelled(note.call.index)
+            if (
+                cancels
+                and note.call is not None
+                and note.call.direction is C2S
+                and self._expectations.cancelled(note.call.index)
+            ):
+                self.cancelled.append(note.call.index)
 
     def _with_live_values(
         self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
@@ -316,6 +352,7 @@ class Driver(Stage):
         """Stops waiting for what the next line still misses."""
         waits = self._expectations
         if waits.awaited:
+            self.given_up += [self._call_ids[call] for call in sorted(waits.awaited)]
             self._fail(f"no answer to {self._list_calls(waits.awaited)}", len(waits.awaited))
             self._silences += 1
         if waits.missing:

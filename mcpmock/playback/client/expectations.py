@@ -46,6 +46,7 @@ class Expectations:
     """The events that the next line waits for."""
     _open: dict[int, float] = attrs.field(factory=dict)
     """The calls without an answer, and since when."""
+    _given_up: list[int] = attrs.field(factory=list)
     _surplus: Counter[ExpectedEvent] = attrs.field(factory=Counter)
     """Events that came and that no line has waited for yet."""
     _kinds: frozenset[ExpectedEvent] = attrs.field(init=False)
@@ -81,16 +82,31 @@ class Expectations:
         self._active_at = now
         self._open.update(dict.fromkeys(calls, now))
 
-    def answered(self, call: int, now: float) -> None:
-        """The answer came."""
-        if self._open.pop(call, None) is not None:
-            self._answered_at = now
-            self.awaited.discard(call)
-            self._check(now)
+    def answered(self, call: int, now: float) -> float | None:
+        """The answer came. Gives the seconds that it took; None if the call was not open."""
+        sent_at = self._open.pop(call, None)
+        if sent_at is None:
+            return None
+        self._answered_at = now
+        self.awaited.discard(call)
+        self._check(now)
+        return now - sent_at
 
-    def cancelled(self, call: int) -> None:
-        """The client no longer waits for it: an answer may come and need not."""
-        self._open.pop(call, None)
+    def cancelled(self, call: int) -> bool:
+        """The client no longer waits for it: an answer may come and need not. Gives whether it was
+        open.
+        """
+        return self._open.pop(call, None) is not None
+
+    def forget(self, call: int, now: float) -> None:
+        """No line waits for this answer any more."""
+        self.awaited.discard(call)
+        self._check(now)
+
+    @property
+    def quiet_at(self) -> float:
+        """When both sides have sent nothing for a moment."""
+        return self._active_at + self.patience.event
 
     def note_event(self, event: ExpectedEvent, now: float) -> None:
         """An event came. Events that no line waits for are not counted: a server may invent any
@@ -117,8 +133,16 @@ class Expectations:
         """The next line no longer waits, nor does any other for the same."""
         for call in self.awaited:
             self._open.pop(call, None)
+        self._given_up += self.awaited
         self.awaited.clear()
         self.missing.clear()
+
+    def unanswered(self) -> list[int]:
+        """The calls that were answered in the recording and are not, whether still awaited or
+        given up.
+        """
+        still_open = (call for call in self._open if call in self.script.latencies)
+        return [*self._given_up, *still_open]
 
     def _deadline(self, call: int) -> float:
         took = self.script.latencies.get(call, 0.0)

@@ -142,13 +142,15 @@ class ClientScript:
     """The client of one episode: its lines, and the server requests with its answers, in order.
 
     `latencies` has the time that the answer to each call took, in seconds; `redacted_results` holds
-    the recorded results from which redaction removed secrets.
+    the recorded results from which redaction removed secrets; `errors` are the calls whose recorded
+    answer is an error.
     """
 
     lines: tuple[ScriptLine, ...]
     server_requests: tuple[ScriptServerRequest, ...]
     latencies: dict[int, float]
     redacted_results: dict[int, bytes]
+    errors: frozenset[int] = frozenset()
     opens: bool = False
     """Whether it sends `initialize`."""
     opens_streams: bool = False
@@ -188,6 +190,7 @@ class _ScriptBuilder:
     server_requests: list[ScriptServerRequest] = attrs.field(factory=list)
     redacted_results: dict[int, bytes] = attrs.field(factory=dict)
     latencies: dict[int, float] = attrs.field(factory=dict)
+    errors: set[int] = attrs.field(factory=set)
     oversized: list[int] = attrs.field(factory=list)
     _called_at: list[int] = attrs.field(factory=list)
     _requested_at: list[int] = attrs.field(factory=list)
@@ -259,6 +262,8 @@ class _ScriptBuilder:
         if call in self.latencies:
             return
         self.latencies[call] = _seconds(self._called_at[call], t)
+        if message.failed:
+            self.errors.add(call)
         event = expected_event(message, note) if note.late else None
         if event is None:
             self._new_answers.append(call)
@@ -294,6 +299,7 @@ class _ScriptBuilder:
             tuple(self.server_requests),
             self.latencies,
             self.redacted_results,
+            frozenset(self.errors),
             opens=self._opens,
             oversized=tuple(self.oversized),
         )

@@ -8,11 +8,11 @@ the result, `playback.schedule` plays it.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import attrs
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
 
 from mcpmock.cassette.model import Episode
 from mcpmock.playback.header_profile import LAST_EVENT, SESSION
@@ -52,9 +52,11 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.transport_facts import NO_SESSION
 
+from .overlaps import NO_OVERLAPS, OverlapFinder, Overlaps
 from .plan import NEVER, ClientEvent, LiveValue, PlannedMessage, RecordedCall, ReplayPlan
 from .steps import EpisodeStep, steps
 
+_NAMES_NOTHING = Attribution()
 _EXCHANGE_FACTS = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
 
 
@@ -63,22 +65,18 @@ def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
     before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
-    builder = _PlanBuilder(strict=strict, headed=headed)
+    builder = PlanBuilder(strict=strict, headed=headed)
     for step in steps(episode.events):
-        if step.frame.direction is C2S:
-            builder.client_step(step)
-        else:
-            builder.server_step(step)
+        builder.step(step)
     return builder.plan(episode)
 
 
-@attrs.define
-class _Dependencies:
+class _Dependencies(Struct, gc=False):
     """The calls that a server frame belongs to, and the client events that it waits for."""
 
-    calls: dict[int, None] = attrs.field(factory=dict)
-    causes: set[int] = attrs.field(factory=set)
-    live_values: list[LiveValue] = attrs.field(factory=list)
+    calls: dict[int, None] = field(default_factory=dict)
+    causes: set[int] = field(default_factory=set)
+    live_values: list[LiveValue] = field(default_factory=list)
     answers: bool = False
 
 
@@ -92,8 +90,9 @@ class _Times:
 
     def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
         """The seconds between the last thing that a message sent at `t` waited for and itself."""
-        before = max((self.of_event.get(cause, 0) for cause in causes), default=0)
-        before = max(before, self.of_chain.get(chain, 0))
+        before = self.of_chain.get(chain, 0)
+        for cause in causes:
+            before = max(before, self.of_event.get(cause, 0))
         self.of_chain[chain] = max(t, before)
         return max(t - before, 0) / 1_000_000
 
@@ -152,14 +151,14 @@ class RecordedExchange:
         if self.streams and not complete:
             return []
         t = times[last.chain]
-        end = attrs.evolve(
+        end = replace(
             last,
             causes=last.causes | self.all_causes,
             frame=Frame(S2C, fact=ExchangeEnd(), exchange=self.number),
             meta=None,
             answers=False,
             is_progress=False,
-            overlaps=(),
+            overlaps=NO_OVERLAPS,
             live_values=(),
             gap=max((self.left or t) - t, 0) / 1_000_000,
             made_up=True,
@@ -168,7 +167,7 @@ class RecordedExchange:
 
 
 @attrs.define
-class _PlanBuilder:
+class PlanBuilder:
     """Takes the steps of an episode in order and makes its plan."""
 
     strict: bool
@@ -176,6 +175,8 @@ class _PlanBuilder:
     """Whether heads were recorded, so that exchanges can be played as such."""
     messages: list[PlannedMessage] = attrs.field(factory=list)
     client_events: dict[int, ClientEvent] = attrs.field(factory=dict)
+    sequence: list[ClientEvent] = attrs.field(factory=list)
+    """The same as they were added."""
     calls: list[RecordedCall] = attrs.field(factory=list)
     replies: dict[bytes, list[int]] = attrs.field(factory=dict)
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
@@ -185,7 +186,7 @@ class _PlanBuilder:
     _sessions: dict[int, _SessionState] = attrs.field(factory=dict)
     """There is more than one if sessions are merged."""
     _exchanges: dict[int, RecordedExchange] = attrs.field(factory=dict)
-    _requests: list[int] = attrs.field(factory=list)
+    requests: OverlapFinder = attrs.field(factory=OverlapFinder)
     _later_causes: dict[int, set[int]] = attrs.field(factory=dict)
     """By call: its cancel and the client's answers within it, which later messages wait for too."""
     _answered: set[int] = attrs.field(factory=set)
@@ -193,6 +194,25 @@ class _PlanBuilder:
     """Stream ends with an open call, as they are planned if the call is never answered."""
     _times: _Times = attrs.field(factory=_Times)
     _closed: bool = False
+    _asked_within: dict[int, list[PendingCall]] = attrs.field(factory=dict)
+    """The requests of the server, by the number of the client's call that they were sent for."""
+
+    def step(self, step: EpisodeStep) -> None:
+        if step.frame.direction is C2S:
+            self.client_step(step)
+        else:
+            self.server_step(step)
+
+    def remembers(self, number: int) -> bool:
+        """Whether a later message can belong to this call: it names the call, or a request that the
+        server sent for it.
+        """
+        calls = (self.calls[number].call, *self._asked_within.get(number, ()))
+        return any(
+            correlation.remembers(call)
+            for correlation in self._correlations.values()
+            for call in calls
+        )
 
     def client_step(self, step: EpisodeStep) -> None:
         index, frame = step.place, step.frame
@@ -201,8 +221,9 @@ class _PlanBuilder:
                 exchange.left = step.event.t
             return
         numbers = []
+        correlation = self._correlation(step)
         for message in _messages(frame):
-            note = self._note(C2S, message, step)
+            note = self._note(C2S, message, step, correlation)
             if isinstance(message, Request) and note.call is not None:
                 numbers.append(len(self.calls))
                 self.calls.append(RecordedCall(index, note.call))
@@ -212,9 +233,11 @@ class _PlanBuilder:
                 self.cancels.setdefault(note.call.index, []).append(index)
                 self._later_causes.setdefault(note.call.index, set()).add(index)
         if numbers:
-            insort(self._requests, index)
+            self.requests.add(index)
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
-        self.client_events[index] = ClientEvent(index, frame, tuple(numbers), step.head)
+        event = ClientEvent(index, frame, tuple(numbers), step.head)
+        self.client_events[index] = event
+        self.sequence.append(event)
         last_event = None if step.head is None else step.head.header(LAST_EVENT)
         if frame.exchange is not None:
             resumes = None if last_event is None else self.streams.get(last_event)
@@ -249,11 +272,13 @@ class _PlanBuilder:
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(dependencies.calls)
-        overlaps = self._overlaps(calls) if dependencies.answers and not self.strict else before
+        overlaps = before
+        if dependencies.answers and not self.strict:
+            overlaps = self.requests.after(min(self.calls[call].event for call in calls))
         if not self.strict and _ends_all(frame, exchange):
-            overlaps = tuple(self._requests)
+            overlaps = self.requests.all()
         if exchange is not None and exchange.left is not None:
-            overlaps = (*overlaps, NEVER)  # gives a live client the time to leave there too
+            overlaps = overlaps.with_other(NEVER)  # gives a live client the time to leave there too
         self._answered.update(calls if dependencies.answers else ())
         chain = None if self.strict else _chain(calls, exchange)
         planned = PlannedMessage(
@@ -287,7 +312,7 @@ class _PlanBuilder:
             if exchange.head is not None
         }
         client = {
-            index: attrs.evolve(event, status=status[index]) if index in status else event
+            index: replace(event, status=status[index]) if index in status else event
             for index, event in sorted(self.client_events.items())
         }
         return ReplayPlan(
@@ -299,24 +324,25 @@ class _PlanBuilder:
             {call: tuple(events) for call, events in self.cancels.items()},
             self.streams,
             frozenset(self.session_ids),
+            self.requests.ranks,
         )
 
     def _notification_overlaps(
         self, step: EpisodeStep, causes: set[int], *, owned: bool
-    ) -> tuple[int, ...]:
+    ) -> Overlaps:
         """The cause of an earlier notification of the same method that belongs to no call: a
         notification of a call gives it time.
         """
         # Log lines of one long call look so while other calls begin and end: they name no call.
         content = step.frame.content
         if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
-            return ()
+            return NO_OVERLAPS
         unowned = self._session(step).unowned
         if not owned:
             unowned[content.method] = max(causes, default=NEVER)
-            return ()
+            return NO_OVERLAPS
         event = unowned.get(content.method, NEVER)
-        return () if event <= min(causes, default=event) else (event,)
+        return NO_OVERLAPS if event <= min(causes, default=event) else Overlaps([], others=(event,))
 
     def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
         """The exchange that carries a server frame. Without the recorded request it cannot be
@@ -342,10 +368,11 @@ class _PlanBuilder:
         self, step: EpisodeStep, exchange: RecordedExchange | None
     ) -> _Dependencies:
         dependencies = _Dependencies()
+        messages, correlation = _messages(step.frame), self._correlation(step)
         batch = isinstance(step.frame.content, Batch)
-        for item, message in enumerate(_messages(step.frame)):
-            note = self._note(S2C, message, step)
-            call = self._owner(note, message, step)
+        for item, message in enumerate(messages):
+            note = self._note(S2C, message, step, correlation)
+            call = _owner(note, message, step, correlation)
             dependencies.answers |= isinstance(message, Response) and call is not None
             if call is None:
                 continue
@@ -370,11 +397,11 @@ class _PlanBuilder:
             self.session_ids.update([session] if session else [])
         elif planned.answers and exchange.head is not None and not exchange.streams:
             head = self.messages[exchange.head_place]  # it was sent together with the answer
-            self.messages[exchange.head_place] = attrs.evolve(head, overlaps=planned.overlaps)
+            self.messages[exchange.head_place] = replace(head, overlaps=planned.overlaps)
         elif isinstance(fact, ExchangeEnd) and exchange.streams:
             if not exchange.is_session:
                 last = exchange.last
-                planned = self.messages[-1] = attrs.evolve(
+                planned = self.messages[-1] = replace(
                     planned,
                     causes=planned.causes | exchange.all_causes,
                     overlaps=last.overlaps if last and last.answers else planned.overlaps,
@@ -419,18 +446,17 @@ class _PlanBuilder:
             existing = self._correlations[space] = Correlation()
         return existing
 
-    def _note(self, direction: Direction, message: Content, step: EpisodeStep) -> Attribution:
-        if isinstance(message, Message):
-            number = len(self.calls) if direction is C2S else step.place
-            return self._correlation(step).note(direction, message, number, step.frame.exchange)
-        return Attribution()
-
-    def _owner(self, note: Attribution, message: Content, step: EpisodeStep) -> int | None:
-        """The number of the client's call that a server message was sent for."""
-        guess = isinstance(message, Request | Notification | Opaque | Stderr)
-        exchange = step.frame.exchange
-        call = self._correlation(step).related(message, note, exchange, guess=guess)
-        return None if call is None else call.index
+    def _note(
+        self, direction: Direction, message: Content, step: EpisodeStep, correlation: Correlation
+    ) -> Attribution:
+        if not isinstance(message, Message):
+            return _NAMES_NOTHING
+        number = len(self.calls) if direction is C2S else step.place
+        note = correlation.note(direction, message, number, step.frame.exchange)
+        asked = note.call if isinstance(message, Request) else None
+        if asked is not None and asked.within is not None:
+            self._asked_within.setdefault(asked.within.index, []).append(asked)
+        return note
 
     def _reply(self, call: PendingCall, index: int) -> None:
         """Notes that the client answered a request of the server."""
@@ -438,16 +464,20 @@ class _PlanBuilder:
         if call.within is not None:
             self._later_causes.setdefault(call.within.index, set()).add(index)
 
-    def _overlaps(self, calls: tuple[int, ...]) -> tuple[int, ...]:
-        first = min(self.calls[call].event for call in calls)
-        start = bisect_right(self._requests, first)
-        return tuple(self._requests[start:])
+
+def _owner(
+    note: Attribution, message: Content, step: EpisodeStep, correlation: Correlation
+) -> int | None:
+    """The number of the client's call that a server message was sent for."""
+    guess = isinstance(message, Request | Notification | Opaque | Stderr)
+    call = correlation.related(message, note, step.frame.exchange, guess=guess)
+    return None if call is None else call.index
 
 
 def delayed(end: PlannedMessage, cause: int, t: int) -> PlannedMessage:
     """The end of a stream that follows another client event (`cause`) after `t` microseconds."""
     gap = min(end.gap, max(t, 0) / 1_000_000)
-    return attrs.evolve(end, causes=end.causes | {cause}, gap=gap)
+    return replace(end, causes=end.causes | {cause}, gap=gap)
 
 
 def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
@@ -480,10 +510,10 @@ def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | N
     return None if exchange is None else -1 - exchange.number
 
 
-def _messages(frame: Frame) -> list[Content]:
+def _messages(frame: Frame) -> Sequence[Content]:
     """The messages in a frame: the members of a batch, else the frame itself."""
     content = frame.content
-    return list(parse_items(frame.raw)) if isinstance(content, Batch) else [content]
+    return parse_items(frame.raw) if isinstance(content, Batch) else (content,)
 
 
 def _live_values(

@@ -1,28 +1,36 @@
 """An episode as a plan: each recorded server frame as a planned message, with what must have
 happened before it is sent.
 
-These are the values; `plan.builder` makes them. `playback.matcher` finds which recorded client
-event a live message stands for; `playback.schedule` releases messages when their causes have
-happened.
+These are the values; `plan.builder` makes them, `plan.growth` no earlier than they are needed.
+`playback.matcher` finds which recorded client event a live message stands for; `playback.schedule`
+releases messages when their causes have happened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import attrs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpmock.cassette.model import Episode
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request
 
+from .overlaps import NO_OVERLAPS, Overlaps
+
+STEPS_AT_ONCE = 8
+"""A tenth of a millisecond: no answer waits for more than it needs."""
 NEVER = -1
 """The index of a client event that never happens: what waits for it is never sent."""
 
 
-@attrs.frozen
-class ClientEvent:
+# Structs, because one or two are made for every recorded message: a frozen attrs class sets each
+# field by object.__setattr__, and the collector would visit each of them.
+class ClientEvent(Struct, frozen=True, gc=False):
     """A message of the recorded client. `calls` are the numbers of the requests in it (a batch has
     several).
 
@@ -42,16 +50,14 @@ class ClientEvent:
         return not isinstance(self.frame.fact, HttpRequest)
 
 
-@attrs.frozen
-class RecordedCall:
+class RecordedCall(Struct, frozen=True, gc=False):
     """A recorded client request: `event` is the index of the client event it came in."""
 
     event: int
     call: PendingCall
 
 
-@attrs.frozen
-class LiveValue:
+class LiveValue(Struct, frozen=True, gc=False):
     """A value in a server frame that follows the live client: at `path`, in member `item` of a
     batch (None: no batch).
 
@@ -64,8 +70,7 @@ class LiveValue:
     item: int | None = None
 
 
-@attrs.frozen
-class PlannedMessage:
+class PlannedMessage(Struct, frozen=True, gc=False):
     """A recorded server frame. `index` is the index of its event in the episode, and so its rank.
 
     `causes` are the indices of the client events that must have happened; `overlaps` those of
@@ -79,7 +84,7 @@ class PlannedMessage:
     causes: frozenset[int]
     calls: tuple[int, ...] = ()
     answers: bool = False
-    overlaps: tuple[int, ...] = ()
+    overlaps: Overlaps = NO_OVERLAPS
     live_values: tuple[LiveValue, ...] = ()
     gap: float = 0.0
     chain: int | None = None
@@ -104,46 +109,112 @@ class PlannedMessage:
         return self.exchange is not None and (self.frame.fact is not None or not self.frame.raw)
 
 
-@attrs.frozen
+def _lists() -> defaultdict[int, list[int]]:
+    return defaultdict(list)
+
+
+class PlanRest(Protocol):
+    """What is not planned yet. `plan.builder` has one."""
+
+    def plan_more(self, count: int) -> bool:
+        """Plans so many more steps; False if there are none left."""
+
+    def reaches(self, place: int) -> bool:
+        """Whether the event at this place in the episode is planned."""
+
+    def is_settled(self, event: int) -> bool:
+        """Whether no step that is still to be planned can wait for this client event alone."""
+
+
+@attrs.define
 class ReplayPlan:
-    """The messages of an episode in recorded order, and its client events by index."""
+    """The messages of an episode in recorded order, and its client events by index.
+
+    With a `rest` it is made as it is needed, and always far enough ahead that it makes no
+    difference: `settle` says how far that is.
+    """
 
     episode: Episode
-    messages: tuple[PlannedMessage, ...]
+    messages: Sequence[PlannedMessage]
     client_events: dict[int, ClientEvent]
-    calls: tuple[RecordedCall, ...]
-    replies: dict[bytes, tuple[int, ...]]
+    calls: Sequence[RecordedCall]
+    replies: Mapping[bytes, Sequence[int]]
     """The client events that answer the server's requests, by the id of the request as it was
     written.
     """
 
-    cancels: dict[int, tuple[int, ...]]
+    cancels: Mapping[int, Sequence[int]]
     """The client events that cancel a call, by its number."""
     streams: dict[str, int] = attrs.field(factory=dict)
     """By the ids of server-sent events, the exchanges on which their streams began."""
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or their placeholders."""
+    request_ranks: dict[int, int] = attrs.field(factory=dict)
+    """In which place, by arrival, a client event with requests came: `Overlaps` count in these."""
+    sequence: Sequence[ClientEvent] = attrs.field()
+    """The client events in their order."""
+    _rest: PlanRest | None = None
+    _indexed: int = attrs.field(init=False, default=0)
+    """How many messages the three tables know."""
+    _by_call: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
+    _by_cause: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
+    _by_exchange: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
 
-    @cached_property
-    def by_call(self) -> dict[int, list[int]]:
+    @sequence.default
+    def _in_order(self) -> Sequence[ClientEvent]:
+        return tuple(self.client_events.values())
+
+    @property
+    def by_call(self) -> Mapping[int, list[int]]:
         """The messages (by their place in `messages`) that belong to a call."""
-        return _index_by(planned.calls for planned in self.messages)
+        self._index_messages()
+        return self._by_call
 
-    @cached_property
-    def by_cause(self) -> dict[int, list[int]]:
+    @property
+    def by_cause(self) -> Mapping[int, list[int]]:
         """Which messages (by their place in `messages`) wait for a client event."""
-        return _index_by(planned.causes for planned in self.messages)
+        self._index_messages()
+        return self._by_cause
 
-    @cached_property
-    def by_exchange(self) -> dict[int, list[int]]:
+    @property
+    def by_exchange(self) -> Mapping[int, list[int]]:
         """The messages (by their place in `messages`) that an exchange carries."""
-        exchanges = (planned.exchange for planned in self.messages)
-        return _index_by(() if x is None else (x,) for x in exchanges)
+        self._index_messages()
+        return self._by_exchange
+
+    # How far it is made.
+
+    @property
+    def whole(self) -> bool:
+        return self._rest is None
+
+    def grow(self, steps: int = STEPS_AT_ONCE) -> bool:
+        """Plans so many more steps; False if there are none left."""
+        if self._rest is not None and not self._rest.plan_more(steps):
+            self._rest = None
+        self._index_messages()  # a part now, not all at the next look
+        return self._rest is not None
+
+    def settle(self, event: int) -> None:
+        """Plans all that may be sent once this client event has happened."""
+        while self._rest is not None and not self._rest.is_settled(event):
+            self.grow()
+
+    def reach(self, place: int) -> None:
+        """Plans up to the event at this place in the episode."""
+        while self._rest is not None and not self._rest.reaches(place):
+            self.grow()
+
+    def complete(self) -> None:
+        """Plans all."""
+        while self.grow():
+            pass
 
     def excerpt(self, event: int) -> ReplayPlan:
         """The part of the plan that belongs to one client event, its requests and its exchange: for
         repeating the answers.
         """
+        self.complete()
         calls = self.client_events[event].calls
         places = {place for call in calls for place in self.by_call.get(call, ())}
         places |= self._carried_for([event])
@@ -159,24 +230,31 @@ class ReplayPlan:
             # What other calls sent on this response does not come: its end does not wait for that.
             is_end = calls and isinstance(planned.frame.fact, ExchangeEnd)
             causes = planned.causes & (inside & own if is_end else inside)
-            kept.append(attrs.evolve(planned, causes=causes, overlaps=()))
+            kept.append(replace(planned, causes=causes, overlaps=NO_OVERLAPS))
         client = {index: self.client_events[index] for index in inside}
-        return attrs.evolve(self, messages=tuple(kept), client_events=client)
+        return attrs.evolve(
+            self,
+            messages=tuple(kept),
+            client_events=client,
+            sequence=tuple(client.values()),
+        )
+
+    def _index_messages(self) -> None:
+        for place in range(self._indexed, len(self.messages)):
+            planned = self.messages[place]
+            for call in planned.calls:
+                self._by_call[call].append(place)
+            for cause in planned.causes:
+                self._by_cause[cause].append(place)
+            if planned.exchange is not None:
+                self._by_exchange[planned.exchange].append(place)
+        self._indexed = len(self.messages)
 
     def _carried_for(self, events: Iterable[int]) -> set[int]:
         """The messages on the exchanges of these client events."""
         exchanges = (self.client_events[index].frame.exchange for index in events)
         return {place for x in exchanges if x is not None for place in self.by_exchange.get(x, ())}
 
-    def _replies_to(self, planned: PlannedMessage) -> tuple[int, ...]:
+    def _replies_to(self, planned: PlannedMessage) -> Sequence[int]:
         content = planned.frame.content
         return self.replies.get(content.id, ()) if isinstance(content, Request) else ()
-
-
-def _index_by(keys: Iterable[Iterable[int]]) -> dict[int, list[int]]:
-    """The places of the items that have a key, by key."""
-    found: dict[int, list[int]] = {}
-    for place, mine in enumerate(keys):
-        for key in mine:
-            found.setdefault(key, []).append(place)
-    return found

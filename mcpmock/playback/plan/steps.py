@@ -36,11 +36,7 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     stands ahead of the answer: a server that answers has read enough of the request.
     """
     if all(event.x is None for event in events):
-        yield from (
-            EpisodeStep(place, event, frame)
-            for place, event in enumerate(events)
-            if (frame := event.frame) is not None
-        )
+        yield from bare_steps(events)
         return
     parts = _StepParts.of(events)
     waiting: dict[int, HttpRequest] = {}
@@ -60,6 +56,14 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
             yield EpisodeStep(
                 index, event, frame, None, None if meta is None else events[meta].frame
             )
+
+
+def bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
+    """The steps where there are no exchanges."""
+    for place, event in enumerate(events):
+        frame = event.frame
+        if frame is not None:
+            yield EpisodeStep(place, event, frame)
 
 
 def merged(episodes: Iterable[Episode]) -> Episode:

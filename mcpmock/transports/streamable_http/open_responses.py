@@ -30,6 +30,7 @@ from mcpmock.protocol.messages import (
     Message,
     Notification,
     Opaque,
+    Request,
     Response,
     SseMeta,
     decode,
@@ -56,6 +57,7 @@ class _Exchange:
     number: int
     calls: list[InFlightCall] = attrs.field(factory=list)
     priming: bool = False
+    modern: bool = False
     streaming: bool = False
     events: int = 0
 
@@ -93,12 +95,12 @@ class OpenResponses:
         self._add_fact(x, ExchangeEnd())
         self._exchanges.pop(x, None)
 
-    def expect(self, x: int, raw: bytes, *, priming: bool) -> bytes:
+    def expect(self, x: int, raw: bytes, *, priming: bool, modern: bool = False) -> bytes:
         """Open the response to a POST with requests, until all of them are answered. Returns the
         message for the server, with ids of its own where two callers use one.
         """
         raw, calls = self.in_flight.ask(x, raw)
-        self._exchanges[x] = _Exchange(x, calls, priming=priming)
+        self._exchanges[x] = _Exchange(x, calls, priming, modern)
         return raw
 
     def listen(self, x: int) -> None:
@@ -167,7 +169,7 @@ class OpenResponses:
             return
         raw = self.in_flight.put_back(raw, call)
         finished = [call] if self._finish_call(call, message) else []
-        status = self._status_of(message)
+        status = self._status_of(message, call.exchange)
         answered = isinstance(message, Response)
         self._send_to(call.exchange, raw, finished, answered=answered, status=status)
 
@@ -213,19 +215,19 @@ class OpenResponses:
 
     def _route_unrelated(self, raw: bytes, message: Message) -> None:
         """Send a message that belongs to no call: to the only open request, else to the newest GET,
-        else to the oldest request.
+        else to the oldest request. Where the requests are those of several callers, to none.
 
         One exchange alone gets it: "The server MUST send each of its JSON-RPC messages on only one
         of the connected streams" (2025-11-25, "Multiple Connections").
         """
-        addressed = isinstance(message, Response) or _names_request(message)
+        addressed = isinstance(message, Response | Request) or _names_request(message)
         if isinstance(message, Opaque) or (addressed and self.stateless):
-            return  # a banner, or meant for a caller that is no longer there
+            return  # a banner, or meant for one caller: nothing says which, or it is gone
         pending = [exchange for exchange in self._exchanges.values() if exchange.calls]
         pending = [exchange for exchange in pending if not exchange.only_listens] or pending
         if self._streams and len(pending) != 1:
             exchange = self._streams[-1]
-        elif pending:
+        elif pending and (len(pending) == 1 or not self.stateless):
             exchange = pending[0]
         else:
             if not self.stateless and not isinstance(message, Response):
@@ -235,8 +237,11 @@ class OpenResponses:
             self._begin_stream(exchange)
         self._add_event(exchange, raw)
 
-    def _status_of(self, message: Message) -> tuple[int, str]:
-        if not self.stateless or not isinstance(message, Response) or message.error is None:
+    def _status_of(self, message: Message, x: int) -> tuple[int, str]:
+        exchange = self._exchanges.get(x)
+        if exchange is None or not exchange.modern:
+            return _OK
+        if not isinstance(message, Response) or message.error is None:
             return _OK
         code = decode(member(message.error, "code") or b"null")
         return _STATUS.get(code, _OK) if isinstance(code, int) else _OK

@@ -53,15 +53,19 @@ Handler = Callable[[int, HttpRequest, bytes], RequestRefusal | None]
 
 
 class StreamableHttpServer(ExchangeServer):
-    """One instance serves one session, whose id comes from `mint`, or, if `stateless`, all modern
-    callers together.
+    """One instance serves one session, whose id comes from `mint`, or, if `stateless`, all callers
+    without one together: modern ones, and, if there are no `sessions` at all, those of every
+    revision. "A server using the Streamable HTTP transport MAY assign a session ID" (2025-11-25,
+    "Session Management"): without one, clients send none.
     """
 
-    def __init__(self, path: str, mint: Callable[[], str], stateless: bool) -> None:
+    def __init__(
+        self, path: str, mint: Callable[[], str], stateless: bool, *, sessions: bool = True
+    ) -> None:
         super().__init__()
         self._path, self._mint = path.rstrip("/"), mint
         self._responses = OpenResponses(stateless, self._to_client)
-        self._stateless = stateless
+        self._stateless, self._sessions = stateless, sessions
         self._handlers: dict[str, Handler] = {"POST": self._take_post}
         if not stateless:
             self._handlers |= {"GET": self._take_get, "DELETE": self._take_delete}
@@ -95,24 +99,26 @@ class StreamableHttpServer(ExchangeServer):
         items = parse_items(raw)
         refusal = unacceptable(head, "application/json", EVENT_STREAM) or unreadable(head, items)
         if refusal is None:
-            check = self._check_modern if self._stateless else self._check_in_session
+            check = self._check_stateless if self._stateless else self._check_in_session
             refusal = check(head, parse(raw), items)
         if refusal is not None:
             return refusal
         if any(isinstance(item, Request) for item in items):
-            self._open_response(x, raw, items)
+            self._open_response(x, raw, items, modern=self._stateless and _is_modern(head, items))
         else:
             self._accept_message(x, raw)
         return None
 
-    def _open_response(self, x: int, raw: bytes, items: Sequence[Message]) -> None:
+    def _open_response(self, x: int, raw: bytes, items: Sequence[Message], *, modern: bool) -> None:
         """Pass requests on, and open the response to them."""
         revision = self._responses.revision
         opening = _opening(items)
-        if opening is not None:
+        if opening is not None and not self._stateless:
             self._responses.session = self._responses.session or self._mint()
             revision = decode(member(opening.params, "protocolVersion") or b"null")
-        on = self._responses.expect(x, raw, priming=revision == PRIMING_REVISION)
+        # Nothing can be resumed without a session.
+        priming = revision == PRIMING_REVISION and not self._stateless
+        on = self._responses.expect(x, raw, priming=priming, modern=modern)
         self._to_server.append(Frame(C2S, on))
 
     def _accept_message(self, x: int, raw: bytes) -> None:
@@ -180,12 +186,12 @@ class StreamableHttpServer(ExchangeServer):
             return bad_request(INVALID_REQUEST, "this revision has no batches")
         return None
 
-    def _check_modern(
+    def _check_stateless(
         self, head: HttpRequest, message: Message, items: Sequence[Message]
     ) -> RequestRefusal | None:
-        if not is_modern(head.header(PROTOCOL_VERSION_HEADER)) and not any(
-            map(speaks_modern, items)
-        ):
+        if not _is_modern(head, items):
+            if not self._sessions:
+                return None
             return SESSION_MISSING if head.header(SESSION_HEADER) is None else SESSION_ENDED
         if not isinstance(message, Request | Notification):
             return bad_request(INVALID_REQUEST, "only one request or notification is accepted")
@@ -193,6 +199,10 @@ class StreamableHttpServer(ExchangeServer):
         if why is not None and isinstance(message, Request):
             return bad_request(HEADER_MISMATCH, why, message.id)
         return None
+
+
+def _is_modern(head: HttpRequest, items: Sequence[Message]) -> bool:
+    return is_modern(head.header(PROTOCOL_VERSION_HEADER)) or any(map(speaks_modern, items))
 
 
 def _opening(items: Sequence[Message]) -> Request | None:

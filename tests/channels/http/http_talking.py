@@ -12,7 +12,7 @@ import trio
 from trio.testing import memory_stream_pair
 
 from mcpmock.channels.channel import Receive
-from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.channels.http.client import Credentials, HttpClientChannel
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Fact, Frame, HttpRequest, HttpResponse
 from mcpmock.transports.access_policy import AccessPolicy
@@ -231,7 +231,9 @@ class Back:
 
 @asynccontextmanager
 async def back(
-    connect: Callable[[], Awaitable[trio.abc.Stream]] | None = None, upstream: Upstream = UPSTREAM
+    connect: Callable[[], Awaitable[trio.abc.Stream]] | None = None,
+    upstream: Upstream = UPSTREAM,
+    credentials: Credentials | None = None,
 ) -> AsyncIterator[Back]:
     """A channel to servers that the test plays."""
     with trio.fail_after(3600):
@@ -240,7 +242,8 @@ async def back(
             async def connected() -> trio.abc.Stream:
                 return await (connect or made.connect)()
 
-            channel = HttpClientChannel(connected, upstream, own=["127.0.0.1:8080"])
+            own = ["127.0.0.1:8080"]
+            channel = HttpClientChannel(connected, upstream, own=own, credentials=credentials)
             made = Back(channel, nursery)
             nursery.start_soon(channel.run)
             yield made

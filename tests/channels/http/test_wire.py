@@ -28,6 +28,20 @@ async def write_on(wire: Wire) -> None:
         await trio.sleep(0.01)
 
 
+async def test_closed_once_it_was_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that another task closes in that moment was closed here, not reset there."""
+    near, far = await connected()
+    async with near, far:
+        wire = Wire(near)
+
+        async def close(_socket: object) -> None:
+            wire.close()
+
+        monkeypatch.setattr(trio.lowlevel, "wait_readable", close)
+        with pytest.raises(trio.ClosedResourceError):
+            await wire.read()
+
+
 async def interrupted(wire: Wire, other: trio.abc.Stream) -> None:
     """Reads, is interrupted, and reads on."""
     got: list[bytes | bytearray | None] = []

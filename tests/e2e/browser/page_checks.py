@@ -18,6 +18,9 @@ from playwright.sync_api import Browser, Dialog, Page, Request, sync_playwright
 PAGES = Path(os.environ["PAGES"])
 AXE = os.environ.get("AXE")
 WATCHED = os.environ["WATCHED"]
+MAX_DELAY_MS = 200
+"""From the write of an event to its row on the page."""
+EVENTS_WATCHED = 5
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
 Open = Callable[..., Page]
 
@@ -320,9 +323,33 @@ def test_watch(browser: Browser) -> None:
         file.write((PAGES / "appended.jsonl").read_bytes())
     page.locator("#rows .row.response").wait_for()
     assert count(page) == "2 of 2 events"
+    assert min(_delays_ms(page)) < MAX_DELAY_MS
     page.get_by_role("tab").nth(1).click()
     page.locator("#count", has_text="3 of 3 events").wait_for()
     page.context.close()
+
+
+def _delays_ms(page: Page) -> Iterator[float]:
+    """For some events, the time from each one's write to its row on the page."""
+    page.evaluate(
+        """() => {
+            window.painted = [];
+            new MutationObserver(() => requestAnimationFrame(() => {
+                const seen = document.querySelectorAll("#rows .row.notification").length;
+                while (window.painted.length < seen) window.painted.push(Date.now());
+            })).observe(document.getElementById("rows"), { childList: true, subtree: true });
+        }"""
+    )
+    cassette = PAGES / "live" / "grows.jsonl"
+    for number in range(EVENTS_WATCHED):
+        message = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+        line = f'{{"n":{number + 3},"t":9000,"d":"c2s","m":{message}}}\n'
+        with cassette.open("a") as file:
+            file.write(line)
+        written = cassette.stat().st_mtime_ns / 1e6
+        page.locator("#count", has_text=f"{number + 3} of {number + 3} events").wait_for()
+        page.wait_for_timeout(20)  # the frame in which it is painted
+        yield page.evaluate("() => window.painted")[number] - written
 
 
 def test_watch_with_a_foreign_token(browser: Browser) -> None:

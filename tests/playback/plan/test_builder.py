@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.growth import begin_plan
 from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import C2S, S2C, Frame, SseMeta
 from tests.support import (
@@ -21,6 +22,7 @@ from tests.support import (
     call,
     cancelled,
     ends,
+    episode,
     error,
     get,
     in_session,
@@ -67,13 +69,14 @@ def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
         s(response(3)),
     )
 
-    assert [(1,), (3,), ()] == [planned.overlaps for planned in found]
+    assert [(1,), (3,), ()] == [tuple(planned.overlaps) for planned in found]
 
 
 def test_notifications_overlap_nothing() -> None:
     """A notification that arrived meanwhile is nothing that an answer waits for."""
     assert [()] == [
-        planned.overlaps for planned in messages(c(request(1, "a")), c(INITIALIZED), s(response(1)))
+        tuple(planned.overlaps)
+        for planned in messages(c(request(1, "a")), c(INITIALIZED), s(response(1)))
     ]
 
 
@@ -106,7 +109,7 @@ def test_log_lines_of_a_long_call() -> None:
     )  # fmt: skip
 
     assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(planned.causes) for planned in found]
-    assert [(), (), (), (2,), (2,), ()] == [planned.overlaps for planned in found]
+    assert [(), (), (), (2,), (2,), ()] == [tuple(planned.overlaps) for planned in found]
 
 
 def test_progress_has_the_owner_of_its_token() -> None:
@@ -213,7 +216,7 @@ def test_strict_waits_for_all_before() -> None:
     )
 
     assert [[], [2], [4]] == causes(*events, strict=True)
-    assert [(), (), ()] == [planned.overlaps for planned in messages(*events, strict=True)]
+    assert [(), (), ()] == [tuple(planned.overlaps) for planned in messages(*events, strict=True)]
 
 
 def test_gaps_are_paced_per_request_from_the_cause() -> None:
@@ -352,8 +355,8 @@ def test_an_overlapped_answer_keeps_its_head() -> None:
     json = http(*asked, answers(1, response(1)))
     stream = http(*asked, opens(1), says(1, response(1)), ends(1))
 
-    assert [(3,), (3,), ()] == [planned.overlaps for planned in json.messages]
-    assert [(), (3,), (3,)] == [planned.overlaps for planned in stream.messages]
+    assert [(3,), (3,), ()] == [tuple(planned.overlaps) for planned in json.messages]
+    assert [(), (3,), (3,)] == [tuple(planned.overlaps) for planned in stream.messages]
 
 
 def test_streams_that_end_with_the_session() -> None:
@@ -428,7 +431,7 @@ def test_what_follows_when_its_client_has_left() -> None:
     """It gives a live client the time to leave there too, and does not wait for ever."""
     found = http(post(1, A), opens(1), ends(1, "closed", C2S), says(1, response(1)), ends(1))
 
-    assert [(), (NEVER,), (NEVER,)] == [planned.overlaps for planned in found.messages]
+    assert [(), (NEVER,), (NEVER,)] == [tuple(planned.overlaps) for planned in found.messages]
 
 
 def test_streams_by_the_ids_of_their_events() -> None:
@@ -466,3 +469,21 @@ def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
     assert [(None, None)] * 2 == [
         (planned.exchange, planned.frame.exchange) for planned in found.messages
     ]
+
+
+def test_a_call_is_remembered_with_what_the_server_asked_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a server asked within a call can be cancelled long after the call is forgotten."""
+    monkeypatch.setattr("mcpmock.protocol.correlation.MAX_CLOSED_CALLS", 0)
+    asked = [c(request(1, "a")), s(request(1, "roots/list")), s(response(1))]
+    later = [c(request(2, "b")), s(response(2)), c(request(3, "c")), s(response(3))]
+    silence = [c(INITIALIZED) for _ in range(20)]
+    plan = begin_plan(episode(*asked, *later, *silence, s(cancelled(1))))
+    plan.settle(3)
+
+    assert 4 == len(plan.messages)
+    plan.settle(0)
+
+    assert 5 == len(plan.messages)
+    assert 0 in plan.messages[-1].causes

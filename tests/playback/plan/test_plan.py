@@ -43,7 +43,7 @@ def test_an_excerpt_is_what_belongs_to_one_request() -> None:
     excerpt = whole.excerpt(2)
 
     assert [4, 8] == [planned.index for planned in excerpt.messages]
-    assert [()] * 2 == [planned.overlaps for planned in excerpt.messages]
+    assert [()] * 2 == [tuple(planned.overlaps) for planned in excerpt.messages]
     assert [2] == sorted(excerpt.client_events)
 
 

@@ -42,6 +42,7 @@ from tests.transports.serving import (
 )
 from tests.transports.wire import Wire, delete, get, leaves, post
 
+JSON_OK = "200 application/json"
 STATELESS = (
     ("a legacy request", post(2, LIST), 400, -32000, None),
     ("a legacy request of some session", post(2, LIST, S), 404, -32001, None),
@@ -75,6 +76,21 @@ def test_modern_requests() -> None:
     assert [(2, "200 text/event-stream"), (2, "event"), (2, LOG)] == wire.server(s2c(LOG))
     assert [(2, "event"), (2, response(1)), (2, "end")] == wire.server(s2c(response(1)))
     assert [] == wire.server(s2c(LOG), s2c(progress(5)), s2c(response(1)))
+
+
+def test_a_listener_without_sessions_takes_every_revision() -> None:
+    """A legacy caller gets no session id, needs none, and gets the statuses of its revision; what
+    belongs to one of several callers, nobody says to which, goes to none.
+    """
+    wire = server(stateless=True, sessions=False)
+    assert [(None, INITIALIZE)] == wire.client(post(1, INITIALIZE))
+    assert [(1, JSON_OK), (1, WELCOME), (1, "end")] == wire.server(s2c(WELCOME))
+    assert [(2, "202"), (2, "end"), (None, INITIALIZED)] == wire.client(post(2, INITIALIZED))
+
+    wire.client(post(3, LIST))
+    wire.client(post(4, request(2, "a")))
+    assert [] == wire.server(s2c(LOG), s2c(request(1, "roots/list")))
+    assert [(3, JSON_OK), (3, error(1)), (3, "end")] == wire.server(s2c(error(1)))
 
 
 def test_a_probe_needs_no_version() -> None:

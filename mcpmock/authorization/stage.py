@@ -1,0 +1,152 @@
+"""`AuthorizationStage`: between the clients and everything else. It answers the requests for the
+authorization server, and lets a request for MCP pass if its token may.
+
+Neither recorders nor faults see what it answers: a cassette never holds a token, and a login can be
+changed without a new recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+
+import attrs
+
+from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpRequest,
+    HttpResponse,
+    Request,
+    decode,
+    member,
+    parse_items,
+)
+
+from .server import AuthorizationReply, AuthorizationServer
+
+MAX_FORM_BYTES = 1 << 16
+_MAX_EXCHANGES = 1000
+
+
+@attrs.define(eq=False)
+class _Asked:
+    """A request whose body is not here yet, or which was answered here."""
+
+    head: Frame
+    body: list[bytes] = attrs.field(factory=list)
+    size: int = 0
+    answered: bool = False
+
+
+@attrs.define
+class AuthorizationStage(Stage):
+    """One conversation's part. `is_mcp` says whether a request goes to where MCP is spoken."""
+
+    server: AuthorizationServer
+    is_mcp: Callable[[HttpRequest], bool]
+    _asked: dict[int, _Asked] = attrs.field(factory=dict)
+    """By exchange; the oldest is forgotten for a new one."""
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is not C2S:
+            return (Send(seen),)
+        on: list[Frame] = []
+        actions: list[Action] = []
+        for frame in seen:
+            passed = self._hear(frame, now)
+            if isinstance(passed, AuthorizationReply):
+                actions.append(Send(_frames(frame.exchange, passed), passed.after))
+            else:
+                on += passed
+        return [*actions, Send(on)] if on else actions
+
+    def _hear(self, frame: Frame, now: float) -> Sequence[Frame] | AuthorizationReply:
+        """The frames that go on, or the answer to the request."""
+        x, fact = frame.exchange, frame.fact
+        if x is None:
+            return [frame]
+        if isinstance(fact, HttpRequest):
+            return self._begin(x, frame, fact, now)
+        asked = self._asked.get(x)
+        if asked is None:
+            return [frame]
+        if isinstance(fact, ExchangeEnd):
+            del self._asked[x]
+            return []
+        if asked.answered:
+            return []
+        head = asked.head.fact
+        assert isinstance(head, HttpRequest)
+        if self.server.is_endpoint(head):
+            return self._collect(asked, frame, head, now)
+        del self._asked[x]
+        tools = [] if isinstance(fact, Fragment) else _called_tools(frame.raw)
+        if refusal := self.server.challenge(head, tools, now):
+            self._keep(x, _Asked(asked.head, answered=True))
+            return refusal
+        return [asked.head, frame]
+
+    def _begin(
+        self, x: int, frame: Frame, head: HttpRequest, now: float
+    ) -> Sequence[Frame] | AuthorizationReply:
+        ours = self.server.is_endpoint(head)
+        if not ours and not self.is_mcp(head):
+            return [frame]
+        if head.has_body:
+            self._keep(x, _Asked(frame))
+            return []
+        reply = self.server.answer(head, b"", now) if ours else None
+        reply = reply or (None if ours else self.server.challenge(head, (), now))
+        if reply is None:
+            return [frame]
+        self._keep(x, _Asked(frame, answered=True))
+        return reply
+
+    def _collect(
+        self, asked: _Asked, frame: Frame, head: HttpRequest, now: float
+    ) -> Sequence[Frame] | AuthorizationReply:
+        asked.body.append(frame.raw)
+        asked.size += len(frame.raw)
+        more = isinstance(frame.fact, HttpBody) and frame.fact.more
+        if asked.size > MAX_FORM_BYTES:
+            asked.answered = True
+            return AuthorizationReply(413, [])
+        if more:
+            return []
+        asked.answered = True
+        return self.server.answer(head, b"".join(asked.body), now)
+
+    def _keep(self, x: int, asked: _Asked) -> None:
+        if len(self._asked) >= _MAX_EXCHANGES:
+            del self._asked[next(iter(self._asked))]
+        self._asked[x] = asked
+
+
+def _called_tools(body: bytes) -> list[str]:
+    """The tools that a body calls."""
+    calls = (item for item in parse_items(body) if isinstance(item, Request))
+    names = (
+        decode(member(call.params, "name") or b"null")
+        for call in calls
+        if call.method == "tools/call"
+    )
+    return [name for name in names if isinstance(name, str)]
+
+
+def _frames(exchange: int | None, reply: AuthorizationReply) -> list[Frame]:
+    phrase = HTTPStatus(reply.status).phrase
+    head = HttpResponse(
+        reply.status, phrase, [*reply.headers, ("Content-Length", str(len(reply.body)))]
+    )
+    body = [Frame(S2C, reply.body, b"", HttpBody(), exchange)] if reply.body else []
+    return [
+        Frame(S2C, fact=head, exchange=exchange),
+        *body,
+        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
+    ]

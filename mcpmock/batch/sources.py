@@ -1,0 +1,110 @@
+"""A cassette wherever it is: a path, a URL, an open file, bytes, or one that was read before.
+
+`fsspec` opens URLs. It knows object stores; it is an extra, imported for the first URL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+
+from mcpmock.cassette.file import (
+    Readable,
+    find_siblings,
+    load_together,
+    loaded,
+    read_all,
+    read_bytes,
+    refuse_other,
+    words_of,
+)
+from mcpmock.cassette.model import Cassette
+from mcpmock.errors import CassetteError, McpMockError, MissingExtra
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+Source = Cassette | Path | str | bytes | Readable
+"""A cassette, or where it is: the path or the URL of its file, the path of a folder whose cassettes
+are one recording, an open file, or bytes.
+"""
+
+
+def is_url(source: object) -> bool:
+    return isinstance(source, str) and _URL.match(source) is not None
+
+
+def load_source(source: Source) -> Cassette:
+    """The cassette. Raises CassetteError for what is none, or has damage."""
+    if isinstance(source, Cassette):
+        return source
+    try:
+        if isinstance(source, Path | str) and not is_url(source):
+            return load_together([Path(source)])
+        return loaded(_name_of(source), read_source(source))
+    except CassetteError as error:
+        # Without the frames below: pytest prints their arguments, the bytes of the file among them.
+        raise error.with_traceback(None) from None
+
+
+def read_source(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
+    """The bytes of one cassette. Raises as `read_data`, and for what is no cassette."""
+    data = read_data(source, damaged=damaged)
+    refuse_other(_name_of(source), data)
+    return data
+
+
+def read_data(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
+    """The bytes of a file, unpacked. Raises CassetteError for what cannot be read; with `damaged`,
+    what was cut off gives what can be unpacked.
+    """
+    if isinstance(source, str) and is_url(source):
+        with reading(source), fsspec_for(source).open(source, "rb") as file:
+            return read_all(file, source, damaged=damaged)
+    if isinstance(source, Path | str):
+        return read_bytes(Path(source), damaged=damaged)
+    file = BytesIO(source) if isinstance(source, bytes) else source
+    return read_all(file, _name_of(source), damaged=damaged)
+
+
+def as_one(source: Source) -> Source:
+    """The cassette that a folder, or a file with siblings, stands for; any other source as it
+    is.
+    """
+    if isinstance(source, Path | str) and not is_url(source):
+        path = Path(source)
+        if path.is_dir() or find_siblings(path):
+            return load_together([path])
+    return source
+
+
+def fsspec_for(url: str) -> ModuleType:
+    """The library that reads this URL. Raises MissingExtra without it."""
+    try:
+        import fsspec
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{url}: reading a URL", "dask") from error
+    assert isinstance(fsspec, ModuleType)
+    return fsspec
+
+
+@contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Raises CassetteError for whatever goes wrong: each kind of store has a library of its own,
+    with errors of its own.
+    """
+    try:
+        yield
+    except McpMockError:
+        raise
+    except Exception as error:
+        raise CassetteError(url, words_of(error) or type(error).__name__) from error
+
+
+def _name_of(source: Path | str | bytes | Readable) -> str:
+    if isinstance(source, Path | str):
+        return str(source)
+    return "bytes" if isinstance(source, bytes) else str(getattr(source, "name", "open file"))

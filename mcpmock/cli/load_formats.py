@@ -1,0 +1,172 @@
+"""The figures of a load in three formats: a table, one JSON object, JUnit XML; and its progress.
+
+The names of methods and tools are recorded text, so they are hostile and pass through `one_line`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from mcpmock.playback.client.load import CallKind, LatencyLimit, Load, LoadCalls, LoadLimits
+from mcpmock.sessions.load import LoadPace
+
+from .junit import JunitCase, JunitFailure, junit_report
+from .output import BAD, duration, emit, many, one_line, print_lines, progress_bar, say, table
+
+_TIMES = ("p50", "p90", "p99", "max")
+_HEADS = ("call", "n", "err", "canc", *_TIMES)
+
+
+@contextmanager
+def load_progress(pace: LoadPace, *, quiet: bool) -> Iterator[Callable[[Load], None] | None]:
+    """Draws a load on stderr while it runs, if that is a terminal."""
+    with progress_bar("load", shown=not quiet) as progress:
+        if progress is None:
+            yield None
+            return
+        show = progress
+        yield lambda load: show(int(_done(load, pace) * 1000), 1000, _summary(load))
+
+
+def _done(load: Load, pace: LoadPace) -> float:
+    return min(max(load.sessions / pace.sessions, load.seconds / pace.duration), 1.0)
+
+
+def write_load(load: Load, limits: LoadLimits, options: dict[str, Any]) -> int:
+    """Print the figures to stdout. Gives the exit status: 1 if a limit is exceeded."""
+    form = "json" if options["json"] else options["format"]
+    if form == "json":
+        emit(_as_json(load, limits))
+    else:
+        for line, times in load.failures.items():
+            say(f"{line} ({many(times, 'time')})")
+        if form == "junit":
+            click.echo(_as_junit(load, limits))
+        else:
+            print_lines(_as_text(load, limits))
+    return int(limits.too_many_errors(load) or bool(limits.exceeded(load)))
+
+
+def _as_text(load: Load, limits: LoadLimits) -> Iterator[str]:
+    rows = []
+    for kind, calls in _sorted(load):
+        counts = (str(calls.count), str(calls.errors or ""), str(calls.cancelled or ""))
+        times = ("" if us is None else duration(us) for us in _times(calls))
+        rows.append((one_line(str(kind)), *counts, *times))
+    yield from table(_HEADS, rows)
+    yield _summary(load)
+    if load.latest_start:
+        late = duration(_microseconds(load.latest_start))
+        unstarted = f"; {many(load.unstarted, 'session')} not at all" if load.unstarted else ""
+        yield f"sessions were started up to {late} after they were due{unstarted}"
+    for kind, p99, limit in limits.exceeded(load):
+        yield click.style(f"{one_line(str(kind))}: {_describe_slowness(p99, limit)}", fg=BAD)
+    if limits.too_many_errors(load):
+        yield click.style(_describe_errors(load, limits), fg=BAD)
+
+
+def _as_json(load: Load, limits: LoadLimits) -> dict[str, Any]:
+    return {
+        "type": "load",
+        "calls": [
+            {
+                **_figures(kind, calls),
+                "histogram": {"unit": "us", "buckets": sorted(calls.latencies.buckets.items())},
+            }
+            for kind, calls in _sorted(load)
+        ],
+        "sessions": load.sessions,
+        "broken": load.broken,
+        "unstarted": load.unstarted,
+        "seconds": round(load.seconds, 3),
+        "latest_start_ms": _ms(_microseconds(load.latest_start)),
+        "failures": [{"text": text, "n": times} for text, times in load.failures.items()],
+        "exceeded": [
+            {"method": kind.method, "tool": kind.tool, "p99_ms": _ms(p99), "limit": limit.text}
+            for kind, p99, limit in limits.exceeded(load)
+        ],
+        "too_many_errors": limits.too_many_errors(load),
+    }
+
+
+def _as_junit(load: Load, limits: LoadLimits) -> str:
+    """A case for each kind of call, which fails if it was too slow, and one for the errors."""
+    slow: dict[CallKind, list[str]] = {}
+    for kind, p99, limit in limits.exceeded(load):
+        slow.setdefault(kind, []).append(_describe_slowness(p99, limit))
+    cases = [
+        JunitCase(
+            str(kind),
+            JunitFailure("max-p99", lines[0], "\n".join(lines))
+            if (lines := slow.get(kind))
+            else None,
+            "\n".join(f"{name} {value}" for name, value in _figures(kind, calls).items()),
+        )
+        for kind, calls in _sorted(load)
+    ]
+    failure = None
+    if limits.too_many_errors(load):
+        reported = "\n".join(f"{line} ({many(n, 'time')})" for line, n in load.failures.items())
+        failure = JunitFailure("max-errors", _describe_errors(load, limits), reported)
+    return junit_report(
+        "mcpmock drive", "mcpmock.load", [*cases, JunitCase("errors", failure, _summary(load))]
+    )
+
+
+def _sorted(load: Load) -> list[tuple[CallKind, LoadCalls]]:
+    return sorted(load.calls.items(), key=lambda item: str(item[0]))
+
+
+def _figures(kind: CallKind, calls: LoadCalls) -> dict[str, Any]:
+    return {
+        "method": kind.method,
+        "tool": kind.tool,
+        "n": calls.count,
+        "errors": calls.errors,
+        "cancelled": calls.cancelled,
+        **{f"{name}_ms": _ms(us) for name, us in zip(_TIMES, _times(calls), strict=True)},
+    }
+
+
+def _times(calls: LoadCalls) -> Sequence[int | None]:
+    """The `_TIMES`, in microseconds; None without latencies."""
+    percentiles = (calls.percentile(share) for share in (0.5, 0.9, 0.99))
+    return (*percentiles, calls.longest)
+
+
+def _summary(load: Load) -> str:
+    seconds = max(load.seconds, 1e-9)
+    parts = [
+        f"{many(load.sessions, 'session')} in {duration(_microseconds(load.seconds))}",
+        f"{_rate(load.sessions / seconds)} sessions/s",
+        f"{_rate(load.count / seconds)} calls/s",
+        many(load.errors, "error"),
+    ]
+    if load.broken:
+        parts.append(f"{many(load.broken, 'session')} did not go as recorded")
+    return ", ".join(parts)
+
+
+def _rate(a_second: float) -> str:
+    return f"{a_second:,.0f}" if a_second >= 10 else f"{a_second:.1f}"
+
+
+def _describe_slowness(p99: int, limit: LatencyLimit) -> str:
+    return f"p99 is {duration(p99)}, more than --max-p99 {limit.text}"
+
+
+def _describe_errors(load: Load, limits: LoadLimits) -> str:
+    share = f"{limits.errors * 100:g}%"
+    return f"{load.errors} of {load.count} calls failed, more than --max-errors {share}"
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * 1_000_000)
+
+
+def _ms(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / 1000

@@ -1,0 +1,259 @@
+"""What `wrap`, `unwrap` and `run` share: this machine, the options, the choice of a server among
+its configurations, and how changes are shown, confirmed and carried out.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcpmock.errors import CannotStart, McpMockError
+from mcpmock.printable import printable
+
+from .output import BAD, GOOD, common, emit, encodable, option_set, say
+
+if TYPE_CHECKING:
+    from mcpmock.client_config.changes import ClientCommand, ServerEdit
+    from mcpmock.client_config.clients import Machine
+    from mcpmock.client_config.files import FoundServer
+
+_PLATFORMS = {"darwin": "macos", "win32": "windows"}
+_COLORS = {"-": BAD, "+": GOOD}
+_COMMAND_TIMEOUT_S = 60
+_UV_CACHES = {"archive-v0", "environments-v2", "builds-v0"}
+change_options = option_set(
+    click.argument("name", required=False),
+    click.option("--client", metavar="ID", help="Look only in the configuration of this client."),
+    click.option(
+        "--scope",
+        type=click.Choice(["user", "project", "local"]),
+        help="Look only in configurations of the user, or of the project of this folder.",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Look in this configuration file, of any client.",
+    ),
+    click.option("--all-places", is_flag=True, help="Change each configuration that has NAME."),
+    click.option("--yes", is_flag=True, help="Write without asking."),
+    click.option("--dry-run", is_flag=True, help="Show the change, and write nothing."),
+    click.option(
+        "--run",
+        "run_commands",
+        is_flag=True,
+        help="Run the commands of a client that keeps its configuration itself.",
+    ),
+    common,
+)
+
+
+class NotWritten(McpMockError):
+    """The user said no, no configuration has the server, or a client refused the change."""
+
+
+class NotChosen(McpMockError):
+    """What to change, or that it may be changed, was not said."""
+
+    exit_code = 2
+
+
+def machine_here() -> Machine:
+    """This machine, user and folder."""
+    from mcpmock.client_config.clients import Machine
+    from mcpmock.client_config.files import project_root
+
+    platform = _PLATFORMS.get(sys.platform, "linux")
+    return Machine(platform, Path.home(), os.environ, project_root(Path.cwd()))
+
+
+def own_words() -> list[str]:
+    """The command line of this program, in any folder and without PATH: programs with windows have
+    a poor one.
+    """
+    if _UV_CACHES & set(Path(sys.prefix).parts):  # of `uvx mcpmock`; removed at any time
+        return [which("uvx") or "uvx", "mcpmock"]
+    script = Path(sys.executable).with_name("mcpmock")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mcpmock"]
+
+
+def choose_servers(
+    machine: Machine, options: dict[str, Any], *, recorded: bool
+) -> list[FoundServer]:
+    """The entries of the name in the options; only those with a recorder, if `recorded` and there
+    are any. Raises NotWritten, NotChosen, and ConfigError for a file that cannot be read.
+    """
+    name, found = options["name"], _servers_here(machine, options)
+    named = [one for one in found if one.entry.name == name]
+    if not named:
+        near = get_close_matches(name, {one.entry.name for one in found}, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock wrap --list` lists them"
+        raise NotWritten(f"no configuration has a server {name}; {hint}")
+    if recorded:
+        named = [one for one in named if one.entry.recorder] or named
+    if len(named) > 1 and not options["all_places"]:
+        for one in named:
+            say(f"{name} is in {place_of(one)}")
+        raise NotChosen(
+            f"{name} is in {len(named)} configurations; choose one with --client, --scope or "
+            "--config, or change all with --all-places"
+        )
+    return named
+
+
+def _servers_here(machine: Machine, options: dict[str, Any]) -> list[FoundServer]:
+    """The servers that the options mean. Files that cannot be read are said, and an error if the
+    server may be in one of them.
+    """
+    from mcpmock.client_config.files import find_servers
+
+    found = find_servers(machine, options["config"])
+    chosen = [one for one in found.servers if is_meant(one, options)]
+    for error in found.errors:
+        if not any(one.entry.name == options["name"] for one in chosen):
+            raise error
+        say(str(error))
+    return chosen
+
+
+def is_meant(found: FoundServer, options: dict[str, Any]) -> bool:
+    """Whether a server stands where the options say. Raises BadParameter."""
+    from mcpmock.client_config.clients import BY_ID
+
+    config, file = found.config, options["config"]
+    if options["client"] not in (None, *BY_ID):
+        raise click.BadParameter(f"known clients: {', '.join(BY_ID)}", param_hint="--client")
+    return (
+        (options["client"] is None or options["client"] in config.clients)
+        and options["scope"] in (None, config.scope)
+        and (file is None or file.absolute() == config.path)
+    )
+
+
+def place_of(found: FoundServer) -> str:
+    """A configuration file, with who reads it."""
+    config = found.config
+    return f"{config.path} ({', '.join([*config.clients, config.scope])})"
+
+
+def carry_out(
+    kind: str, edits: Sequence[ServerEdit], machine: Machine, options: dict[str, Any]
+) -> list[ServerEdit]:
+    """Show the changes, ask, and make them; gives those that were made. A client that keeps its
+    configuration itself is only told how, without `--run`. Raises McpMockError.
+    """
+    from mcpmock.client_config.changes import client_commands
+
+    dry, run, json = options["dry_run"], options["run_commands"], options["json"]
+    quiet = json or (options["quiet"] and options["yes"] and not dry)
+    for edit in edits:
+        if not quiet:
+            _show_change(edit)
+        if edit.found.live and not run and not json:
+            _show_commands(client_commands(edit, machine))
+    wanted = [edit for edit in edits if not dry and (run or not edit.found.live)]
+    if wanted and not options["yes"]:
+        _ask()
+    for edit in edits:
+        if edit in wanted:
+            _make(edit, machine)
+        if json:
+            _emit_change(kind, edit, written=edit in wanted)
+    return wanted
+
+
+def _show_change(edit: ServerEdit) -> None:
+    from mcpmock.client_config.masked_diff import masked_diff
+
+    click.secho(printable(place_of(edit.found)), bold=True)
+    for line in masked_diff((edit.found.document.text, edit.text), edit.words):
+        click.secho(printable(line), fg=_COLORS.get(line[:1]))
+
+
+def _show_commands(commands: Sequence[ClientCommand]) -> None:
+    say("running sessions of the client own this file; with --run, these commands change it:")
+    for command in commands:
+        source = " < ENTRY" if command.stdin else ""
+        click.echo(printable(f"  {shlex.join(command.words)}{source}"))
+
+
+def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
+    from mcpmock.client_config.masked_diff import masked_diff
+
+    config = edit.found.config
+    lines = masked_diff((edit.found.document.text, edit.text), edit.words)
+    emit({
+        "type": kind,
+        "server": edit.entry.name,
+        "client": next(iter(config.clients), None),
+        "path": encodable(config.path),
+        "scope": config.scope,
+        "output": edit.output,
+        "written": written,
+        "diff": [printable(line) for line in lines],
+    })  # fmt: skip
+
+
+def on_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask() -> None:
+    if not on_terminal():
+        raise NotChosen("nothing was written: there is no terminal to ask on; --yes writes")
+    if not click.confirm("Write this?", err=True):
+        raise NotWritten("nothing was written")
+
+
+def _make(edit: ServerEdit, machine: Machine) -> None:
+    from mcpmock.client_config import changes
+    from mcpmock.client_config.files import side_store
+
+    store = side_store(machine)
+    try:
+        if not edit.found.live:
+            changes.write_edit(edit, store, machine)
+            return
+        changes.prepare_edit(edit, store, machine)
+        remove, add = changes.client_commands(edit, machine)
+        _run(remove)
+        try:
+            _run(add)
+        except McpMockError:
+            _run(changes.adding_command(edit.found.entry, edit.found.config, machine))
+            raise
+        changes.finish_edit(edit, store)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0).lower()
+        raise NotWritten(f"nothing was written: {error.filename}: {reason}") from error
+
+
+def _run(command: ClientCommand) -> None:
+    program = which(command.words[0])
+    if program is None:
+        raise CannotStart(command.words[0], "no such program on PATH", found=False)
+    try:
+        done = subprocess.run(
+            [program, *command.words[1:]],
+            input=command.stdin,
+            cwd=command.folder,
+            capture_output=True,
+            timeout=_COMMAND_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        words = f"{shlex.join(command.words)} did not end within {_COMMAND_TIMEOUT_S} s"
+        raise NotWritten(words) from error
+    if done.returncode:
+        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        raise NotWritten(f"{shlex.join(command.words)} ended with {done.returncode}: {words}")

@@ -1,0 +1,55 @@
+"""`mcpmock unwrap`: takes the recorder out of a client's configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .options_wrap import (
+    carry_out,
+    change_options,
+    choose_servers,
+    is_meant,
+    machine_here,
+    place_of,
+)
+from .output import say
+
+
+@click.command(short_help="Undo `mcpmock wrap`.")
+@click.option("--all", "all_", is_flag=True, help="Undo all that `mcpmock wrap` did.")
+@change_options
+def unwrap(all_: bool, **options: Any) -> int:
+    """Take the recorder out of the configuration of server NAME, or of all servers with --all.
+
+    The entry is as it was before `mcpmock wrap`, byte for byte. If somebody has changed it since,
+    its command is what stands behind the recorder. Recordings are not removed.
+    """
+    from mcpmock.client_config.changes import plan_unwrap
+    from mcpmock.client_config.clients import BY_ID
+    from mcpmock.client_config.files import find_stored, side_store
+
+    machine = machine_here()
+    if (options["name"] is None) is not all_:
+        raise click.UsageError("name a server, or give --all")
+    store = side_store(machine)
+    if all_:
+        chosen = [one for one in find_stored(machine, say) if is_meant(one, options)]
+    else:
+        chosen = choose_servers(machine, options, recorded=True)
+    edits = []
+    for found in chosen:
+        if found.entry.recorder is None:
+            say(f"{found.entry.name} in {place_of(found)} has no recorder")
+            continue
+        edits.append(plan_unwrap(found, store))
+    if all_ and not edits:
+        say("nothing to take back")
+    for edit in carry_out("unwrap", edits, machine, options):
+        if not options["quiet"]:
+            how = "as it was before, byte for byte" if edit.exact else "without the recorder"
+            say(f"{edit.found.config.path}: {how}; the recordings stay in {edit.output}")
+            for client in (BY_ID[id_] for id_ in edit.found.config.clients):
+                say(f"{client.title}: {client.restart}")
+    return 0

@@ -1,0 +1,229 @@
+"""Puts a recorder in front of a server in the text of a configuration, and takes it out again.
+
+Only the command and its arguments change: every other byte stays, comments between the arguments
+included. The name of the server stays, because approvals and allow-lists hang on it. The result is
+read again before anybody writes it, and must differ in that entry's words alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from mcpmock.protocol.raw_json import Span
+
+from .clients import Keys
+from .document import ConfigError, Document
+from .entry import ServerEntry
+from .jsonc import JsonDocument
+from .toml import TomlDocument
+
+_COMMA = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|#[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+,")
+_LINE_BEFORE = re.compile(r"\r?\n[ \t]*\Z")
+_Splice = tuple[Span, str]
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The text of an entry's command, and of its arguments, before and after a change.
+
+    `program` is empty where the whole command line is one array. `args` is empty if there were no
+    arguments; then they and what joins them to the command are `added` behind it.
+    """
+
+    program: tuple[str, str]
+    args: tuple[str, str]
+    added: str = ""
+
+
+@attrs.frozen
+class WrapChange:
+    """The new text, and the pieces that undo it."""
+
+    text: str
+    pieces: Pieces
+
+
+@attrs.frozen
+class _Places:
+    """The paths of the command and of its arguments. No `program`: the command is an array."""
+
+    program: Keys | None
+    args: Keys
+
+
+def parse_config(file: object, text: str) -> Document:
+    """The text of a configuration file: TOML by its name, otherwise JSON. Raises ConfigError."""
+    kind = TomlDocument if str(file).endswith(".toml") else JsonDocument
+    return kind(file, text)
+
+
+def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
+    """The servers of a configuration. Raises ConfigError if one of them is there twice."""
+    found = document.at(keys)
+    if not isinstance(found, dict):
+        return {}
+    for depth in range(len(keys) + 1):
+        document.refuse_duplicates(keys[:depth])
+    entries = {name: value for name, value in found.items() if isinstance(value, dict)}
+    return {name: ServerEntry(name, value) for name, value in entries.items()}
+
+
+def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> WrapChange:
+    """The text with these words before the command of a server. Raises ConfigError."""
+    path = (*keys, name)
+    places, old_words = _places(document, path), _words(document, path)
+    program, added, splices = ("", ""), "", list[_Splice]()
+    inserted = list(map(quote, words))
+    if places.program is not None:
+        span = document.span(places.program)
+        program = (_piece(document, span), inserted[0])
+        inserted = [*inserted[1:], program[0]]  # spelled as it was
+        if document.at(places.args) is None:
+            added = document.added(span, "args", f"[{', '.join(inserted)}]")
+        splices.append((span, program[1] + added))
+    if not added:
+        splices.append(_insertion(document, places.args, inserted))
+    text = _splice(document.text, splices)
+    new = parse_config(document.file, text)
+    _verify(document, new, path, places, [*words, *old_words])
+    if added:
+        return WrapChange(text, Pieces(program, ("", ""), added))
+    args = (_piece(one, one.span(places.args)) for one in (document, new))
+    return WrapChange(text, Pieces(program, (next(args), next(args))))
+
+
+def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> str:
+    """The text with the command of a server as it was. If it no longer stands as the pieces say, it
+    is what stands behind the recorder. Raises ConfigError.
+    """
+    path = (*keys, name)
+    places, words = _places(document, path), _words(document, path)
+    splices = _restoration(document, places, pieces) if pieces else None
+    if splices is None:
+        splices = _removal(document, path, places)
+    text = _splice(document.text, splices)
+    behind = _command_behind(document, path)
+    _verify(document, parse_config(document.file, text), path, places, words[behind:])
+    return text
+
+
+def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[_Splice] | None:
+    """None if somebody has changed the command or its arguments."""
+    splices: list[_Splice] = []
+    if places.program is not None:
+        span = document.span(places.program)
+        new = pieces.program[1] + pieces.added
+        end = span.start + len(new)
+        if document.text[span.start : end] != new:
+            return None
+        splices.append((Span(span.start, end), pieces.program[0]))
+    if not pieces.added:
+        span = document.span(places.args)
+        if _piece(document, span) != pieces.args[1]:
+            return None
+        splices.append((span, pieces.args[0]))
+    return splices
+
+
+def _removal(document: Document, path: Keys, places: _Places) -> list[_Splice]:
+    """The words of the recorder, taken out of the array; the program is spelled as it is there."""
+    elements = document.elements(places.args)
+    first, splices = _command_behind(document, path), []
+    if places.program is not None:
+        program = elements[first - 1]  # the array is one word shorter
+        splices.append((document.span(places.program), _piece(document, program)))
+    start = elements[0].start
+    if first < len(elements):
+        end = elements[first].start
+    else:
+        end = elements[-1].end
+        comma = _COMMA.match(document.text, end)
+        end = comma.end() if comma else end
+    return [*splices, (Span(start, end), "")]
+
+
+def _command_behind(document: Document, path: Keys) -> int:
+    """Index of the first word behind the recorder."""
+    recorder = ServerEntry(path[-1], document.at(path)).recorder
+    if recorder is None or recorder.behind is None:
+        raise ConfigError(document.file, f"no `--` shows where the command of {path[-1]} begins")
+    return recorder.behind
+
+
+def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> _Splice:
+    """Before the first element; each on a line of its own if that is."""
+    elements = document.elements(path)
+    if not elements:
+        at = document.span(path).start + 1
+        return Span(at, at), ", ".join(inserted)
+    at = elements[0].start
+    line = _LINE_BEFORE.search(document.text, 0, at)
+    between = f",{line[0]}" if line else ", "
+    return Span(at, at), "".join(f"{word}{between}" for word in inserted)
+
+
+def _places(document: Document, path: Keys) -> _Places:
+    document.refuse_duplicates(path)
+    command = document.at((*path, "command"))
+    if isinstance(command, list):
+        return _Places(None, (*path, "command"))
+    if isinstance(command, dict):
+        document.refuse_duplicates((*path, "command"))
+        return _Places((*path, "command", "path"), (*path, "command", "args"))
+    return _Places((*path, "command"), (*path, "args"))
+
+
+def _words(document: Document, path: Keys) -> list[str]:
+    words = ServerEntry(path[-1], document.at(path) or {}).words
+    if not words:
+        raise ConfigError(document.file, f"{path[-1]} has no command that can be recorded")
+    return words
+
+
+def quote(word: str) -> str:
+    """As both JSON and TOML spell a string."""
+    return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _piece(document: Document, span: Span) -> str:
+    return document.text[span.start : span.end]
+
+
+def _splice(text: str, splices: Sequence[_Splice]) -> str:
+    for (start, end), new in sorted(splices, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _verify(
+    old: Document, new: Document, path: Keys, places: _Places, words: Sequence[str]
+) -> None:
+    """Raises ConfigError unless the new document is the old one with these words."""
+    expected = copy.deepcopy(old.value)
+    entry: Any = expected
+    for step in (places.program or places.args)[:-1]:
+        entry = entry[step]
+    if places.program is None:
+        entry[places.args[-1]] = list(words)
+    else:
+        entry[places.program[-1]], entry[places.args[-1]] = words[0], list(words[1:])
+    if new.value != expected and not _differs_by_no_args(new, expected, places, words):
+        raise ConfigError(
+            old.file, f"the entry {path[-1]} has a form that cannot be changed safely"
+        )
+
+
+def _differs_by_no_args(
+    new: Document, expected: Any, places: _Places, words: Sequence[str]
+) -> bool:
+    """What had no arguments has none again."""
+    entry: Any = expected
+    for step in places.args[:-1]:
+        entry = entry[step]
+    return not words[1:] and entry.pop(places.args[-1], None) == [] and new.value == expected

@@ -1,0 +1,104 @@
+"""`ServerEntry`: what one entry of a configuration starts, and whether a recorder stands before it.
+
+Clients agree on little more than `command` and `args`: opencode has both in one list, older
+settings of Zed have them in an object of the name `command`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import PurePath, PureWindowsPath
+from typing import Any
+
+import attrs
+
+_URLS = ("url", "serverUrl", "httpUrl", "uri")
+_OPTIONS_WITH_VALUE = ("-o", "--output")
+_RECORD = "record"
+_FLAGS = ("-q",)
+
+
+@attrs.frozen
+class RecordCommand:
+    """A recorder in front of a command: where it writes, and where the command begins."""
+
+    output: str
+    behind: int | None
+    """Index of the first word of the command; None if no `--` tells it."""
+
+
+@attrs.frozen
+class ServerEntry:
+    """A server as a configuration names it."""
+
+    name: str
+    value: dict[str, Any]
+
+    @property
+    def words(self) -> list[str]:
+        """The command line that the client starts; empty if it starts none, or is mistaken."""
+        command = self.value.get("command")
+        if isinstance(command, list):
+            words = command
+        else:
+            inside = command if isinstance(command, dict) else self.value
+            arguments = inside.get("args", [])
+            program = command.get("path") if isinstance(command, dict) else command
+            words = [program, *(arguments if isinstance(arguments, list) else [None])]
+        return words if all(isinstance(word, str) for word in words) else []
+
+    @property
+    def url(self) -> str:
+        """Its URL, empty if it has none."""
+        found = (self.value.get(name) for name in _URLS)
+        return next((url for url in found if isinstance(url, str)), "")
+
+    @property
+    def transport(self) -> str:
+        """`stdio`, `remote`, or `other`: an extension that is only configured here, a mistake."""
+        if self.words:
+            return "stdio"
+        return "remote" if self.url else "other"
+
+    @property
+    def recorder(self) -> RecordCommand | None:
+        return find_recorder(self.words)
+
+
+def find_recorder(words: Sequence[str]) -> RecordCommand | None:
+    """The recorder in front of a command, however it was put there; None if there is none."""
+    start = _words_of_mcpmock(words)
+    if not start or words[start : start + 1] != [_RECORD]:
+        return None
+    end = words.index("--") if "--" in words else len(words)
+    options = words[start + 1 : end]
+    output = ""
+    for option, value in pairwise([*options, ""]):
+        if option in _OPTIONS_WITH_VALUE:
+            output = value
+    return RecordCommand(output, end + 1 if words[end + 1 :] else None)
+
+
+def record_words(program: Sequence[str], output: str) -> list[str]:
+    """What to put before a command so that it is recorded. Options, not variables: the SDKs pass
+    few variables to the servers that they start.
+    """
+    return [*program, _RECORD, *_FLAGS, "-o", output, "--"]
+
+
+def _words_of_mcpmock(words: Sequence[str]) -> int:
+    """How many words call mcpmock: 0 if none do."""
+    names = [_program_name(word) for word in words[:2]]
+    if names[:1] == ["mcpmock"]:
+        return 1
+    if names == ["uvx", "mcpmock"]:
+        return 2
+    if names[:1] and names[0].startswith("python") and list(words[1:3]) == ["-m", "mcpmock"]:
+        return 3
+    return 0
+
+
+def _program_name(word: str) -> str:
+    """The last part of a path of either kind, without the suffix of Windows."""
+    return PureWindowsPath(PurePath(word).name).name.removesuffix(".exe")

@@ -1,0 +1,309 @@
+"""The one module of this room that touches the disk: finds and reads configuration files, replaces
+one, and keeps what undoes a change (`SideStore`).
+
+A file is replaced whole or not at all, and only if it still holds what was read. Links stay, and
+what they point to is replaced: configurations are often links into a repository (stow, chezmoi).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+
+from mcpmock.cassette.file import replace_file
+from mcpmock.errors import McpMockError
+
+from .clients import (
+    ALL_KEYS,
+    LIVE_STATE,
+    LOCAL,
+    PROJECT,
+    USER,
+    ConfigFile,
+    Keys,
+    Machine,
+    config_files,
+)
+from .document import MAX_CONFIG_BYTES, ConfigError, Document
+from .edit import Pieces, parse_config, servers_of
+from .entry import ServerEntry
+
+FOLDER = "mcpmock"
+"""Below the data folder of the user: a folder of recordings for each server, and the store."""
+PROJECT_FOLDER = ".mcpmock"
+"""The recordings of a project, below its root."""
+_STORE = ".wrapped"  # no folder of a server begins with a dot
+_OWNED = "belongs to running sessions of claude, which rewrite it"
+# The folder itself is committed, so that the recorder of everybody who clones the project finds it;
+# what is in it is not.
+_IGNORED = "*\n!.gitignore\n"
+
+
+class ConfigChanged(McpMockError):
+    """Somebody else wrote the file between our reading and our writing."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file}: was changed meanwhile; nothing was written, run it again")
+
+
+@attrs.frozen
+class FoundServer:
+    """A server in a configuration file of this machine."""
+
+    config: ConfigFile
+    document: Document
+    entry: ServerEntry
+
+    @property
+    def live(self) -> bool:
+        """Whether running sessions of the client rewrite the file."""
+        return is_live(self.config.path)
+
+
+@attrs.frozen
+class FoundConfigs:
+    """What the configuration files of a machine hold: the servers, the files without any, and why
+    others could not be read.
+    """
+
+    servers: list[FoundServer]
+    empty: list[ConfigFile]
+    errors: list[ConfigError]
+
+
+class WrappedServer(msgspec.Struct, frozen=True):
+    """What `wrap` did to a server: enough to take it back, byte for byte."""
+
+    file: str
+    clients: tuple[str, ...]
+    scope: str
+    keys: Keys
+    server: str
+    pieces: Pieces
+    sha256: tuple[str, str]
+    """Of the file, before and after."""
+
+
+class SideStore:
+    """What `wrap` did, a file for each server. It holds command lines, with the secrets that may be
+    in them: only the user can read it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, wrapped: WrappedServer) -> None:
+        """Raises OSError."""
+        make_private_folder(self.folder)
+        name = self._name(Path(wrapped.file), wrapped.keys, wrapped.server)
+        replace_file(name, msgspec.json.encode(wrapped))
+
+    def load(self, file: Path, keys: Keys, server: str) -> WrappedServer | None:
+        return self._read(self._name(file, keys, server))
+
+    def forget(self, wrapped: WrappedServer) -> None:
+        """Raises OSError."""
+        name = self._name(Path(wrapped.file), wrapped.keys, wrapped.server)
+        name.unlink(missing_ok=True)
+
+    def all(self) -> Iterator[WrappedServer]:
+        """In the order of their files and names."""
+        found = [self._read(name) for name in self.folder.glob("*.json")]
+        yield from sorted((one for one in found if one), key=lambda one: (one.file, one.server))
+
+    def _name(self, file: Path, keys: Keys, server: str) -> Path:
+        told = msgspec.json.encode([os.fsencode(file).hex(), keys, server])
+        return self.folder / f"{hashlib.sha256(told).hexdigest()[:32]}.json"
+
+    def _read(self, name: Path) -> WrappedServer | None:
+        try:
+            return msgspec.json.decode(name.read_bytes(), type=WrappedServer)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None  # then the entry is taken back by what stands in it
+
+
+def side_store(machine: Machine) -> SideStore:
+    return SideStore(machine.data / FOLDER / _STORE)
+
+
+def project_root(folder: Path) -> Path:
+    """The nearest parent that is a repository, else the folder itself."""
+    parents = (folder, *folder.parents)
+    return next((parent for parent in parents if (parent / ".git").exists()), folder)
+
+
+def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
+    """The servers in all configuration files of this machine, or in one file. Raises ConfigError
+    for one that the user named.
+    """
+    found = FoundConfigs([], [], [])
+    files = _existing_files(machine) if only is None else _described(machine, only)
+    documents: dict[Path, Document] = {}  # a file may hold servers in two places
+    for config in files:
+        try:
+            if config.path not in documents:
+                documents[config.path] = read_config(config.path)
+            document = documents[config.path]
+            entries = servers_of(document, config.keys)
+        except ConfigError as error:
+            if str(error) not in map(str, found.errors):
+                found.errors.append(error)
+            continue
+        found.servers.extend(FoundServer(config, document, entry) for entry in entries.values())
+        if not entries and config.scope != LOCAL:
+            found.empty.append(config)
+    return found
+
+
+def find_stored(machine: Machine, say: Callable[[str], None]) -> Iterator[FoundServer]:
+    """The servers that `wrap` wrote, in whatever folder, as they stand now. Those that somebody has
+    taken back since are forgotten; what cannot be read is said.
+    """
+    store = side_store(machine)
+    for stored in store.all():
+        config = ConfigFile(Path(stored.file), stored.clients, stored.scope, stored.keys)
+        try:
+            document = read_config(config.path)
+            entry = servers_of(document, config.keys).get(stored.server)
+        except ConfigError as error:
+            say(str(error))
+            continue
+        if entry is None or entry.recorder is None:
+            store.forget(stored)
+        else:
+            yield FoundServer(config, document, entry)
+
+
+def approved_servers(machine: Machine) -> Callable[[str], bool]:
+    """Whether Claude Code starts a server of this project without a question: the user has answered
+    it, or settled it for all. What the project itself says does not count.
+    """
+    home = machine.folder("CLAUDE_CONFIG_DIR", machine.home / ".claude")
+    state = _value_in(machine.roots["claude"] / LIVE_STATE)
+    project = state.get("projects", {}).get(str(machine.root), {})
+    local = _value_in(machine.root / ".claude/settings.local.json")
+    settings = (_value_in(home / "settings.json"), local, project)
+    everything = any(one.get("enableAllProjectMcpServers") is True for one in settings)
+    names = {name for one in settings for name in one.get("enabledMcpjsonServers") or ()}
+    return lambda name: everything or name in names
+
+
+def _value_in(path: Path) -> dict[str, Any]:
+    """The object in a file, empty if there is none."""
+    try:
+        value = read_config(path).value
+    except ConfigError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def read_config(path: Path) -> Document:
+    """A configuration file. Raises ConfigError."""
+    return parse_config(path, _text(path, _read(path)))
+
+
+def is_live(path: Path) -> bool:
+    """Whether running sessions of a client rewrite the file, by whatever name it is reached."""
+    return LIVE_STATE in (path.name, os.path.basename(os.path.realpath(path)))
+
+
+def write_config(path: Path, text: str, was: Document) -> None:
+    """Replaces a configuration file. Raises ConfigError, and ConfigChanged if it is no longer what
+    was read.
+    """
+    if is_live(path):
+        raise ConfigError(path, _OWNED)
+    try:
+        target = path.resolve(strict=True)
+        if _text(path, _read(target)) != was.text:
+            raise ConfigChanged(path)
+        replace_file(target, text.encode())
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
+        raise ConfigError(path, _reason(error)) from error
+
+
+def make_private_folder(folder: Path) -> None:
+    """Makes a folder that only the user can look into. Raises OSError."""
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+
+
+def make_project_folder(root: Path) -> None:
+    """Makes the folder for the recordings of a project, with an ignore file. Raises OSError."""
+    folder = root / PROJECT_FOLDER
+    folder.mkdir(exist_ok=True)
+    ignored = folder / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text(_IGNORED, "utf-8")
+
+
+def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
+    """In the order of the table."""
+    for config in config_files(machine):
+        names = sorted(glob(str(config.path))) if "*" in str(config.path) else [config.path]
+        for name in names:
+            if os.path.lexists(name):
+                yield attrs.evolve(config, path=Path(name))
+
+
+def _described(machine: Machine, path: Path) -> list[ConfigFile]:
+    """What is known of a file that the user named: its row of the table, or its own shape."""
+    path = path.absolute()
+    known = [one for one in _existing_files(machine) if one.path == path]
+    if known:
+        return known
+    if is_live(path):
+        raise ConfigError(path, _OWNED)
+    document = read_config(path)
+    scope = PROJECT if path.is_relative_to(machine.root) else USER
+    shapes = [keys for keys in ALL_KEYS if servers_of(document, keys)]
+    bare = [entry.transport for entry in servers_of(document, ()).values()]
+    if not shapes and (not bare or "other" in bare):
+        raise ConfigError(path, "names no MCP servers")
+    keys = shapes[0] if shapes else ()
+    return [ConfigFile(path, (), scope, keys)]
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sizes_of_recordings(output: Path) -> list[int]:
+    """The sizes of the recordings in a folder, or at a file."""
+    files = sorted(output.glob("*.jsonl*")) if output.is_dir() else [output]
+    return [file.stat().st_size for file in files if file.is_file()]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        # Never waits for a writer, as opening a pipe does.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(path, "is not a regular file")
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(path, _reason(error)) from error
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(path, f"holds more than {MAX_CONFIG_BYTES >> 20} MiB")
+    return data
+
+
+def _text(path: Path, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, f"not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reason[:1].lower() + reason[1:]

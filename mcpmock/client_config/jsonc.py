@@ -1,0 +1,124 @@
+"""JSON with comments and trailing commas, as clients read it: where each value stands.
+
+No library keeps every byte and is alive: the editors of the field parse and print again, which
+loses comments, or all of a file that they cannot parse (mcpm.sh).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol.raw_json import Span
+
+from .document import MAX_CONFIG_DEPTH, ConfigError, Document, Path
+
+_BLANK = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_SCALAR = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+    r"|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])|(?:true|false|null)\b"
+)
+_MARK = "\ufeff"
+
+
+@attrs.frozen
+class _Value:
+    """A value where it stands. An object has members, an array elements, a scalar neither."""
+
+    span: Span
+    members: list[tuple[str, Span, _Value]] | None = None
+    elements: list[_Value] | None = None
+
+
+class JsonDocument(Document):
+    """Raises ConfigError where it is not JSON, comments and trailing commas apart."""
+
+    def __init__(self, file: object, text: str) -> None:
+        super().__init__(file, text)
+        start = self._skip_blank(len(_MARK) if text.startswith(_MARK) else 0)
+        self._top = self._parse(start, 0)
+        end = self._skip_blank(self._top.span.end)
+        if end < len(text):
+            raise self._error(end, "expected the end of the file")
+
+    @cached_property
+    def value(self) -> Any:
+        return self._decode(self._top)
+
+    def span(self, path: Path) -> Span:
+        return self._find(path).span
+
+    def refuse_duplicates(self, path: Path) -> None:
+        names: set[str] = set()
+        for name, span, _ in self._find(path).members or ():
+            if name in names:
+                raise self._error(span.start, f"{json.dumps(name)} is there twice")
+            names.add(name)
+
+    def elements(self, path: Path) -> list[Span]:
+        return [one.span for one in self._find(path).elements or ()]
+
+    def added(self, span: Span, name: str, value: str) -> str:
+        before = self.text[: span.start]
+        # The white space before the name of the neighbour, if it begins a line.
+        lead = re.search(r"(?:\r?\n[ \t]*)?(?=\"(?:[^\"\\]|\\.)*\"\s*:\s*\Z)", before)
+        return f",{lead[0] if lead and lead[0] else ' '}{json.dumps(name)}: {value}"
+
+    def _find(self, path: Path) -> _Value:
+        found = self._top
+        for step in path:
+            found = {name: value for name, _, value in found.members or ()}[step]
+        return found
+
+    def _decode(self, value: _Value) -> Any:
+        if value.members is not None:
+            return {name: self._decode(inside) for name, _, inside in value.members}
+        if value.elements is not None:
+            return [self._decode(inside) for inside in value.elements]
+        return json.loads(self.text[slice(*value.span)])
+
+    def _parse(self, at: int, depth: int) -> _Value:
+        first = self.text[at : at + 1]
+        if first in ("{", "["):
+            if depth == MAX_CONFIG_DEPTH:
+                raise self._error(at, f"nested deeper than {MAX_CONFIG_DEPTH} levels")
+            return self._parse_inside(at, depth, "}" if first == "{" else "]")
+        scalar = _SCALAR.match(self.text, at)
+        if scalar is None:
+            raise self._error(at, "expected a value")
+        return _Value(Span(*scalar.span()))
+
+    def _parse_inside(self, start: int, depth: int, bracket: str) -> _Value:
+        members: list[tuple[str, Span, _Value]] = []
+        elements: list[_Value] = []
+        at = self._skip_blank(start + 1)
+        while self.text[at : at + 1] != bracket:
+            if bracket == "}":
+                name = self._parse(at, depth)
+                at = self._skip_blank(name.span.end)
+                if self.text[name.span.start] != '"' or self.text[at : at + 1] != ":":
+                    raise self._error(name.span.start, 'expected "NAME": VALUE')
+                value = self._parse(self._skip_blank(at + 1), depth + 1)
+                members.append((self._decode(name), name.span, value))
+            else:
+                value = self._parse(at, depth + 1)
+                elements.append(value)
+            at = self._skip_blank(value.span.end)
+            if self.text[at : at + 1] == ",":
+                at = self._skip_blank(at + 1)
+            elif self.text[at : at + 1] != bracket:
+                raise self._error(at, f"expected a comma or {bracket}")
+        span = Span(start, at + 1)
+        return _Value(span, members) if bracket == "}" else _Value(span, None, elements)
+
+    def _skip_blank(self, at: int) -> int:
+        blank = _BLANK.match(self.text, at)
+        assert blank is not None  # it matches nothing, too
+        return blank.end()
+
+    def _error(self, at: int, reason: str) -> ConfigError:
+        return ConfigError(self.file, reason, line=self.line_of(at))

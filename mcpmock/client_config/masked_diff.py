@@ -1,0 +1,58 @@
+"""Shows how a configuration changes, without the secrets that stand in it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+
+from mcpmock.redaction.placeholders import HOLE
+from mcpmock.redaction.redactor import Redactor
+
+MASK = b"***"
+MAX_LINE_CHARS = 300
+"""Of a file with longer lines, only the command lines are shown."""
+
+
+def masked_diff(texts: tuple[str, str], commands: tuple[list[str], list[str]]) -> Iterator[str]:
+    """The lines of a unified diff, old and new, without a header. The command lines, old and new,
+    tell secrets that the lines do not: what follows `--api-key`.
+    """
+    old, new = (text.splitlines() for text in texts)
+    lines = unified_diff(old, new, n=2, lineterm="")
+    shown = [line for line in lines if not line.startswith(("---", "+++"))]
+    if any(len(line) > MAX_LINE_CHARS for line in shown):
+        for sign, words in zip("-+", commands, strict=True):
+            yield f"{sign} {masked_command(words)}"
+        return
+    words = max(commands, key=len)
+    pairs = zip(words, _masked(words), strict=True)
+    changed = [(word, masked) for word, masked in pairs if _clean(word) != masked]
+    for line in shown:
+        text = line
+        for word, masked in changed:
+            for spelled in (json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"):
+                text = text.replace(spelled, spelled[0] + masked + spelled[0])
+        clean = Redactor().text(text.encode("utf-8", "surrogatepass"))
+        yield HOLE.sub(MASK, clean).decode("utf-8", "replace")
+
+
+def masked_command(words: Sequence[str]) -> str:
+    """A command line as a shell takes it, with `***` for its secrets."""
+    return shlex.join(_masked(words)).replace("'***'", "***")
+
+
+def masked_url(url: str) -> str:
+    """A URL with `***` for its secrets."""
+    return HOLE.sub(MASK, Redactor().url(_clean(url)).encode()).decode()
+
+
+def _masked(words: Sequence[str]) -> list[str]:
+    clean = Redactor().argv([_clean(word) for word in words])
+    return [HOLE.sub(MASK, word.encode()).decode() for word in clean]
+
+
+def _clean(text: str) -> str:
+    """JSON can spell characters that are none (lone surrogates)."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,93 @@
+"""TOML: where each value stands.
+
+tomlkit reads and writes without changing a byte, but it tells no places, and what it inserts has
+line ends of its own. So a mark is put in the place of a value, and found in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+from mcpmock.protocol.raw_json import Span
+
+from .document import ConfigError, Document, Path
+
+_MARK = "\ufeff"
+_INLINE = re.compile(r"[{,]\s*\Z")
+_NAME = re.compile(r"""(?:[\w-]+|"[^"\r\n]*"|'[^'\r\n]*')[ \t]*=[ \t]*\Z""")
+
+
+class TomlDocument(Document):
+    """Raises ConfigError where it is not TOML."""
+
+    def __init__(self, file: object, text: str) -> None:
+        super().__init__(file, text)
+        self._body = text.removeprefix(_MARK)
+        try:
+            self._value = tomllib.loads(self._body)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ConfigError(file, f"not TOML: {error}") from error
+
+    @property
+    def value(self) -> Any:
+        return self._value
+
+    def span(self, path: Path) -> Span:
+        def put(document: Any, mark: str) -> None:
+            *outer, name = path
+            for step in outer:
+                document = document[step]
+            document[name]  # raises KeyError
+            document[name] = mark
+
+        found = self._find(self._body, put)
+        start = len(self.text) - len(self._body)
+        return Span(start + found.start, start + found.end)
+
+    def refuse_duplicates(self, path: Path) -> None:
+        """The format itself has none."""
+
+    def elements(self, path: Path) -> list[Span]:
+        array = self.span(path)
+        text = "x=" + self.text[slice(*array)]
+
+        def find(i: int) -> Span:
+            def put(document: Any, mark: str) -> None:
+                document["x"][i] = mark
+
+            return self._find(text, put)
+
+        offset = array.start - len("x=")
+        places = map(find, range(len(self.at(path))))
+        return [Span(offset + place.start, offset + place.end) for place in places]
+
+    def added(self, span: Span, name: str, value: str) -> str:
+        before = self.text[: span.start]
+        own = _NAME.search(before)
+        # `a.b.command = ` stays `a.b.args = `.
+        line = before[: own.start()].rpartition("\n")[2] if own else ""
+        if own is not None and _INLINE.search(before[: own.start()]):
+            return f", {name} = {value}"
+        return f"{self.line_end}{line}{name} = {value}"
+
+    def _find(self, text: str, put: Callable[[Any, str], None]) -> Span:
+        """Where the value stands that `put` replaces by a mark."""
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+
+        mark = "mcpmock"
+        while mark in text:
+            mark += "-"
+        try:
+            document = tomlkit.parse(text)
+            put(document, mark)
+            before, found, behind = tomlkit.dumps(document).partition(f'"{mark}"')
+        except (TOMLKitError, RecursionError) as error:
+            raise ConfigError(self.file, f"not TOML: {error}") from error
+        # Not so if tomlkit changed anything else.
+        if not (found and text.startswith(before) and text.endswith(behind)):
+            raise ConfigError(self.file, "cannot be changed without changing other lines")
+        return Span(len(before), len(text) - len(behind))

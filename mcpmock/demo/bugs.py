@@ -1,0 +1,120 @@
+"""Bugs for the demo server, `python -m mcpmock.demo.server --bug NAME`: each a mistake that real
+servers made, to be seen only in some orders of messages. `mcpmock explore` finds them.
+
+Each is the server with one method done wrong. `server` imports this only when a bug is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from mcpmock.pipeline.stage import Action, Hangup
+from mcpmock.protocol.messages import Frame, Response
+
+from .call import DemoCall, Question
+from .conversation import DemoServer
+
+
+class AnswersAfterCancel(DemoServer):
+    """A cancelled call goes on, and its progress and its answer are sent all the same."""
+
+    def _cancel(self, id_: bytes) -> None:
+        self.session.listening.pop(id_, None)
+
+
+class LosesOverlappingAnswer(DemoServer):
+    """What runs is kept by tool instead of by request: a second call of a tool takes the place of
+    the first, which is never answered.
+    """
+
+    def _wait_for(self, call: DemoCall, step: float | Question) -> None:
+        tool = call.params.get("name")
+        for id_ in [i for i, other in self._running.items() if other.params.get("name") == tool]:
+            if id_ != call.id:
+                del self._running[id_]
+        super()._wait_for(call, step)
+
+
+class CrashesOnEarlyCancel(DemoServer):
+    """A cancel looks up how far the call is, which is written down with its first report only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reports: dict[bytes, int] = {}
+
+    def _run(self, call: DemoCall, work: Callable[[], Any]) -> None:
+        if call.steps is not None:
+            self._reports[call.id] = self._reports.get(call.id, 0) + 1
+        super()._run(call, work)
+
+    def _cancel(self, id_: bytes) -> None:
+        if id_ in self._running:
+            self._reports.pop(id_)
+        super()._cancel(id_)
+
+
+class SwapsProgressTokens(DemoServer):
+    """The progress token is kept in the session instead of in the call: of two calls at once, the
+    second gets the progress of both.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest_token: Any = None
+
+    def _run(self, call: DemoCall, work: Callable[[], Any]) -> None:
+        if "progressToken" in call.meta:
+            if call.steps is None:  # it begins
+                self._latest_token = call.meta["progressToken"]
+            call.meta["progressToken"] = self._latest_token
+        super()._run(call, work)
+
+
+class DeadlocksWhenAsking(DemoServer):
+    """One lock is held while the client is asked and taken again for its answer: when a second call
+    asks meanwhile, neither goes on, and nothing that needs the lock does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stuck = False
+
+    def _wait_for(self, call: DemoCall, step: float | Question) -> None:
+        if isinstance(step, Question):
+            asking = (self._running.get(call.id) is call for call in self._questions.values())
+            self._stuck = self._stuck or any(asking)
+        super()._wait_for(call, step)
+
+    def _resume_with(self, answer: Response) -> None:
+        if not self._stuck:
+            super()._resume_with(answer)
+
+
+class LeaksTaskPerCancel(DemoServer):
+    """The task of a cancelled call never ends, and the end of the server waits for its tasks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaked: list[DemoCall] = []
+
+    def _cancel(self, id_: bytes) -> None:
+        if id_ in self._running:
+            self._leaked.append(self._running[id_])
+        super()._cancel(id_)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        for action in super().feed(seen, now):
+            if not (isinstance(action, Hangup) and self._leaked):
+                yield action
+
+
+BUGS: dict[str, type[DemoServer]] = {
+    "answers-after-cancel": AnswersAfterCancel,
+    "loses-overlapping-answer": LosesOverlappingAnswer,
+    "crashes-on-early-cancel": CrashesOnEarlyCancel,
+    "swaps-progress-tokens": SwapsProgressTokens,
+    "deadlocks-when-asking": DeadlocksWhenAsking,
+    "leaks-task-per-cancel": LeaksTaskPerCancel,
+}
+"""By the names that `--bug` takes."""

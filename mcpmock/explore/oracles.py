@@ -1,0 +1,454 @@
+"""The oracles of a run against a server: what must hold in any order, and what was not so.
+
+A run is judged by what the server itself saw and sent: behind all faults. `rules` knows the
+protocol message by message; these know the session: that each request ends, that no answer crosses
+over to another request, that the server lives on and can end. Pure.
+
+Up to 2025-11-25 an answer behind a cancel is a SHOULD (basic/utilities/cancellation), and it may
+have crossed the cancel on the wire; so it is `odd`, and only behind the answer to a request that
+was sent after the cancel. From 2026-07-28 on nothing may follow on stdio.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import attrs
+
+from mcpmock.cassette.model import Cassette, Event
+from mcpmock.errors import Level
+from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
+from mcpmock.protocol.messages import (
+    Notification,
+    ProcessExit,
+    Request,
+    Response,
+    Stderr,
+    StreamEnd,
+    decode,
+    encode,
+    member,
+)
+from mcpmock.protocol.raw_json import locate
+from mcpmock.protocol.revisions import speaks_modern
+from mcpmock.rules.checker import check
+
+from .recorded_call import messages_of_events, requests_of
+from .variant import Variant
+
+Verdict = Literal["ok", "odd", "broken"]
+_STATELESS = ("ping", "initialize", "server/discover", "completion/complete")
+_EXCEPTIONS = (b"Traceback (most recent call last)", b"UnhandledPromiseRejection")
+_EXCEPTION_LINE = re.compile(
+    rb"^[ |+-]*((?:\w+\.)*\w*(?:Error|Exception|Rejection)\b.*)", re.MULTILINE
+)
+TIMED = ("unanswered", "does-not-end", "hang", "leaves-process")
+"""The oracles that a busy machine can break: such a failure has to come again."""
+_LADDER = (15, 9)
+"""SIGTERM and SIGKILL, which end a server that its input's end did not."""
+_MAX_SHOWN = 120
+
+
+@attrs.frozen
+class Broken:
+    """An oracle that does not hold. `place` is a method and a tool: equal causes have the same
+    oracle and place.
+    """
+
+    oracle: str
+    place: str
+    text: str
+    verdict: Verdict = "broken"
+    cites: str = ""
+    """The sentence of the specification, with its page."""
+
+    @property
+    def cause(self) -> tuple[str, str]:
+        return self.oracle, self.place
+
+
+@attrs.frozen
+class ServerRun:
+    """What one run left: the messages as the server saw them, and what the runner knows."""
+
+    cassette: Cassette
+    unanswered: tuple[bytes, ...] = ()
+    """The ids of requests that the server owed an answer when the run gave up waiting."""
+    unreachable: str = ""
+    """Why the server could not be reached, if it could not."""
+    leftover: tuple[str, ...] = ()
+    """Processes that the server left behind."""
+    over_http: bool = False
+    """Whether answers came on exchanges of their own, which may overtake each other."""
+    seconds: float = 0.0
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.cassette.takes[0].events
+
+
+@attrs.define
+class _Seen:
+    """What is said about the requests of a run, by their ids as they were written."""
+
+    places: dict[bytes, str] = attrs.field(factory=dict)
+    methods: dict[bytes, str] = attrs.field(factory=dict)
+    keys: dict[bytes, object] = attrs.field(factory=dict)
+    """Method and params: equal requests may have each other's answers."""
+    answers: dict[bytes, bytes] = attrs.field(factory=dict)
+    failed: set[bytes] = attrs.field(factory=set)
+    """The requests that were answered with an error."""
+    progress: dict[bytes, list[bytes]] = attrs.field(factory=dict)
+    open_at: dict[bytes, tuple[int, int]] = attrs.field(factory=dict)
+    """When each request came and when it was answered, in messages."""
+    cancelled: set[bytes] = attrs.field(factory=set)
+    late: Counter[bytes] = attrs.field(factory=Counter)
+    late_words: dict[bytes, list[str]] = attrs.field(factory=dict)
+    modern: bool = False
+
+
+@attrs.frozen
+class Baseline:
+    """What the recorded order gives, several times: only what was always so counts."""
+
+    answers: Mapping[bytes, bytes] = attrs.field(factory=dict)
+    progress: Mapping[bytes, Sequence[bytes]] = attrs.field(factory=dict)
+    failed: frozenset[bytes] = frozenset()
+    """The requests that were answered with an error at least once."""
+    rules: frozenset[str] = frozenset()
+    """The rules that the server breaks in the recorded order: told once."""
+    late: frozenset[tuple[str, str]] = frozenset()
+    """What it sends behind a recorded cancel, as causes."""
+    exceptions: bool = False
+    exits: frozenset[int | None] = frozenset()
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, runs: Sequence[ServerRun]) -> Baseline:
+        """From several runs of the recorded order."""
+        seen = [_seen_in(run) for run in runs]
+        first = seen[0]
+        answers = {
+            id_: raw
+            for id_, raw in first.answers.items()
+            if all(other.answers.get(id_) == raw for other in seen)
+        }
+        progress = {
+            id_: raws
+            for id_, raws in first.progress.items()
+            if all(other.progress.get(id_) == raws for other in seen)
+        }
+        return cls(
+            answers,
+            progress,
+            frozenset().union(*(one.failed for one in seen)),
+            frozenset(one.name for run in runs for one in violations_of(run.cassette, "s2c")),
+            frozenset(one.cause for run in runs for one in _late(run, _seen_in(run))),
+            any(_exceptions(run.events) for run in runs),
+            frozenset(code for run in runs for code in _exit_codes(run.events)),
+            max(run.seconds for run in runs),
+        )
+
+
+def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[Broken]:
+    """The oracles that do not hold, the worst first. Without a baseline the run is one itself."""
+    seen = _seen_in(run)
+    found = [*_ends(run, baseline, variant), *_unanswered(run, seen, variant)]
+    if baseline is not None:
+        found += _rules(run, baseline)
+        found += [one for one in _late(run, seen) if one.cause not in baseline.late]
+        found += _crossed(seen, baseline)
+        if variant.benign:
+            found += _wrong(seen, baseline)
+    for name in run.leftover:
+        found.append(Broken("leaves-process", "", f"it left a process behind: {name}"))
+    return sorted(found, key=lambda one: one.verdict != "broken")
+
+
+def broken_rules(run: ServerRun) -> list[Broken]:
+    """The rules that the server breaks in a run."""
+    return [
+        Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
+        for one in violations_of(run.cassette, "s2c")
+    ]
+
+
+def reaction_of(run: ServerRun, id_: bytes) -> str:
+    """What the server did behind the cancel of a request, as far as it was seen."""
+    seen = _seen_in(run)
+    words = seen.late_words.get(id_, [])
+    if _ended_early(run.events):
+        return "crash" if any(_exit_codes(run.events)) else "close"
+    return "+".join(words) or "silent"
+
+
+def was_cancelled(run: ServerRun, id_: bytes) -> bool:
+    """Whether the cancel of a request reached the server before its answer had come."""
+    return id_ in _seen_in(run).cancelled
+
+
+def _seen_in(run: ServerRun) -> _Seen:
+    return _seen(run.events, rounds=2 if run.over_http else 1)
+
+
+def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
+    """What was said. So many requests have to be sent and answered one after the other, behind a
+    cancel, until an answer to what it cancelled is late for certain.
+    """
+    seen = _Seen()
+    tokens: dict[bytes, bytes] = {}
+    cancelled_at: dict[bytes, int] = {}
+    closing: dict[bytes, tuple[int, int]] = {}
+    for number, (event, message) in enumerate(messages_of_events(events)):
+        if event.d == "c2s":
+            seen.modern = seen.modern or speaks_modern(message)
+            if isinstance(message, Request):
+                _note_request(seen, message, number)
+                cancelled_at.pop(message.id, None)
+                closing.pop(message.id, None)
+                token = member(message.params, *TOKEN_PATH)
+                if token is not None:
+                    tokens[token] = message.id
+            elif isinstance(message, Notification) and message.method == CANCELLED:
+                id_ = member(message.params, "requestId")
+                if id_ in seen.places and id_ not in seen.answers:
+                    cancelled_at[id_] = number
+                    seen.cancelled.add(id_)
+        elif isinstance(message, Response) and message.id is not None:
+            id_ = message.id
+            if id_ in cancelled_at:
+                word = "late_result" if message.error is None else "late_error"
+                _note_late(seen, id_, word, closed=closing.get(id_, (0, 0))[0] >= rounds)
+            elif id_ in seen.places:
+                asked = seen.open_at[id_][0]
+                for one, at in cancelled_at.items():
+                    done, since = closing.get(one, (0, at))
+                    if since < asked:
+                        closing[one] = done + 1, number
+                seen.open_at[id_] = asked, number
+                seen.answers.setdefault(id_, message.result or message.error or b"")
+                if message.error is not None:
+                    seen.failed.add(id_)
+        elif isinstance(message, Notification) and message.method == PROGRESS:
+            token = member(message.params, "progressToken")
+            owner = tokens.get(token or b"")
+            if owner is not None and owner in cancelled_at:
+                _note_late(
+                    seen, owner, "late_progress", closed=closing.get(owner, (0, 0))[0] >= rounds
+                )
+            elif owner is not None:
+                seen.progress.setdefault(owner, []).append(_without_token(message.params or b""))
+    return seen
+
+
+def _note_request(seen: _Seen, request: Request, number: int) -> None:
+    name = member(request.params, "name")
+    shown = decode(name) if name is not None else None
+    place = f"{request.method} {shown}" if isinstance(shown, str) else request.method
+    seen.places[request.id] = place
+    seen.methods[request.id] = request.method
+    arguments = member(request.params, "arguments")
+    seen.keys[request.id] = (request.method, name, arguments, member(request.params, "uri"))
+    seen.open_at[request.id] = number, 1 << 60
+
+
+def _note_late(seen: _Seen, id_: bytes, word: str, *, closed: bool) -> None:
+    seen.late_words.setdefault(id_, []).append(word)
+    if closed:
+        seen.late[id_] += 1
+
+
+def _without_token(params: bytes) -> bytes:
+    span = locate(params, ("progressToken",))
+    return params if span is None else params[: span.start] + params[span.end :]
+
+
+def _ended_early(events: Iterable[Event]) -> bool:
+    """Whether the server ended before its client did."""
+    for event in events:
+        fact = None if event.frame is None else event.frame.fact
+        if isinstance(fact, StreamEnd) and event.d == "c2s":
+            return False
+        if isinstance(fact, StreamEnd | ProcessExit):
+            return True
+    return True
+
+
+def _exit_codes(events: Iterable[Event]) -> Iterator[int | None]:
+    """The exit status of the server; below 0 for a signal."""
+    for event in events:
+        fact = None if event.frame is None else event.frame.fact
+        if isinstance(fact, ProcessExit):
+            yield fact.code if fact.signal is None else -fact.signal
+
+
+def _exceptions(events: Iterable[Event]) -> bytes:
+    """The last line of an exception on standard error, if there is one."""
+    text = b"".join(
+        event.frame.raw
+        for event in events
+        if event.frame is not None and isinstance(event.frame.fact, Stderr)
+    )
+    return exception_in(text)
+
+
+def exception_in(text: bytes) -> bytes:
+    """The last line of an exception in a program's standard error, if there is one."""
+    if not any(word in text for word in _EXCEPTIONS):
+        return b""
+    found = _EXCEPTION_LINE.findall(text)
+    return bytes(found[-1].strip()[:_MAX_SHOWN]) if found else b"an exception"
+
+
+def _ends(run: ServerRun, baseline: Baseline | None, variant: Variant) -> Iterator[Broken]:
+    place = variant.changes[0].place if variant.changes else ""
+    exception = _exceptions(run.events)
+    why = f": {exception.decode(errors='replace')}" if exception else ""
+    codes = list(_exit_codes(run.events))
+    code = codes[-1] if codes else None
+    if run.unreachable:
+        yield Broken("unreachable", place, f"it is not reached any more: {run.unreachable}")
+    elif _ended_early(run.events) and not variant.ends:
+        how = "" if code is None else f" with {_status(code)}"
+        yield Broken("ends-early", place, f"it ended in the middle of the session{how}{why}")
+    elif code is not None and -code in _LADDER:
+        yield Broken("does-not-end", place, "it did not end when its input ended")
+    elif code and (baseline is None or code not in baseline.exits) and not variant.ends:
+        yield Broken("exit-status", place, f"it ended with {_status(code)}{why}")
+    elif exception and baseline is not None and not baseline.exceptions:
+        yield Broken("exception", place, f"an exception on standard error{why}", "odd")
+
+
+def _status(code: int) -> str:
+    return f"exit status {code}" if code >= 0 else f"signal {-code}"
+
+
+def _unanswered(run: ServerRun, seen: _Seen, variant: Variant) -> Iterator[Broken]:
+    # Some servers take "3" for 3, as the Python SDK 2 does. Of a cancel the specification says
+    # only that what names no request may be ignored.
+    taken = {
+        encode(change.request)
+        for change in variant.changes
+        if isinstance(change.fault, Cancel) and change.fault.target == "other_type"
+    }
+    for id_ in run.unanswered:
+        place, shown = seen.places.get(id_, ""), id_.decode(errors="replace")
+        if id_ in taken:
+            text = f"{place} #{shown} is not answered behind a cancel of its id as another type"
+            yield Broken("cancelled-by-other-id", place, text, "odd")
+        else:
+            yield Broken("unanswered", place, f"{place} #{shown} is not answered")
+
+
+@attrs.frozen
+class BrokenRule:
+    """A rule of the protocol that one side broke, and the call that it was broken in."""
+
+    name: str
+    place: str
+    text: str
+    cites: str
+
+
+def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[BrokenRule]:
+    """The rules that this side broke."""
+    events = cassette.takes[0].events
+    asked = Counter(
+        (event.d, message.id)
+        for event, message in messages_of_events(events)
+        if isinstance(message, Request)
+    )
+    requests = {n: one.place for one in requests_of(events) for n in one.events}
+    for found in check(cassette):
+        violation = found.violation
+        if found.event.d != side or violation.level is not Level.ERROR:
+            continue
+        ids = {m.id for _, m in messages_of_events([found.event]) if isinstance(m, Response)}
+        other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
+        if any(asked[other, id_] > 1 for id_ in ids if id_ is not None):
+            continue  # it was asked twice, so it may be answered twice
+        cites = f'{violation.cited}: "{violation.rule.sentence}"'
+        yield BrokenRule(
+            violation.rule.name, requests.get(found.event.n, ""), violation.text, cites
+        )
+
+
+def _rules(run: ServerRun, baseline: Baseline) -> Iterator[Broken]:
+    for one in broken_rules(run):
+        if one.oracle.partition(":")[2] not in baseline.rules:
+            yield one
+
+
+def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
+    sentence = (
+        '2026-07-28 basic/patterns/cancellation: "MUST NOT send any further messages"'
+        if seen.modern
+        else "2025-11-25 basic/utilities/cancellation: "
+        '"Receivers ... SHOULD: Not send a response for the cancelled request"'
+    )
+    verdict: Verdict = "broken" if seen.modern and not run.over_http else "odd"
+    for id_ in seen.late:
+        words = " and ".join(dict.fromkeys(seen.late_words[id_])).replace("_", " ")
+        text = f"{seen.places[id_]} #{id_.decode()}: a {words} behind its cancel"
+        yield Broken("late", seen.places[id_], text, verdict, sentence)
+
+
+def _crossed(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+    """An answer, or progress, that another request of the same time gets in the recorded order."""
+    for id_, raw in seen.answers.items():
+        usual = baseline.answers.get(id_)
+        if usual is None or usual == raw:
+            continue
+        for other in _open_with(seen, id_):
+            if baseline.answers.get(other) == raw and seen.keys[other] != seen.keys[id_]:
+                yield _crossing("answer", seen, id_, other)
+    for id_, raws in seen.progress.items():
+        usual_raws = baseline.progress.get(id_, () if id_ in baseline.answers else None)
+        for other in _open_with(seen, id_) if usual_raws is not None else ():
+            theirs = baseline.progress.get(other, ())
+            if any(raw not in usual_raws and raw in theirs for raw in raws):  # type: ignore[operator]
+                yield _crossing("progress", seen, id_, other)
+
+
+def _crossing(what: str, seen: _Seen, id_: bytes, other: bytes) -> Broken:
+    one, two = f"{seen.places[id_]} #{id_.decode()}", f"{seen.places[other]} #{other.decode()}"
+    return Broken(f"crossed-{what}", seen.places[id_], f"{one} gets the {what} of {two}")
+
+
+def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
+    """The requests that were open at the same time."""
+    begin, end = seen.open_at[id_]
+    return [
+        other
+        for other, (start, stop) in seen.open_at.items()
+        if other != id_ and start < end and begin < stop
+    ]
+
+
+def _wrong(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+    """An error in place of a result. What a tool answers may depend on the calls before it."""
+    for id_ in seen.failed:
+        if id_ not in baseline.answers or id_ in baseline.failed:
+            continue
+        method = seen.methods[id_]
+        stateless = method in _STATELESS or method.endswith("/list")
+        text = f"{seen.places[id_]} #{id_.decode()} is answered with an error"
+        verdict: Verdict = "broken" if stateless else "odd"
+        yield Broken("wrong-answer", seen.places[id_], text, verdict)
+
+
+def usual_failures(runs: Sequence[Sequence[Broken]]) -> list[Broken]:
+    """What fails in the recorded order, each cause once; a matter of time only if it failed so in
+    most of the runs.
+    """
+    times = Counter(cause for found in runs for cause in {one.cause for one in found})
+    first = {one.cause: one for found in runs for one in found if one.verdict == "broken"}
+    return [
+        one
+        for cause, one in first.items()
+        if one.oracle not in TIMED or times[cause] > len(runs) // 2
+    ]

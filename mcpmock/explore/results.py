@@ -1,0 +1,164 @@
+"""What an exploration tells: a row for each run, a failure for each cause, and the summary; each as
+one JSON object too (`mcpmock explore --json`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import attrs
+
+from mcpmock.cassette.model import Cassette
+
+from .oracles import Broken, Verdict
+from .variant import Variant
+
+
+@attrs.frozen(kw_only=True)
+class JudgedRun:
+    """One run of a variant, judged, with its recording."""
+
+    variant: Variant
+    reached: bool
+    broken: list[Broken] = attrs.field(factory=list)
+    reaction: str | None = None
+    cassette: Cassette | None = None
+    status: int | None = None
+    """The exit status of a client."""
+
+    def verdict(self, *, strict: bool = False) -> Verdict:
+        found = {one.verdict for one in self.broken}
+        if "broken" in found or (strict and found):
+            return "broken"
+        return "odd" if found else "ok"
+
+    def cause(self, *, strict: bool = False) -> Broken | None:
+        """The worst oracle that does not hold, if the run failed."""
+        return self.broken[0] if self.verdict(strict=strict) == "broken" else None
+
+
+@attrs.frozen(kw_only=True)
+class ExploredRow:
+    """A run in the report."""
+
+    n: int
+    run: JudgedRun
+    strict: bool = False
+
+    @property
+    def verdict(self) -> str:
+        verdict = self.run.verdict(strict=self.strict)
+        return "unreached" if verdict == "ok" and not self.run.reached else verdict
+
+    def value(self) -> dict[str, Any]:
+        """The row as a JSON object."""
+        variant, run = self.run.variant, self.run
+        first = variant.changes[0] if variant.changes else None
+        what = {"cells": "cell", "faults": "fault", "orders": "order"}.get(variant.step, "pair")
+        kind = " + ".join(change.kind for change in variant.changes) or "recorded"
+        found = run.broken[0] if run.broken else None
+        return {
+            "type": "row",
+            "n": self.n,
+            "step": variant.step,
+            "request": None if first is None else first.request,
+            what: kind,
+            "at": "; ".join(change.at for change in variant.changes),
+            "reaction": run.reaction,
+            "reached": run.reached,
+            "verdict": self.verdict,
+            "oracle": None if found is None else found.oracle,
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Failure:
+    """A cause, with its smallest variant."""
+
+    n: int
+    broken: Broken
+    variant: Variant
+    rows: int
+    """How many rows have this cause."""
+    again: str
+    """How often it came again: `5 of 5`."""
+    confirmed: bool = True
+    """False where it is a matter of time and never came again: a busy machine looks the same."""
+    plan: str = ""
+    cassette: str = ""
+    command: str = ""
+
+    def value(self) -> dict[str, Any]:
+        return {
+            "type": "failure",
+            "n": self.n,
+            "oracle": self.broken.oracle,
+            "place": self.broken.place,
+            "text": self.broken.text,
+            "cites": self.broken.cites or None,
+            "shrunk": self.variant.text,
+            "rows": self.rows,
+            "again": self.again,
+            "confirmed": self.confirmed,
+            "plan": self.plan,
+            "cassette": self.cassette,
+            "command": self.command,
+        }
+
+
+@attrs.define
+class Exploration:
+    """A whole exploration."""
+
+    seed: int
+    rows: list[ExploredRow] = attrs.field(factory=list)
+    failures: list[Failure] = attrs.field(factory=list)
+    baseline: list[Broken] = attrs.field(factory=list)
+    """What does not hold in the recorded order."""
+    baseline_failed: bool = False
+    seconds: float = 0.0
+    planned: int = 0
+    """How many variants steps 1 to 3 have."""
+    reruns: int = 0
+    stopped: bool = False
+
+    def counts(self) -> Counter[str]:
+        return Counter(row.verdict for row in self.rows)
+
+    @property
+    def odd(self) -> list[tuple[Broken, ExploredRow, int]]:
+        """What a specification advises against, each cause once: with its first row, and how many
+        rows have it.
+        """
+        first: dict[tuple[str, str], tuple[Broken, ExploredRow]] = {}
+        times = Counter[tuple[str, str]]()
+        for row in self.rows:
+            for one in row.run.broken:
+                if one.verdict == "odd" and row.verdict == "odd":
+                    first.setdefault(one.cause, (one, row))
+                    times[one.cause] += 1
+        return [(*found, times[cause]) for cause, found in first.items()]
+
+    @property
+    def status(self) -> int:
+        """1 if anything failed."""
+        explained = {one.broken.cause for one in self.failures if not one.confirmed}
+        broken = (row.run.broken[0].cause for row in self.rows if row.verdict == "broken")
+        return int(self.baseline_failed or any(cause not in explained for cause in broken))
+
+    def summary(self) -> dict[str, Any]:
+        counts = self.counts()
+        return {
+            "type": "summary",
+            "runs": len(self.rows),
+            "planned": self.planned,
+            "reached": sum(row.run.reached for row in self.rows),
+            "unreached": counts["unreached"],
+            "broken": counts["broken"],
+            "odd": counts["odd"],
+            "failures": sum(one.confirmed for one in self.failures),
+            "reruns": self.reruns,
+            "seconds": round(self.seconds, 1),
+            "seed": self.seed,
+        }

@@ -1,0 +1,100 @@
+"""`PlaceholderTable`: the placeholders of one take, and the values that they stand for.
+
+A secret becomes `mcpmock:secret:<kind>:<n>`, n counting up in order of appearance: equal values get
+the same placeholder, and nothing derived from the value is stored. What is secret is found by
+`text_redactor` and `redactor` above; `known_values` finds it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from mcpmock.protocol.messages import decode
+
+from .encodings import decode_base64, decode_percent, encode_percent, is_text
+from .known_values import KnownValues
+from .placeholders import HOLE, PLACEHOLDER, number_of
+from .secret_names import SESSION_ID
+
+
+@attrs.frozen
+class SecretPlace:
+    """Where a secret was found: the JSONPath in its message, empty in a text; and its kind."""
+
+    path: str
+    kind: str
+
+
+@attrs.define
+class PlaceholderTable:
+    """Gives each secret its placeholder, and remembers the secret."""
+
+    count: int = 0
+    """How many values were replaced."""
+    learned: bool = False
+    """Whether a value became known since this was last set to False: it may stand in what was
+    redacted before.
+    """
+    places: list[SecretPlace] | None = None
+    """Where secrets were found, in the order found; None where nothing asks for it."""
+    path: Sequence[str | int] = ()
+    """The path of the scalar that is looked at."""
+    known: KnownValues = attrs.field(factory=KnownValues)
+    _placeholders: dict[bytes, bytes] = attrs.field(factory=dict)
+    """By secret."""
+    _numbers: int = 0
+    """The highest number of a placeholder."""
+
+    def reserve(self, number: int) -> None:
+        """New placeholders get higher numbers."""
+        self._numbers = max(self._numbers, number)
+
+    def reserve_in(self, text: bytes) -> None:
+        """Placeholders that came over the wire keep their numbers: a redacted recording that drives
+        a server is recorded with the numbers that it had.
+        """
+        for hole in HOLE.findall(text):
+            self.reserve(number_of(hole))
+
+    def placeholder(self, kind: str, secret: bytes) -> bytes:
+        self.count += 1
+        if self.places is not None:
+            self.places.append(SecretPlace(_show_path(self.path), kind))
+        key = unescaped(secret)
+        self.learn(key, kind)
+        if key not in self._placeholders:
+            self._numbers += 1
+            self._placeholders[key] = PLACEHOLDER + b"%b:%d" % (kind.encode(), self._numbers)
+        return self._placeholders[key]
+
+    def encoded_placeholder(self, kind: str, secret: bytes) -> bytes:
+        """The placeholder for a secret in percent encoding is in percent encoding: a secret has one
+        placeholder in all its spellings.
+        """
+        percent = decode_percent(secret)
+        if percent is None or not is_text(percent.text):
+            return self.placeholder(kind, secret)
+        return encode_percent(self.placeholder(kind, percent.text))
+
+    def learn(self, value: bytes, kind: str) -> None:
+        """From here on the value is known; so is the password in the credentials of `Basic`."""
+        known = self.known.learn(value, kind)
+        credentials = decode_base64(value) if known else None
+        if credentials is not None and b":" in credentials:
+            self.known.learn(credentials.partition(b":")[2], kind)
+        if known:
+            self.learned = self.learned or kind != SESSION_ID
+
+
+def unescaped(secret: bytes) -> bytes:
+    """A secret as it is, however a JSON string spells it."""
+    value = decode(b'"' + secret + b'"') if b"\\" in secret else None
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
+
+
+def _show_path(path: Sequence[str | int]) -> str:
+    """A path as JSONPath."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "$" + "".join(steps) if path else ""

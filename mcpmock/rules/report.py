@@ -1,0 +1,88 @@
+"""`CheckReport`: what is wrong with one cassette, its file and the protocol spoken in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.validate import Finding, Inspection, inspect
+from mcpmock.errors import Level
+
+from .checker import Found, check
+
+
+@attrs.frozen
+class CheckReport:
+    """The `violations` of the protocol in a cassette, over which it iterates, and the `findings`
+    about its file.
+
+    >>> report = mcpmock.check("weather.jsonl")
+    >>> report.takes, report.events, report.ok
+    (1, 8, False)
+    >>> [(found.line, found.violation.rule.name) for found in report]
+    [(2, 'initialize-params'), (8, 'logging-undeclared')]
+    >>> [(finding.line, finding.level.value) for finding in report.findings]
+    [(1, 'notice')]
+    """
+
+    takes: int
+    events: int
+    findings: tuple[Finding, ...]
+    """What is wrong with the file, in the order of its lines; of a cassette that is no file,
+    nothing.
+    """
+    violations: tuple[Found, ...]
+    """In the order of the events."""
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.violations)
+
+    def __len__(self) -> int:
+        return len(self.violations)
+
+    def __getitem__(self, index: int) -> Found:
+        return self.violations[index]
+
+    def count(self, level: Level) -> int:
+        """How many findings and violations have this level."""
+        levels = [finding.level for finding in self.findings]
+        return (levels + [found.violation.level for found in self.violations]).count(level)
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a line cannot be read, so that loading the file fails."""
+        return any(finding.damage for finding in self.findings)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are only warnings and notices."""
+        return not self.count(Level.ERROR)
+
+
+def check_cassette(cassette: Cassette) -> CheckReport:
+    """The report on a cassette that was read, so without its lines."""
+    events = sum(len(take.events) for take in cassette.takes)
+    return CheckReport(len(cassette.takes), events, (), tuple(check(cassette)))
+
+
+def check_data(data: bytes, only: str | None = None) -> CheckReport:
+    """The report on the bytes of a cassette: `only` its `integrity`, or only the `protocol` in it.
+    Damage is reported either way.
+    """
+    inspection = inspect(data)
+    findings = tuple(one for one in inspection.findings if one.damage or only != "protocol")
+    found = () if only == "integrity" else tuple(_with_lines(inspection))
+    return CheckReport(inspection.takes, inspection.events, findings, found)
+
+
+def _with_lines(inspection: Inspection) -> Iterator[Found]:
+    """Each violation with the line of its event."""
+    sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
+    lines: dict[int, dict[int, int]] = {}
+    for found in check(inspection.cassette):
+        if found.take not in lines:
+            sheet = sheets[inspection.cassette.takes[found.take - 1].line]
+            lines[found.take] = {line.n: line.number for line in sheet.events}
+        yield attrs.evolve(found, line=lines[found.take].get(found.event.n, 0))

@@ -1,0 +1,331 @@
+"""`Explorer`: runs the variants of a session one after the other or several at once, collects what
+breaks, runs it again and shrinks it.
+
+What one run is, `explore_server` and `explore_client` say. Rows are told in the order of the
+variants, however many run at once: the same seed gives the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import attrs
+import trio
+
+from mcpmock.cassette.model import Cassette, encode_cassette
+from mcpmock.explore.enumeration import Space
+from mcpmock.explore.oracles import TIMED, Broken
+from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
+from mcpmock.explore.shrink import shrink
+from mcpmock.explore.variant import Variant
+from mcpmock.faults.plan import plan_text
+from mcpmock.redaction.cassettes import redact_cassette
+
+MAX_RUNS = 2000
+"""How many variants are run if neither a number nor a time is given."""
+BASELINE_RUNS = 3
+RERUNS = 5
+"""How often a failure is run again."""
+MAX_CAUSES = 20
+"""How many causes are shrunk and told in full."""
+LEAST_TIMEOUT_S = 10.0
+CONFIRMED_TIMEOUT_S = 1.0
+"""How long a run waits for an answer once a first hang was waited for in full."""
+LEFTOVER_TIMEOUT_S = 2.0
+"""How long children of a process that has ended may live on: they notice the end of their input."""
+_LEFTOVER_POLL_S = 0.05
+_SLOWER = 5
+"""A run may take so many times as long as the slowest run of the recorded order."""
+
+
+class ExploredPeer:
+    """What is explored: a server, or a client."""
+
+    @abstractmethod
+    async def begin(self) -> list[Broken]:
+        """Runs the recorded order. Gives what does not hold in it: all else is judged beside that.
+        Raises what a start raises.
+        """
+
+    @abstractmethod
+    async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
+        """Runs one variant and judges it; a silence of `hang_limit` seconds is a hang."""
+
+    @property
+    @abstractmethod
+    def slowest(self) -> float:
+        """How many seconds the slowest run of the recorded order took."""
+
+    @abstractmethod
+    def command(self, plan: Path) -> str:
+        """The command that shows a failure again."""
+
+    @abstractmethod
+    def encoded(self, cassette: Cassette) -> bytes:
+        """The recording of a run, redacted as the recording that is played."""
+
+    drops_exchanges: bool = True
+    """Whether a shorter session can be run."""
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much is run."""
+
+    seed: int = 0
+    runs: int | None = None
+    seconds: float | None = None
+    timeout: float | None = None
+    """Of silence, while something is open."""
+    jobs: int = 1
+    strict: bool = False
+
+
+@attrs.define(kw_only=True)
+class Explorer:
+    """One exploration."""
+
+    subject: ExploredPeer
+    space: Space
+    limits: Limits
+    output: Path
+    """The folder for what fails; it is made only then."""
+    tell: Callable[[ExploredRow], None] = lambda _row: None
+    progress: Callable[[str], None] = lambda _text: None
+    found: Exploration = attrs.field(init=False)
+    _hung: bool = False
+    """Whether a hang was waited for in full."""
+
+    def __attrs_post_init__(self) -> None:
+        self.found = Exploration(seed=self.limits.seed)
+
+    async def explore(self, stop: trio.Event) -> Exploration:
+        """Until everything was run, or `stop`: then with what there is."""
+        began = trio.current_time()
+        async with trio.open_nursery() as nursery:
+
+            async def obey() -> None:
+                await stop.wait()
+                self.found.stopped = True
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(obey)
+            await self._explore(began)
+            nursery.cancel_scope.cancel()
+        self.found.seconds = trio.current_time() - began
+        return self.found
+
+    async def _explore(self, began: float) -> None:
+        self.found.baseline = await self.subject.begin()
+        if any(not one.oracle.startswith("rule:") for one in self.found.baseline):
+            self.found.baseline_failed = True
+            return
+        singles = list(self.space.variants())
+        self.found.planned = len(singles)
+        await self._run_all(self._variants(singles), began)
+        await self._explain()
+
+    def _variants(self, singles: Sequence[Variant]) -> Iterator[Variant]:
+        limits = self.limits
+        if limits.runs is None and limits.seconds is None:
+            yield from singles[:MAX_RUNS]
+            return
+        every = self._all_of(singles)
+        yield from every if limits.runs is None else islice(every, limits.runs)
+
+    def _all_of(self, singles: Sequence[Variant]) -> Iterator[Variant]:
+        yield from singles
+        yield from self.space.pairs(singles, self.limits.seed)
+
+    async def _run_all(self, variants: Iterator[Variant], began: float) -> None:
+        seconds = self.limits.seconds
+        until = None if seconds is None else began + seconds
+        numbered = enumerate(variants, 1)
+        waiting: dict[int, JudgedRun] = {}
+
+        async def work() -> None:
+            for n, variant in numbered:
+                if until is not None and trio.current_time() >= until:
+                    return
+                waiting[n] = await self._run(variant)
+                while (next_n := len(self.found.rows) + 1) in waiting:
+                    row = ExploredRow(n=next_n, run=waiting.pop(next_n), strict=self.limits.strict)
+                    self.found.rows.append(row)
+                    self.tell(row)
+                self.progress(f"{len(self.found.rows)} runs of {self._total()}")
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(self.limits.jobs):
+                nursery.start_soon(work)
+
+    def _total(self) -> str:
+        return str(self.limits.runs or self.found.planned) if not self.limits.seconds else "?"
+
+    @property
+    def timeout(self) -> float:
+        """The hang limit in full."""
+        return hang_limit(self.limits.timeout, self.subject)
+
+    async def _run(self, variant: Variant, *, in_full: bool = False) -> JudgedRun:
+        slower = max(CONFIRMED_TIMEOUT_S, _SLOWER * self.subject.slowest)
+        timeout = min(slower, self.timeout) if self._hung and not in_full else self.timeout
+        run = await self.subject.run(variant, timeout)
+        self._hung = self._hung or any(one.oracle == "unanswered" for one in run.broken)
+        return run
+
+    # Failures.
+
+    async def _explain(self) -> None:
+        causes: dict[tuple[str, str], ExploredRow] = {}
+        times = Counter[tuple[str, str]]()
+        for row in self.found.rows:
+            broken = row.run.cause(strict=self.limits.strict)
+            if broken is not None:
+                causes.setdefault(broken.cause, row)
+                times[broken.cause] += 1
+        most = len(self.found.rows)
+        for n, (cause, row) in enumerate(list(causes.items())[:MAX_CAUSES], 1):
+            self.progress(f"failure {n} of {len(causes)}: run again and shrunk")
+            failure = await self._failure(n, row, times[cause], most)
+            self.found.failures.append(failure)
+
+    async def _failure(self, n: int, row: ExploredRow, rows: int, most: int) -> Failure:
+        broken = row.run.cause(strict=self.limits.strict)
+        assert broken is not None
+        again = await self._rerun(row.run.variant, broken)
+        best = row.run
+        if any(run is not None for run in again):
+            best = next(run for run in again if run is not None)
+            best = await self._shrink(best, broken, most)
+        times = sum(run is not None for run in again)
+        timed = broken.oracle in TIMED
+        confirmed = not timed or (times > 0 and not await self._fails_anyway(broken.oracle))
+        written = self._written(n, best, broken, rows, f"{times} of {len(again)}")
+        return attrs.evolve(written, confirmed=confirmed)
+
+    async def _rerun(self, variant: Variant, broken: Broken) -> list[JudgedRun | None]:
+        """The variant again, so many times; None for each run without the same failure."""
+        found: list[JudgedRun | None] = [None] * RERUNS
+        turn = trio.CapacityLimiter(self.limits.jobs)
+
+        async def once(place: int) -> None:
+            async with turn:
+                found[place] = await self._same(variant, broken, in_full=place == 0)
+
+        async with trio.open_nursery() as nursery:
+            for place in range(RERUNS):
+                nursery.start_soon(once, place)
+        return found
+
+    async def _fails_anyway(self, oracle: str) -> bool:
+        """Whether the recorded order fails so too, at this moment: then the machine is too busy."""
+        plain = self.space.variant("baseline")
+        for _ in range(RERUNS):
+            self.found.reruns += 1
+            run = await self._run(plain)
+            if any(one.oracle == oracle for one in run.broken):
+                return True
+        return False
+
+    async def _same(
+        self, variant: Variant, broken: Broken, *, in_full: bool = False
+    ) -> JudgedRun | None:
+        self.found.reruns += 1
+        run = await self._run(variant, in_full=in_full)
+        same = (
+            one.cause == broken.cause and (one.verdict == "broken" or self.limits.strict)
+            for one in run.broken
+        )
+        return run if any(same) else None
+
+    async def _shrink(self, best: JudgedRun, broken: Broken, most: int) -> JudgedRun:
+        requests = self.space.requests if self.subject.drops_exchanges else []
+        candidates = shrink(best.variant, self.space.events, requests)
+        fails: bool | None = None
+        while self.found.reruns < most + RERUNS * MAX_CAUSES:
+            try:
+                candidate = next(candidates) if fails is None else candidates.send(fails)
+            except StopIteration:
+                break
+            run = await self._same(candidate, broken)
+            fails = run is not None
+            best = run or best
+        return best
+
+    def _written(self, n: int, best: JudgedRun, broken: Broken, rows: int, again: str) -> Failure:
+        self.output.mkdir(parents=True, exist_ok=True)
+        plan, cassette = self.output / f"failure-{n}.toml", self.output / f"failure-{n}.jsonl"
+        played = best.variant.plan(self.limits.seed, strict=self.limits.strict)
+        heading = f"# {best.variant.text}\n# {broken.text}\n"
+        plan.write_text(heading + plan_text(played), "utf-8")
+        if best.cassette is not None:
+            cassette.write_bytes(self.subject.encoded(best.cassette))
+        return Failure(
+            n=n,
+            broken=broken,
+            variant=best.variant,
+            rows=rows,
+            again=again,
+            plan=str(plan),
+            cassette=str(cassette),
+            command=self.subject.command(plan),
+        )
+
+
+def hang_limit(given: float | None, subject: ExploredPeer) -> float:
+    """How long a silence is a hang, in seconds."""
+    return max(given or LEAST_TIMEOUT_S, _SLOWER * subject.slowest)
+
+
+async def play_again(subject: ExploredPeer, variant: Variant) -> JudgedRun:
+    """Runs one variant that a plan describes. Where the recorded order fails already, gives that
+    run.
+    """
+    broken = [one for one in await subject.begin() if not one.oracle.startswith("rule:")]
+    if broken:
+        return JudgedRun(variant=Variant(), reached=True, broken=broken)
+    return await subject.run(variant, hang_limit(None, subject))
+
+
+def encoded_as(cassette: Cassette, like: Cassette) -> bytes:
+    """The bytes of a recording; redacted if the other one is."""
+    data = encode_cassette(cassette)
+    redact = any(take.header.redaction != "off" for take in like.takes)
+    return redact_cassette(data).data if redact else data
+
+
+async def end_session(session: int) -> tuple[str, ...]:
+    """Ends the processes that are left of a session (setsid) after a moment, and names them."""
+    with trio.move_on_after(LEFTOVER_TIMEOUT_S):
+        while any(_members(session)):  # noqa: ASYNC110 (nothing tells the end of a stranger's child)
+            await trio.sleep(_LEFTOVER_POLL_S)
+    names = []
+    for pid, name in _members(session):
+        names.append(name)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass  # it ended meanwhile
+    return tuple(names)
+
+
+def _members(session: int) -> Iterator[tuple[int, str]]:
+    """The living processes of a session, with their names."""
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as file:
+                stat = file.read()
+        except OSError:
+            continue  # it ended meanwhile
+        name, _, rest = stat.partition(b"(")[2].rpartition(b")")
+        fields = rest.split()
+        if int(fields[3]) == session and fields[0] != b"Z":
+            yield int(entry), name.decode(errors="replace")

@@ -1,0 +1,221 @@
+"""`ExploredServer`: a server that is explored. Each run plays the recorded client to it in another
+order, with a process of its own or, at a URL, in a session of its own.
+
+The driver waits for an answer only while the server owes it (`explore.server_view`), so that a run
+with a cancel costs what the session costs.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+
+import attrs
+import msgspec
+import trio
+
+from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
+from mcpmock.cassette.parser import read
+from mcpmock.channels.null_client import NullClient
+from mcpmock.channels.process import ProcessChannel
+from mcpmock.channels.standard_streams import write_log_line
+from mcpmock.explore.arrangement import PROBE_ID, Arrangement, arrange
+from mcpmock.explore.oracles import (
+    Baseline,
+    Broken,
+    ServerRun,
+    broken_rules,
+    judge,
+    reaction_of,
+    usual_failures,
+    was_cancelled,
+)
+from mcpmock.explore.recorded_call import RecordedRequest, requests_of
+from mcpmock.explore.results import JudgedRun
+from mcpmock.explore.server_view import ServerView
+from mcpmock.explore.variant import Variant
+from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.faults.plan import Plan
+from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.client.driver import Driver
+from mcpmock.playback.client.expectations import Patience
+from mcpmock.playback.client.script import ClientScript, script_of
+from mcpmock.playback.timing import Timing
+from mcpmock.protocol import edit
+from mcpmock.protocol.messages import encode
+from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.recording.recorder import Ledger, Recorder
+
+from .explore import BASELINE_RUNS, LEAST_TIMEOUT_S, ExploredPeer, encoded_as, end_session
+from .run import Conversation, Run, Setup
+from .servers import Server
+
+MOMENT_S = 0.1
+"""How long the driver waits for what need not come, such as a notification."""
+MAX_LINGER_S = 1.0
+"""How long the end of a session is put off, for a late answer to a cancelled call to be seen."""
+
+
+@attrs.define(kw_only=True, slots=False)
+class ExploredServer(ExploredPeer):
+    """A server, and the session of the cassette that is played to it."""
+
+    cassette: Cassette
+    server: Server
+    take: int = 1
+    session: int = 1
+    keep: tuple[int, ...] | None = None
+    """The events of it that are played, None for all."""
+    seed: int = 0
+    words: tuple[str, ...] = ()
+    """How the server is named on the command line."""
+    baseline: Baseline | None = None
+    _numbers: count[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
+
+    @property
+    def slowest(self) -> float:
+        return 0.0 if self.baseline is None else self.baseline.seconds
+
+    async def begin(self) -> list[Broken]:
+        self.server.check(write_log_line)
+        plain = Variant(take=self.take, session=self.session, keep=self.keep)
+        runs = [await self._play(plain, LEAST_TIMEOUT_S) for _ in range(BASELINE_RUNS)]
+        self.baseline = Baseline.of(runs)
+        found = [[*judge(run, None, plain), *broken_rules(run)] for run in runs]
+        return usual_failures(found)
+
+    async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
+        receipts: list[object] = []
+        run = await self._play(variant, hang_limit, receipts.append)
+        broken = judge(run, self.baseline, variant)
+        cancel = next((c for c in variant.changes if _is_call_cancel(c.fault)), None)
+        reaction, reached = None, True
+        for change in variant.changes:
+            if change.fault is not None and not _is_call_cancel(change.fault):
+                reached = reached and bool(receipts)
+        if cancel is not None:
+            id_ = encode(cancel.request)
+            reaction = reaction_of(run, id_)
+            after = cancel.kind == "cancel_after_response"
+            reached = reached and (after or was_cancelled(run, id_))
+        return JudgedRun(
+            variant=variant,
+            reached=reached,
+            broken=broken,
+            reaction=reaction,
+            cassette=run.cassette,
+        )
+
+    def command(self, plan: Path) -> str:
+        return shlex.join(
+            ["mcpmock", "drive", self.cassette.name, "--faults", str(plan), *self.words]
+        )
+
+    def encoded(self, cassette: Cassette) -> bytes:
+        return encoded_as(cassette, self.cassette)
+
+    async def _play(
+        self,
+        variant: Variant,
+        hang_limit: float,
+        note: Callable[[object], None] = lambda _receipt: None,
+    ) -> ServerRun:
+        arranged = arrange(self.cassette, variant.plan(self.seed), probe=self._probe)
+        faults = FaultRun.of(Plan(faults=arranged.faults, seed=self.seed))
+        lines: list[bytes] = []
+        view, recorder = ServerView(), Recorder(Ledger(lines.extend, None))
+        patience = Patience(hang_limit, 5.0, MOMENT_S, silences=1)
+        script = self._script(arranged, variant)
+        driver = Driver(
+            script, Timing.parse("recorded"), patience, report=lambda _line: None, owes=view.owes
+        )
+        setup = Setup(
+            back=self.server,
+            faults=faults if arranged.faults else None,
+            say=lambda _line: None,
+        )
+        run, began = Run(setup), trio.current_time()
+        leftover: tuple[str, ...] = ()
+        server = await run.open_server()
+        assert server is not None
+        conversation = Conversation(
+            number=self._session(script), head=[driver], rules=[view, recorder]
+        )
+        try:
+            await run.converse(conversation, NullClient(), server)
+        finally:
+            if isinstance(server, ProcessChannel):
+                with trio.CancelScope(shield=True):
+                    leftover = await end_session(server.pid)
+        for receipt in faults.receipts:
+            note(receipt)
+        return ServerRun(
+            cassette=self._cassette(lines),
+            unanswered=tuple(driver.given_up),
+            unreachable="the connection is refused" if run.reach.failing else "",
+            leftover=leftover,
+            over_http=self.server.kind is not None,
+            seconds=trio.current_time() - began,
+        )
+
+    def _session(self, script: ClientScript) -> int:
+        stateless = self.server.kind is not None and not script.opens
+        return NO_SESSION if self.server.kind is None or stateless else next(self._numbers)
+
+    def _script(self, arranged: Arrangement, variant: Variant) -> ClientScript:
+        """The lines without their pauses; the last request waits until a late answer to what was
+        cancelled would have come.
+        """
+        episode = next(iter(arranged.take.episodes()))
+        script = script_of(episode)
+        linger = self._linger(variant)
+        lines = [
+            attrs.evolve(line, gap=linger if PROBE_ID in line.frame.raw else 0.0, about=line.about)
+            for line in script.lines
+        ]
+        asked = [
+            one if one.reply is None else attrs.evolve(one, reply=attrs.evolve(one.reply, gap=0.0))
+            for one in script.server_requests
+        ]
+        return attrs.evolve(script, lines=tuple(lines), server_requests=tuple(asked))
+
+    def _linger(self, variant: Variant) -> float:
+        took = [self._took.get(c.request, 0.0) for c in variant.changes if _is_call_cancel(c.fault)]
+        return min(1.2 * max(took, default=0.0) + 0.02 * bool(took), MAX_LINGER_S)
+
+    @cached_property
+    def _took(self) -> dict[object, float]:
+        return {one.json_id: one.seconds for one in self._requests}
+
+    @cached_property
+    def _requests(self) -> list[RecordedRequest]:
+        plan = Plan(schedule=Variant(take=self.take, session=self.session).plan(0).schedule)
+        return requests_of(arrange(self.cassette, plan).take.events)
+
+    @cached_property
+    def _probe(self) -> bytes | None:
+        """A request that changes nothing: a ping, or since 2026-07-28, which has none, a list that
+        was recorded.
+        """
+        requests = self._requests
+        if any(one.method == "initialize" for one in requests):
+            return edit.request(PROBE_ID, "ping")
+        for one in requests:
+            if one.method.endswith("/list") or one.method == "server/discover":
+                return edit.request(PROBE_ID, one.method, one.params)
+        return None
+
+    def _cassette(self, lines: list[bytes]) -> Cassette:
+        header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport="stdio")
+        header.target = self.server.described if isinstance(self.server.described, str) else None
+        cassette = read("run", msgspec.json.encode(header) + b"\n" + b"".join(lines))
+        if not cassette.takes:
+            cassette.takes.append(Take(header=header, events=[]))
+        return cassette
+
+
+def _is_call_cancel(fault: object) -> bool:
+    return isinstance(fault, Cancel) and fault.target == "call"

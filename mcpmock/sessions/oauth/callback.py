@@ -1,0 +1,95 @@
+"""`Callback`: waits on loopback for the browser to come back from the authorization server.
+
+The port follows from the server's URL, so that it is the same in each login: authorization servers
+compare the whole redirect URI, many of them its port too. It is taken only while a login waits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl, urlsplit
+
+import attrs
+import h11
+import trio
+
+from mcpmock.channels.http.addresses import listen
+from mcpmock.channels.http.pages import read_request, send_page
+from mcpmock.errors import CannotListen, McpMockError
+from mcpmock.protocol.messages import HttpRequest
+
+PATH = "/callback"
+_FIRST_PORT, _PORTS = 20_000, 12_000
+"""Below what Linux gives to outgoing connections (32768 and up)."""
+_DONE = b"<!doctype html><title>mcpmock</title><p>You are logged in. You can close this page.</p>\n"
+_FAILED = b"<!doctype html><title>mcpmock</title><p>The login failed; the terminal says why.</p>\n"
+
+
+def callback_port(url: str) -> int:
+    """The port for logins to the server at this URL."""
+    return _FIRST_PORT + int.from_bytes(hashlib.sha256(url.encode()).digest()[:4]) % _PORTS
+
+
+def redirect_uri(port: int) -> str:
+    return f"http://127.0.0.1:{port}{PATH}"
+
+
+@attrs.define
+class Callback:
+    """What came back."""
+
+    _came: dict[str, str] | None = None
+    _event: trio.Event = attrs.field(factory=trio.Event)
+
+    async def parameters(self) -> dict[str, str]:
+        """Those of the redirect, once the browser has come. Raises McpMockError for an error."""
+        await self._event.wait()
+        assert self._came is not None
+        if "code" not in self._came:
+            error = self._came.get("error", "no code")
+            why = self._came.get("error_description", "")
+            raise McpMockError(f"the authorization server refused: {error}{why and f' ({why})'}")
+        return self._came
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """One request of a browser, which may also ask for an icon."""
+        connection = h11.Connection(h11.SERVER)
+        try:
+            async with stream:
+                with trio.move_on_after(30):
+                    request = await read_request(stream, connection)
+                    if request is not None:
+                        await self._answer(stream, connection, request)
+        except (trio.BrokenResourceError, h11.LocalProtocolError):
+            pass  # it left
+
+    async def _answer(
+        self, stream: trio.SocketStream, connection: h11.Connection, request: HttpRequest
+    ) -> None:
+        if request.path != PATH or request.method != "GET":
+            await send_page(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
+            return
+        came = dict(parse_qsl(urlsplit(request.target).query))
+        page = _DONE if "code" in came else _FAILED
+        await send_page(stream, connection, 200, "text/html; charset=utf-8", page)
+        if self._came is None:
+            self._came = came
+            self._event.set()
+
+
+@asynccontextmanager
+async def waiting_for_browser(port: int) -> AsyncIterator[Callback]:
+    """Listens for the time of the block. Raises McpMockError if the port is taken."""
+    try:
+        listeners = await listen("127.0.0.1", port)
+    except CannotListen as error:
+        raise McpMockError(
+            f"port {port} is in use, perhaps by another login to this server; finish that one"
+        ) from error
+    callback = Callback()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, callback.serve, listeners)
+        yield callback
+        nursery.cancel_scope.cancel()

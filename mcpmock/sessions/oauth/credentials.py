@@ -1,0 +1,122 @@
+"""`OAuthCredentials`: the token of a login on every request to a server, and what is done when the
+server refuses it.
+
+A refresh, a login that somebody made meanwhile, or, on a terminal, a step-up in the browser give
+another token; the refused request is then sent once more. Everything else is said in one line, and
+the client gets the refusal with that line: nothing waits for a person who is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import trio
+
+from mcpmock.errors import McpMockError
+from mcpmock.protocol.messages import HttpResponse
+from mcpmock.protocol.transport_facts import Headers
+
+from .token_store import ServerLogin, TokenStore
+
+Watcher = Callable[[dict[str, Any]], None]
+"""Told how requests are authorized from now on."""
+
+
+@attrs.define(eq=False)
+class OAuthCredentials:
+    """Those for one server. `person` is whether somebody is at the terminal, who can log in."""
+
+    url: str
+    store: TokenStore
+    person: bool = False
+    watchers: list[Watcher] = attrs.field(factory=list)
+    _say: Callable[[str], None] | None = None
+    _login: ServerLogin | None = None
+    _told: str = ""
+    _renewing: trio.Lock = attrs.field(factory=trio.Lock)
+
+    def open(self, say: Callable[[str], None]) -> None:
+        """Looks for a login, the first time. Raises McpMockError if the store cannot be read."""
+        if self._say is not None:
+            return
+        self._say = say
+        self._login = self.store.load(self.url)
+        if self._login is None:
+            self._tell(self._missing)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tells `watcher` now, if there is a login, and of each that follows."""
+        self.watchers.append(watcher)
+        if self._login is not None:
+            watcher(self._login.described)
+
+    def fields(self) -> Headers:
+        if self._login is None:
+            return []
+        return [("Authorization", f"Bearer {self._login.access_token}")]
+
+    async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
+        """As `Credentials.renew`. Requests that were refused together wait for one renewal."""
+        async with self._renewing:
+            if sent != self.fields():
+                return None
+            try:
+                login = await self._newer(refused, sent)
+            except McpMockError as error:
+                self._tell(str(error))
+                return str(error)
+            if self._login is None or login.described != self._login.described:
+                for watcher in self.watchers:
+                    watcher(login.described)
+            self._login, self._told = login, ""
+        return None
+
+    async def _newer(self, refused: HttpResponse, sent: Headers) -> ServerLogin:
+        """Raises McpMockError with what to do."""
+        stored = self.store.load(self.url)
+        if stored is not None and [("Authorization", f"Bearer {stored.access_token}")] != sent:
+            return stored
+        if stored is None:
+            raise McpMockError(self._missing)
+        if refused.status == 403:
+            return await self._step_up(refused, stored)
+        try:
+            from .provider import refresh
+        except ImportError as error:
+            raise McpMockError(MISSING_EXTRA) from error
+        login = await refresh(self.store, stored)
+        if login is None:
+            raise McpMockError(
+                f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
+            )
+        return login
+
+    @property
+    def _missing(self) -> str:
+        return f"there is no login for {self.url}; run `mcpmock login {self.url}`"
+
+    async def _step_up(self, refused: HttpResponse, stored: ServerLogin) -> ServerLogin:
+        try:
+            from .provider import LoginOptions, challenged_scopes, log_in
+        except ImportError as error:
+            raise McpMockError(MISSING_EXTRA) from error
+        scopes = list(dict.fromkeys([*stored.scopes, *challenged_scopes(refused)]))
+        if not self.person:
+            shown = " ".join(scopes)
+            raise McpMockError(
+                f"{self.url} needs more scopes; run `mcpmock login {self.url} --scope '{shown}'`"
+            )
+        options = LoginOptions(scopes=tuple(scopes), resource=stored.resource)
+        return await log_in(self.url, self.store, options, self._tell)
+
+    def _tell(self, text: str) -> None:
+        """Once, until something changes."""
+        if text != self._told:
+            self._told = text
+            if self._say is not None:
+                self._say(text)
+
+
+MISSING_EXTRA = "a login needs more packages; run `pip install 'mcpmock[oauth]'`"

@@ -1,0 +1,189 @@
+"""`TokenStore`: what logins gave, by the URL of the server and the issuer that gave it.
+
+In the keyring of the system, if there is one and the package `keyring` is installed; else in a file
+that only its owner may read, one for each server. A lock for each server keeps two processes from
+using the same refresh token: authorization servers take a second use for theft.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import msgspec
+
+from mcpmock.errors import McpMockError
+
+KEYRING_SERVICE = "mcpmock"
+
+
+class ServerLogin(msgspec.Struct, kw_only=True):
+    """What one issuer gave for one server. The dictionaries are as they came over the wire."""
+
+    url: str
+    issuer: str
+    client: dict[str, Any]
+    tokens: dict[str, Any]
+    server_metadata: dict[str, Any] | None = None
+    resource_metadata: dict[str, Any] | None = None
+    resource: str | None = None
+    """What the user gave as `--resource`."""
+
+    @property
+    def access_token(self) -> str:
+        return str(self.tokens["access_token"])
+
+    @property
+    def scopes(self) -> list[str]:
+        return str(self.tokens.get("scope") or "").split()
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a cassette says of it."""
+        return {"how": "oauth", "issuer": self.issuer, "scopes": self.scopes}
+
+
+class _Kept(msgspec.Struct):
+    """All logins of one server, by issuer; `current` is the newest one."""
+
+    current: str = ""
+    logins: dict[str, ServerLogin] = msgspec.field(default_factory=dict)
+
+
+class Keyring(Protocol):
+    """A backend of the package `keyring`."""
+
+    def get_password(self, service: str, username: str) -> str | None: ...
+    def set_password(self, service: str, username: str, password: str) -> None: ...
+    def delete_password(self, service: str, username: str) -> None: ...
+
+
+@attrs.frozen
+class TokenStore:
+    """`folder` holds locks and, without a keyring, the tokens."""
+
+    folder: Path
+    keyring: Keyring | None = None
+
+    @classmethod
+    def of_user(cls, environment: Mapping[str, str] = os.environ) -> TokenStore:
+        """That of whoever runs this."""
+        home = Path(environment.get("HOME") or Path.home())
+        named = Path(environment.get("XDG_DATA_HOME", ""))
+        data = named if named.is_absolute() else home / ".local/share"
+        return cls(data / "mcpmock" / "logins", _system_keyring())
+
+    @property
+    def place(self) -> str:
+        """Where the tokens are, for a message."""
+        return str(self.folder) if self.keyring is None else "the keyring"
+
+    def load(self, url: str) -> ServerLogin | None:
+        """The newest login for this server. Raises McpMockError for a store that cannot be read."""
+        kept = self._read(url)
+        return kept.logins.get(kept.current)
+
+    def save(self, login: ServerLogin) -> None:
+        """Keeps a login, which is the newest of its server now. Raises McpMockError."""
+        kept = self._read(login.url)
+        kept.logins[login.issuer] = login
+        kept.current = login.issuer
+        self._write(login.url, msgspec.json.encode(kept))
+
+    def remove(self, url: str) -> bool:
+        """Forgets all logins of a server; whether there were any."""
+        found = bool(self._data(url))
+        if self.keyring is not None and found:
+            with _explained():
+                self.keyring.delete_password(KEYRING_SERVICE, url)
+        self._path(url, ".json").unlink(missing_ok=True)
+        return found
+
+    @contextmanager
+    def locked(self, url: str) -> Iterator[None]:
+        """Alone with the login of a server, among all processes. Waits for others."""
+        self._make_folder()
+        handle = os.open(self._path(url, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _data(self, url: str) -> bytes:
+        """What is kept for a server; nothing, if it is not known."""
+        if self.keyring is not None:
+            with _explained():
+                return (self.keyring.get_password(KEYRING_SERVICE, url) or "").encode()
+        path = self._path(url, ".json")
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise McpMockError(f"{path}: {error.strerror}") from error
+
+    def _read(self, url: str) -> _Kept:
+        data = self._data(url)
+        try:
+            return msgspec.json.decode(data, type=_Kept) if data else _Kept()
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise McpMockError(
+                f"the login for {url} cannot be read; run `mcpmock logout {url}` and log in again"
+            ) from error
+
+    def _write(self, url: str, data: bytes) -> None:
+        if self.keyring is not None:
+            with _explained():
+                self.keyring.set_password(KEYRING_SERVICE, url, data.decode())
+            return
+        path = self._path(url, ".json")
+        fresh = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._make_folder()
+            handle = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            with open(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise McpMockError(f"{path}: {error.strerror}") from error
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+
+    def _path(self, url: str, suffix: str) -> Path:
+        return self.folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + suffix)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Errors of a keyring, which may be of any class, in a line."""
+    try:
+        yield
+    except Exception as error:
+        raise McpMockError(f"the keyring: {error}") from error
+
+
+def _system_keyring() -> Keyring | None:
+    """The keyring of the desktop; None on a headless machine, or without the package."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        backend = keyring.get_keyring()
+        backend.get_password(KEYRING_SERVICE, "probe")  # a locked or absent one says so only now
+    except (KeyringError, RuntimeError, OSError):
+        return None
+    return backend if backend.priority > 0 else None

@@ -1,0 +1,256 @@
+"""`mcpmock wrap` and `unwrap`: output, files and exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from mcpmock.cli import options_wrap
+from tests.cli.conftest import Run
+
+CURSOR = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
+REMOTE = '{"mcpServers": {"r": {"url": "https://example.com/mcp?token=sesame-open"}}}\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user with a server in Cursor, who works in a project."""
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    put(tmp_path / ".cursor/mcp.json", CURSOR)
+    put(tmp_path / "project/.git", "")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def words_of(path: Path, server: str = "a") -> list[str]:
+    entry = json.loads(path.read_text("utf-8"))["mcpServers"][server]
+    return [entry["command"], *entry["args"]]
+
+
+def test_wrap_and_unwrap(run: Run, home: Path) -> None:
+    """The change is shown without secrets, written, and taken back byte for byte."""
+    file, folder = home / ".cursor/mcp.json", f"{home}/.local/share/mcpmock/a/"
+    status, out, err = run("wrap", "a", "--yes")
+
+    program = str(Path(sys.executable).with_name("mcpmock"))
+    assert [program, "record", "-q", "-o", folder, "--", "x", "--token", "sesame"] == words_of(file)
+    assert 0 == status
+    assert f"{file} (cursor, user)\n@@" in out
+    assert [] == [text for text in (out, err) if "sesame" in text]
+    assert f"mcpmock: a: recorded to {folder}; `mcpmock unwrap a` takes it back\n" in err
+    assert "Cursor: switch the server off and on" in err
+
+    status, _, err = run("unwrap", "a", "--yes")
+    assert (0, CURSOR) == (status, file.read_text("utf-8"))
+    assert f"{file}: as it was before, byte for byte; the recordings stay in {folder}" in err
+
+
+def test_a_project(run: Run, home: Path) -> None:
+    """Its file is committed: no path of this machine stands in it. The recordings are not."""
+    file = put(home / "project/.mcp.json", CURSOR)
+    status, _, err = run("wrap", "a", "--yes", "--scope", "project")
+
+    assert 0 == status
+    output = ".mcpmock/a.jsonl"
+    assert ["mcpmock", "record", "-q", "-o", output, "--"] == words_of(file)[:6]
+    assert "*\n!.gitignore\n" == (home / "project/.mcpmock/.gitignore").read_text("utf-8")
+    assert "all who work on the project need `mcpmock` in the PATH" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["wrap"], 2, "name a server; --list lists them"),
+        (["unwrap"], 2, "name a server, or give --all"),
+        (["unwrap", "a", "--all"], 2, "name a server, or give --all"),
+        (["wrap", "b"], 1, "no configuration has a server b; `mcpmock wrap --list` lists them"),
+        (["wrap", "a", "--client", "zed"], 1, "no configuration has a server a"),
+        (["wrap", "a", "--client", "emacs"], 2, "known clients: claude-code, claude-desktop"),
+        (["wrap", "a"], 2, "nothing was written: there is no terminal to ask on; --yes writes"),
+        (["wrap", "a", "--config", "nowhere.json"], 3, "nowhere.json: no such file"),
+        (["unwrap", "a"], 0, "has no recorder"),
+        (["unwrap", "--all"], 0, "nothing to take back"),
+        (["wrap", "a", "--dry-run"], 0, ""),
+    ],
+)
+def test_nothing_is_written(
+    run: Run, home: Path, arguments: list[str], status: int, words: str
+) -> None:
+    """What was not said, is not there or is only tried."""
+    ended, _, err = run(*arguments)
+
+    assert (status, CURSOR) == (ended, (home / ".cursor/mcp.json").read_text("utf-8"))
+    assert words in " ".join(err.split())
+    assert not (home / ".local").exists()
+
+
+def test_a_name_in_two_places(run: Run, home: Path) -> None:
+    """Both are listed and none is changed, until one is chosen, or all."""
+    other = put(home / ".qwen/settings.json", CURSOR)
+    status, _, err = run("wrap", "a", "--yes")
+
+    assert 2 == status
+    assert [f"mcpmock: a is in {home}/.cursor/mcp.json (cursor, user)"] == err.splitlines()[:1]
+    assert CURSOR == other.read_text("utf-8")
+    assert 0 == run("wrap", "a", "--yes", "--client", "qwen")[0]
+    assert "record" in words_of(other)
+
+    status, _, err = run("wrap", "a", "--yes", "--all-places")
+    assert 0 == status
+    assert f"a in {other} (qwen, user) is recorded already" in err
+    assert "record" in words_of(home / ".cursor/mcp.json")
+    assert 0 == run("unwrap", "--all", "--yes")[0]
+    assert [CURSOR, CURSOR] == [
+        path.read_text("utf-8") for path in (other, home / ".cursor/mcp.json")
+    ]
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
+def test_asked_on_a_terminal(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    """Nothing is written before a yes."""
+    monkeypatch.setattr(options_wrap, "on_terminal", lambda: True)
+    monkeypatch.setattr(click, "confirm", lambda *_, **__: answer == "y\n")
+
+    assert status == run("wrap", "a")[0]
+    assert (status == 0) is ("record" in words_of(home / ".cursor/mcp.json"))
+
+
+def test_a_recorder_that_a_person_wrote(run: Run, home: Path) -> None:
+    """`--all` leaves it; by its name it is taken out."""
+    args = ["record", "--overwrite", "-o", "a.jsonl", "--", "x"]
+    text = json.dumps({"mcpServers": {"a": {"command": "mcpmock", "args": args}}})
+    file = put(home / ".cursor/mcp.json", text)
+
+    assert "is recorded already" in run("wrap", "a", "--yes")[2]
+    assert "nothing to take back" in run("unwrap", "--all", "--yes")[2]
+    assert text == file.read_text("utf-8")
+    assert 0 == run("unwrap", "a", "--yes")[0]
+    assert ["x"] == words_of(file)
+
+
+def test_a_remote_server(run: Run, home: Path) -> None:
+    """It is said how to record it."""
+    put(home / ".cursor/mcp.json", REMOTE)
+    status, _, err = run("wrap", "r", "--yes")
+
+    assert 1 == status
+    assert "`mcpmock record -o FILE --url URL` records it" in err
+
+
+def test_list(run: Run, home: Path) -> None:
+    """The servers of all configurations, without their secrets, and what is recorded of them."""
+    put(home / ".qwen/settings.json", REMOTE)
+    run("wrap", "a", "--yes")
+    put(home / ".local/share/mcpmock/a/1.jsonl", "x" * 2000)
+
+    assert run("wrap", "--list")[:2] == (
+        0,
+        f"{home}/.cursor/mcp.json (cursor, user)\n"
+        f"  a  recorded to {home}/.local/share/mcpmock/a/ (1 recording, 2.0 kB)\n"
+        f"{home}/.qwen/settings.json (qwen, user)\n"
+        "  r  remote  https://example.com/mcp?token=***\n",
+    )
+    first, second = map(json.loads, run("wrap", "--list", "--json")[1].splitlines())
+    assert {"client": "cursor", "server": "a", "transport": "stdio", "wrapped": True}.items() <= (
+        first.items()
+    )
+    assert (1, 2000) == (first["recordings"], first["bytes"])
+    only = run("wrap", "--list", "--client", "qwen")[1]
+    assert ["r"] == [line.split()[0] for line in only.splitlines()[1:]]
+    assert {"server": "r", "transport": "remote", "wrapped": False}.items() <= second.items()
+
+
+def test_list_with_a_file_that_cannot_be_read(run: Run, home: Path) -> None:
+    """The others are listed."""
+    put(home / ".qwen/settings.json", "{")
+    status, out, err = run("wrap", "--list")
+
+    assert (3, True) == (status, ".cursor/mcp.json" in out)
+    assert f"mcpmock: {home}/.qwen/settings.json:1: expected a value; it was not changed" in err
+
+
+def test_json(run: Run, home: Path) -> None:
+    """One object a change, without secrets."""
+    status, out, _ = run("wrap", "a", "--yes", "--json")
+    found = json.loads(out)
+
+    assert (0, "wrap", "a", "cursor", "user", True) == (
+        status, *(found[key] for key in ("type", "server", "client", "scope", "written")),
+    )  # fmt: skip
+    assert "sesame" not in out
+
+
+def test_hostile_names(run: Run, home: Path) -> None:
+    """What stands in a file moves no cursor."""
+    put(home / ".cursor/mcp.json", CURSOR.replace('"a"', '"a\\u001b[2J"').replace('"x"', '"\x7f"'))
+    _, out, err = run("wrap", "--list")
+    out += run("wrap", "a\x1b[2J", "--dry-run")[1]
+
+    assert not {"\x1b", "\x7f"} & {*out, *err}
+
+
+def test_characters_that_are_none(run: Run, home: Path) -> None:
+    """JSON can spell half of one."""
+    file = home / ".cursor/mcp.json"
+    put(file, text := CURSOR.replace('"x"', '"\\ud800"').replace("sesame", "\\ud800sesame"))
+    shown = [run("wrap", "a", "--yes"), run("wrap", "--list"), run("unwrap", "a", "--yes")]
+
+    assert [0, 0, 0] == [status for status, _, _ in shown]
+    assert not any("sesame" in out + err for _, out, err in shown)
+    assert text == file.read_text("utf-8")
+
+
+def test_state_that_running_sessions_own(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code's is never written: its own commands are shown, and run with `--run`. The entry
+    is on their standard input.
+    """
+    file = put(home / ".claude.json", CURSOR.replace('"a"', '"b"'))
+    log = put(home / "log", "")
+    claude = put(home / "bin/claude", f'#!/bin/sh\n{{ echo "$@"; cat; echo; }} >>{log}\n')
+    claude.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{claude.parent}:{os.environ['PATH']}")
+    before = file.read_text("utf-8")
+
+    status, out, err = run("wrap", "b", "--yes")
+    assert (0, "", before) == (status, log.read_text("utf-8"), file.read_text("utf-8"))
+    assert "  claude mcp add-json b -s user - < ENTRY\n" in out
+    assert "running sessions of the client own this file" in err
+
+    assert 0 == run("wrap", "b", "--yes", "--run")[0]
+    remove, nothing, add, entry = log.read_text("utf-8").splitlines()
+    assert ("mcp remove b -s user", "", "mcp add-json b -s user -") == (remove, nothing, add)
+    assert ["record", "-q", "-o"] == json.loads(entry)["args"][:3]
+    assert before == file.read_text("utf-8")
+
+
+def test_a_client_that_refuses(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry that it has removed is added again."""
+    put(home / ".claude.json", CURSOR.replace('"a"', '"b"'))
+    log = put(home / "log", "")
+    claude = put(
+        home / "bin/claude",
+        f'#!/bin/sh\necho "$2" >>{log}\ngrep -q record && {{ echo no; exit 1; }}\nexit 0\n',
+    )
+    claude.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{claude.parent}:{os.environ['PATH']}")
+    status, _, err = run("wrap", "b", "--yes", "--run")
+
+    assert (1, ["remove", "add-json", "add-json"]) == (status, log.read_text("utf-8").split())
+    assert "claude mcp add-json b -s user - ended with 1: no" in err

@@ -1,0 +1,218 @@
+"""Configuration files on a disk: found, read, replaced; and what undoes a change."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from mcpmock.client_config.changes import (
+    CannotRecord,
+    plan_unwrap,
+    plan_wrap,
+    recording_path,
+    write_edit,
+)
+from mcpmock.client_config.clients import ConfigFile, Machine
+from mcpmock.client_config.document import ConfigError
+from mcpmock.client_config.files import (
+    ConfigChanged,
+    FoundServer,
+    find_servers,
+    find_stored,
+    is_live,
+    project_root,
+    side_store,
+)
+
+TEXT = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
+PROGRAM = ["/opt/mcpmock"]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """The machine of a user with one server in Cursor."""
+    file = tmp_path / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(TEXT, "utf-8")
+    return Machine("linux", tmp_path, {}, tmp_path / "project")
+
+
+def only(machine: Machine) -> FoundServer:
+    (found,) = find_servers(machine).servers
+    return found
+
+
+def wrapped(machine: Machine) -> FoundServer:
+    write_edit(plan_wrap(only(machine), PROGRAM, "/data/a/"), side_store(machine), machine)
+    return only(machine)
+
+
+def test_what_undoes_it_is_private(machine: Machine) -> None:
+    """It holds command lines, and with them secrets."""
+    wrapped(machine)
+    folder = side_store(machine).folder
+    (file,) = folder.iterdir()
+
+    assert "sesame" in file.read_text("utf-8")
+    assert [0o700, 0o600] == [stat.S_IMODE(path.stat().st_mode) for path in (folder, file)]
+
+
+@pytest.mark.parametrize("stored", [b"", b"{}", b"\xff"])
+def test_what_undoes_it_is_lost(machine: Machine, stored: bytes) -> None:
+    """Then what stands behind the recorder is the command."""
+    found = wrapped(machine)
+    store = side_store(machine)
+    next(store.folder.iterdir()).write_bytes(stored)
+    edit = plan_unwrap(found, store)
+
+    assert (TEXT, False) == (edit.text, edit.exact)
+    assert [] == list(find_stored(machine, print))
+
+
+def test_a_file_that_somebody_else_wrote_meanwhile(machine: Machine) -> None:
+    """Nothing is written, and nothing is left to be undone."""
+    found = only(machine)
+    edit = plan_wrap(found, PROGRAM, "/data/a/")
+    found.config.path.write_text(TEXT + " ", "utf-8")
+
+    with pytest.raises(ConfigChanged, match=r"was changed meanwhile; nothing was written"):
+        write_edit(edit, side_store(machine), machine)
+    assert TEXT + " " == found.config.path.read_text("utf-8")
+    assert [] == list(side_store(machine).all())
+
+
+def test_a_recorder_that_somebody_took_out(machine: Machine) -> None:
+    """It is forgotten."""
+    found = wrapped(machine)
+    assert ["a"] == [one.entry.name for one in find_stored(machine, print)]
+    found.config.path.write_text(TEXT, "utf-8")
+
+    assert [] == list(find_stored(machine, print))
+    assert [] == list(side_store(machine).all())
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xff\xfe{\x00", "not UTF-8: invalid start byte at byte 0"),
+        (b"{", "expected a value"),
+        (b" " * ((1 << 24) + 1), "holds more than 16 MiB"),
+    ],
+)
+def test_a_file_that_cannot_be_read(machine: Machine, data: bytes, reason: str) -> None:
+    """It is an error; the others are found."""
+    other = machine.home / ".qwen/settings.json"
+    other.parent.mkdir()
+    other.write_bytes(data)
+    found = find_servers(machine)
+
+    assert ["a"] == [one.entry.name for one in found.servers]
+    assert [True] == [reason in str(error) for error in found.errors]
+
+
+def test_what_is_no_file(machine: Machine) -> None:
+    """A pipe is not waited for, a loop of links is no crash."""
+    pipe, loop = machine.home / ".qwen/settings.json", machine.home / ".lmstudio/mcp.json"
+    for path in (pipe, loop):
+        path.parent.mkdir()
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    errors = find_servers(machine).errors
+
+    assert ["is not a regular file", "too many levels of symbolic links"] == sorted(
+        error.reason for error in errors
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "keys"),
+    [
+        ("a.json", '{"mcpServers": {"a": {"command": "x"}}}', ("mcpServers",)),
+        ("a.json", '{"servers": {"a": {"command": "x"}}}', ("servers",)),
+        ("a.json", '{"mcp": {"servers": {"a": {"command": "x"}}}}', ("mcp", "servers")),
+        ("a.json", '{"mcp": {"a": {"command": ["x"]}}}', ("mcp",)),
+        ("a.json", '{"a": {"command": "x"}}', ()),
+        ("a.toml", '[mcp_servers.a]\ncommand = "x"', ("mcp_servers",)),
+    ],
+)
+def test_a_file_in_no_table(machine: Machine, name: str, text: str, keys: tuple[str, ...]) -> None:
+    """Its shape tells where the servers are."""
+    file = machine.home / name
+    file.write_text(text, "utf-8")
+    (found,) = find_servers(machine, file).servers
+
+    assert ConfigFile(file, (), "user", keys) == found.config
+
+
+def test_a_file_without_servers(machine: Machine) -> None:
+    """A file that the user names has servers."""
+    file = machine.home / "package.json"
+    file.write_text('{"scripts": {"start": "x"}}', "utf-8")
+
+    with pytest.raises(ConfigError, match="names no MCP servers"):
+        find_servers(machine, file)
+
+
+def test_a_user_who_works_in_the_home(machine: Machine) -> None:
+    """What would be a file of a project is that of the user."""
+    machine = Machine("linux", machine.home, {}, machine.home)
+    (found,) = find_servers(machine).servers
+
+    assert (("cursor",), "user") == (found.config.clients, found.config.scope)
+
+
+def test_a_name_that_is_not_utf_8(machine: Machine) -> None:
+    """It cannot stand in a file that is."""
+    with pytest.raises(CannotRecord, match="a name here is not UTF-8"):
+        plan_wrap(only(machine), ["/opt/\udcff/mcpmock"], "/data/a/")
+
+
+def test_the_state_of_a_client_by_another_name(tmp_path: Path) -> None:
+    """A link to it is it."""
+    (tmp_path / "c.json").symlink_to(tmp_path / ".claude.json")
+
+    assert [True, False] == [is_live(tmp_path / name) for name in ("c.json", "d.json")]
+    with pytest.raises(ConfigError, match="belongs to running sessions of claude"):
+        find_servers(Machine("linux", tmp_path, {}, tmp_path), tmp_path / "c.json")
+
+
+def test_the_root_of_a_project(tmp_path: Path) -> None:
+    """The nearest repository, else the folder itself."""
+    inner = tmp_path / "a/b"
+    inner.mkdir(parents=True)
+    assert inner == project_root(inner)
+    (tmp_path / "a/.git").touch()  # a file in a worktree
+
+    assert tmp_path / "a" == project_root(inner)
+
+
+@pytest.mark.parametrize(
+    ("scope", "folder", "path"),
+    [
+        ("user", None, "HOME/.local/share/mcpmock/my-server/"),
+        ("user", "HOME/rec", "HOME/rec/"),
+        ("project", None, ".mcpmock/my-server.jsonl"),
+        ("project", "HOME/project/rec", "rec/"),
+        ("project", "HOME/rec", "HOME/rec/"),
+    ],
+)
+def test_where_it_is_recorded(machine: Machine, scope: str, folder: str | None, path: str) -> None:
+    """A user's servers start in any folder, a project's on any machine."""
+    home = str(machine.home)
+    config = ConfigFile(machine.home / "c.json", (), scope, ())
+    given = None if folder is None else Path(folder.replace("HOME", home))
+
+    assert path.replace("HOME", home) == recording_path(config, "my/server", machine, given)
+
+
+@pytest.mark.parametrize("name", ["..", "/", ".wrapped", "a" * 300])
+def test_a_name_that_is_no_file_name(machine: Machine, name: str) -> None:
+    """A recording stays below the folder of recordings."""
+    config = ConfigFile(machine.home / "c.json", (), "user", ())
+    path = Path(recording_path(config, name, machine, None))
+
+    assert machine.home / ".local/share/mcpmock" == path.parent
+    assert (True, True) == (not path.name.startswith("."), len(path.name) <= 100)

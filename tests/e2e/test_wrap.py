@@ -1,0 +1,189 @@
+"""`mcpmock wrap` with real processes: wrapped servers started as their clients start them, real
+clients that read the wrapped files, and a process that is killed in the middle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from mcpmock.client_config.changes import plan_wrap, recording_path, write_edit
+from mcpmock.client_config.clients import PROJECT, Machine
+from mcpmock.client_config.files import FoundServer, find_servers, side_store
+from tests.support.client_homes import CLIENT_HOMES, ClientHome
+from tests.support.processes import TAG
+
+from .parts import PARTS, not_installed
+
+pytestmark = pytest.mark.e2e
+PROGRAM = Path(sys.executable).with_name("mcpmock")
+SAID = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+SCRIPT = Path(__file__).with_name("servers") / "killed_wrap.py"
+NODE = PARTS / "clients/node_modules"
+BEGINNINGS = (b"initialize", b"server/discover")
+DEMO = [sys.executable, "-m", "mcpmock.demo.server"]
+
+
+def started(home: ClientHome, folder: Path) -> tuple[subprocess.Popen[bytes], Path]:
+    """The wrapped server as its client starts it: variables replaced, few of them in the
+    environment, and for a user's server in `/` with the PATH of a program with windows.
+    """
+    machine, path = home.make(folder)
+    found = weather(machine, path)
+    output = recording_path(found.config, "weather", machine, None)
+    project = home.scope == PROJECT
+    program = ["mcpmock"] if project else [str(PROGRAM)]
+    write_edit(plan_wrap(found, program, output), side_store(machine), machine)
+    words = [home.variables.get(word, word) for word in weather(machine, path).entry.words]
+    few = {name: os.environ.get(name, "") for name in ("LOGNAME", "SHELL", "TERM", "USER")}
+    search = f"{PROGRAM.parent}:/usr/bin:/bin" if project else "/usr/bin:/bin"
+    process = subprocess.Popen(
+        words,
+        cwd=machine.root if project else "/",
+        env={**few, TAG: os.environ[TAG], "HOME": str(folder), "PATH": search},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    return process, machine.root / output
+
+
+def weather(machine: Machine, path: Path) -> FoundServer:
+    found = find_servers(machine).servers
+    (one,) = [one for one in found if one.entry.name == "weather" and one.config.path == path]
+    return one
+
+
+def test_as_each_client_starts_it(tmp_path: Path) -> None:
+    """What the client says comes back, nothing else does, and it is recorded."""
+    homes = {home.client: home for home in reversed(CLIENT_HOMES)}
+    with ExitStack() as stack:
+        running = {name: started(home, tmp_path / name) for name, home in homes.items()}
+        for process, _ in running.values():
+            stack.enter_context(process)
+        for name, (process, output) in running.items():
+            out, err = process.communicate(SAID, timeout=60)
+
+            assert (0, SAID, b"") == (process.returncode, out, err), name
+            (cassette,) = output.iterdir() if output.is_dir() else [output]
+            assert 2 == cassette.read_bytes().count(b'"method":"ping"'), name
+
+
+def test_killed_between_any_two_steps(tmp_path: Path) -> None:
+    """Whatever line of wrap or unwrap is the last one that runs: the file is the old one or the new
+    one, whole, and what was wrapped can be unwrapped byte for byte.
+    """
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, timeout=100, check=False
+    )
+    told = json.loads(done.stdout or b"{}")
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert [] == told["broken"]
+    assert {"old", "new"} == told["wrap"].keys() == told["unwrap"].keys()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user who has nothing but these clients."""
+    if reason := not_installed("clients", "claude, codex and qwen"):
+        pytest.skip(reason)
+    for name in [name for name in os.environ if name.startswith(("XDG_", "CLAUDE", "CODEX_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{NODE}/.bin:{PROGRAM.parent}:{os.environ['PATH']}")
+    (tmp_path / "bin").mkdir()
+    # Its package has a script that fetches this program when it is installed: not here.
+    [claude] = NODE.glob("@anthropic-ai/claude-code-linux-*/claude")
+    (tmp_path / "bin/claude").symlink_to(claude)
+    (tmp_path / "project/.git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path
+
+
+def shell(*command: str) -> str:
+    """What a command prints; it succeeds."""
+    done = subprocess.run(
+        command, capture_output=True, timeout=100, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout
+
+
+def recorded(home: Path) -> bytes:
+    """The only recording of the server `demo`."""
+    (file,) = (home / ".local/share/mcpmock/demo").iterdir()
+    return file.read_bytes()
+
+
+@pytest.mark.parts
+def test_qwen(home: Path) -> None:
+    """Its list of servers has the recorder, and is connected through it. It writes the file anew,
+    in its own form.
+    """
+    file = home / ".qwen/settings.json"
+    file.parent.mkdir()
+    entry = {"command": DEMO[0], "args": DEMO[1:]}
+    file.write_text(json.dumps({"mcpServers": {"demo": entry}}), "utf-8")
+    shell("mcpmock", "wrap", "demo", "--yes", "-q")
+    out = shell("qwen", "mcp", "list")
+
+    assert ("mcpmock record -q -o" in out, "Connected" in out) == (True, True)
+    assert b'"method":"initialize"' in recorded(home)
+    shell("mcpmock", "unwrap", "--all", "--yes", "-q")
+    assert {"demo": entry} == json.loads(file.read_text("utf-8"))["mcpServers"]
+
+
+@pytest.mark.parts
+def test_codex(home: Path) -> None:
+    """Its status of all servers names the tools, which it has through the recorder."""
+    file = home / ".codex/config.toml"
+    file.parent.mkdir()
+    before = f"# mine\n[mcp_servers.demo]\ncommand = {DEMO[0]!r} # python\nargs = {DEMO[1:]!r}\n"
+    file.write_text(before, "utf-8")
+    shell("mcpmock", "wrap", "demo", "--yes", "-q")
+    assert "mcpmock" in shell("codex", "mcp", "list")
+    with subprocess.Popen(
+        ["codex", "app-server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        client = {"clientInfo": {"name": "test", "title": "test", "version": "1"}}
+        for id_, method, params in ((0, "initialize", client), (1, "mcpServerStatus/list", {})):
+            print(json.dumps({"id": id_, "method": method, "params": params}), file=process.stdin)
+            process.stdin.flush()
+            answer = next(
+                found for line in process.stdout if (found := json.loads(line)).get("id") == id_
+            )
+        process.stdin.close()
+    (server,) = answer["result"]["data"]
+
+    assert "weather" in server["tools"]
+    assert b'"method":"tools/list"' in recorded(home)
+    shell("mcpmock", "unwrap", "demo", "--yes", "-q")
+    assert before == file.read_text("utf-8")
+
+
+@pytest.mark.parts
+def test_claude(home: Path) -> None:
+    """It makes the change itself, and is connected through the recorder."""
+    shell("claude", "mcp", "add", "-s", "user", "demo", "--", *DEMO)
+    shell("mcpmock", "wrap", "demo", "--yes", "--run", "-q")
+    out = shell("claude", "mcp", "list")
+
+    assert ("mcpmock record -q -o" in out, "Connected" in out) == (True, True)
+    # Which era it begins with is not always the same.
+    assert any(b'"method":"%b"' % word in recorded(home) for word in BEGINNINGS)
+    shell("mcpmock", "unwrap", "--all", "--yes", "--run", "-q")
+    servers = json.loads((home / ".claude.json").read_text("utf-8"))["mcpServers"]
+    assert DEMO == [servers["demo"]["command"], *servers["demo"]["args"]]

@@ -1,0 +1,51 @@
+"""The `[schedule]` of a plan: read with all its mistakes, written, and applied to a recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.faults.event_order import EventOrder
+from mcpmock.faults.fault import PlanError
+from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.faults.kinds.timing import Delay
+from mcpmock.faults.plan import Plan, plan_text, read_plan
+from tests.support import OPENING, c, call, cassette, response, s
+
+RECORDED = cassette(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))
+
+
+def numbers(order: EventOrder) -> list[int]:
+    return [event.n for event in order.applied(RECORDED).takes[0].events]
+
+
+def test_order_and_keep() -> None:
+    """A move puts one event directly in front of another; what is not kept is left out."""
+    assert [1, 2, 3, 4, 6, 5, 7] == numbers(EventOrder(order=("6 before 5",)))
+    assert [1, 2, 3, 6, 7] == numbers(EventOrder(order=("6 before 5",), keep=(1, 2, 3, 6, 7)))
+
+
+def test_written_plans_are_read() -> None:
+    """With the schedule and with every knob that has another value than usual."""
+    cancel = Cancel(i=2, behind="question", match={"method": "tools/call", "id": 'a "b"'})
+    delay = Delay(delay=0.05, toward="server", name="slow", match={"nth": 2})
+    order = EventOrder(take=2, session=3, order=("6 before 5",), keep=(1, 2), strict=True)
+    plan = Plan(faults=(cancel, delay), seed=7, schedule=order)
+
+    assert plan == read_plan(plan_text(plan), "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ('order = ["six before 5"]', "schedule.order: expected '7 before 6', not 'six before 5'"),
+        ("keep = 3", "schedule.keep: expected numbers of events"),
+        ("take = 0", "schedule.take: expected a whole number from 1"),
+        ("ordre = []", "schedule.ordre: unknown key"),
+    ],
+)
+def test_mistakes(text: str, mistake: str) -> None:
+    """Each with its path."""
+    with pytest.raises(PlanError) as error:
+        read_plan(f"[schedule]\n{text}\n", "plan.toml")
+
+    assert [f"plan.toml: {mistake}"] == error.value.mistakes

@@ -1,0 +1,192 @@
+"""Overlapping calls are answered in the same order, and no later, as if every waiting answer looked
+at every request that it waits for: on 1,000 generated recordings, each with a client of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from mcpmock.cassette.model import Episode
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.overlaps import OverlapFinder
+from mcpmock.playback.plan.plan import ReplayPlan
+from mcpmock.playback.schedule import ENDINGS, Schedule
+from mcpmock.playback.timing import Pace, Timing
+from mcpmock.protocol.messages import C2S, Frame
+from tests.support import (
+    Line,
+    accepts,
+    answers,
+    c,
+    cancelled,
+    ends,
+    episode,
+    in_session,
+    notification,
+    opens,
+    over_http,
+    post,
+    progress,
+    request,
+    response,
+    s,
+    says,
+)
+
+PLANS = range(1000)
+TIMINGS = (Timing(), Timing(), Timing("recorded"), Timing("cap", 1500))
+
+
+class LookingSchedule(Schedule):
+    """Looks at all that every held answer waits for, whenever anything happens."""
+
+    def _release(self, positions: Sequence[int], now: float, unheld: Sequence[int] = ()) -> None:
+        del unheld
+        self._held.update((position, now) for position in positions)
+        ready = [position for position in self._held if not self._misses_overlap(position)]
+        self._enqueue({position: self._held.pop(position) for position in ready}, now)
+
+    def _take_expired(self, now: float) -> dict[int, float]:
+        expired = [p for p in self._held if self._overlap_deadline(p) <= now]
+        return {position: self._held.pop(position) for position in expired}
+
+    @property
+    def next_due(self) -> float | None:
+        times = [self._overlap_deadline(position) for position in self._held]
+        return min([*times, *(due for due, _ in self._due)], default=None)
+
+    def _is_early_ending(self, position: int) -> bool:
+        messages = self.plan.messages
+        fact, exchange = messages[position].frame.fact, messages[position].exchange
+        waiting = (*self._held, *(other for _, other in self._due))
+        ahead = (other for other in waiting if other < position and other not in self.done)
+        is_ending = fact is not None and isinstance(fact, ENDINGS)
+        return is_ending and any(exchange in (None, messages[other].exchange) for other in ahead)
+
+    def _misses_overlap(self, position: int) -> bool:
+        return any(event not in self.happened for event in self.plan.messages[position].overlaps)
+
+    def _overlap_deadline(self, position: int) -> float:
+        since, active = self._held[position], self.last_activity
+        if self.stateless:
+            overlaps = self.plan.messages[position].overlaps
+            active = max((self.happened.get(event, since) for event in overlaps), default=since)
+        quiet = max(active, since) + self.pace.overlap_grace
+        return min(quiet, since + self.pace.overlap_limit)
+
+
+def interleaved(random: Random, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    """The items of all rows, those of each in their order; mostly many rows at once."""
+    waiting, open_rows = [list(row) for row in rows], random.choice((2, 5, 50))
+    while waiting:
+        row = random.choice(waiting[:open_rows])
+        yield row.pop(0)
+        waiting = [row for row in waiting if row]
+
+
+def stdio_calls(random: Random) -> Iterator[Line]:
+    rows: list[list[Line]] = [
+        [s(notification("log", {"n": n}))] for n in range(random.randint(0, 6))
+    ]
+    for id_ in range(random.randint(1, 12)):
+        row = [c(request(id_, "tools/call", token=id_))]
+        row += [s(progress(id_, n)) for n in range(random.choice((0, 0, 2)))]
+        row += [c(cancelled(id_))] if random.random() < 0.1 else []
+        row += [s(response(id_))] * random.choice((0, 1, 1, 1, 1, 2))
+        rows.append(row)
+    yield from interleaved(random, rows)
+    yield from random.choice(([], [("end", {"d": "s2c"}), ("end", {"exit": 1})]))
+
+
+def http_calls(random: Random, session: int) -> Episode:
+    rows: list[list[list[Frame]]] = []
+    for x in range(1, random.randint(2, 12)):
+        asked = post(x, request(x, "tools/call", token=x))
+        told = [says(x, progress(x, n)) for n in range(random.choice((0, 2)))]
+        streamed = [opens(x), *told, says(x, response(x)), [ends(x)]]
+        left = [opens(x), *told, [ends(x, "closed", C2S)]]
+        answer = random.choice((streamed, streamed, left, [answers(x, response(x))], [accepts(x)]))
+        late = [[asked[0]], answer[0], [asked[1]], *answer[1:]]  # its body is read after that
+        rows.append(late if random.random() < 0.2 else [asked, *answer])
+    steps = interleaved(random, rows)
+    return over_http(in_session(session, *steps)).episodes()[0]
+
+
+def generated(random: Random) -> tuple[ReplayPlan, bool]:
+    """A plan, and whether its exchanges belong to no session."""
+    strict = random.random() < 0.05
+    session = random.choice((1, 2))
+    if random.random() < 0.5:
+        return build_plan(episode(*stdio_calls(random)), strict=strict), random.random() < 0.2
+    return build_plan(http_calls(random, session), strict=strict), session == 1
+
+
+def played(schedule: Schedule, random: Random) -> list[tuple[float, list[int]]]:
+    """What leaves, and when, for a client that does what it did in about the recorded order."""
+    plan = schedule.plan
+    left: list[tuple[float, list[int]]] = []
+
+    def advance(until: float) -> None:
+        while (due := schedule.next_due) is not None and due <= until:
+            take(due)
+
+    def take(now: float) -> None:
+        if taken := schedule.take_due(now):
+            left.append((now, taken))
+
+    schedule.begin(0.0)
+    take(0.0)
+    now, reach = 0.0, random.choice((0, 2, 20))
+    for event in sorted(plan.client_events, key=lambda event: event + random.uniform(0, reach)):
+        now += random.choice((0, 0, 0, 0.001, 0.019, 0.021, 0.2))
+        position = random.randrange(len(plan.messages) or 1)
+        advance(now)
+        match random.random():
+            case chance if chance < 0.1:
+                continue  # it never comes
+            case chance if chance < 0.15:
+                schedule.done.add(position)
+                schedule.drop(position)
+            case chance if chance < 0.17:
+                schedule.end_streams(plan.by_exchange, now)
+            case chance if chance < 0.18:
+                schedule.stop_waiting(now)
+        schedule.happened[event] = now
+        schedule.note_event(event, now)
+        take(now)
+    advance(now + 1000)
+    return left
+
+
+def test_the_order_is_that_of_looking_at_everything() -> None:
+    """For every plan the same messages leave at the same times."""
+    for seed in PLANS:
+        random = Random(seed)
+        plan, stateless = generated(random)
+        pace = Pace(random.choice(TIMINGS))
+        expected, found = (
+            played(kind(plan, pace, {}, set(), stateless), Random(seed))
+            for kind in (LookingSchedule, Schedule)
+        )
+
+        assert expected == found, seed
+
+
+def test_requests_whose_bodies_came_late() -> None:
+    """Overlaps are the requests that arrived so far and have a later number, in whatever order
+    they arrived.
+    """
+    for seed in PLANS:
+        random = Random(seed)
+        events = [*range(20)]
+        events.sort(key=lambda event: event + random.choice((0, 0, 0, 5)))
+        finder, arrived = OverlapFinder(), list[int]()
+        for event in events:
+            finder.add(event)
+            arrived.append(event)
+            asked = random.choice(arrived)
+            expected = [other for other in arrived if other > asked]
+
+            assert sorted(expected) == sorted(finder.after(asked))

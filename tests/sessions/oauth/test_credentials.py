@@ -1,0 +1,91 @@
+"""The login on the requests to a server: what is said, and when nothing may wait. The protocol is
+in `tests/e2e/test_oauth.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcpmock.protocol.messages import HttpResponse
+from mcpmock.sessions.oauth.credentials import OAuthCredentials
+from mcpmock.sessions.oauth.token_store import TokenStore
+from tests.sessions.oauth.test_token_store import URL, login, spoil
+
+REFUSED = HttpResponse(401, "Unauthorized", [])
+MORE = ("WWW-Authenticate", 'Bearer error="insufficient_scope", scope="b c"')
+STEP_UP = HttpResponse(403, "Forbidden", [MORE])
+
+
+def opened(store: TokenStore, said: list[str]) -> OAuthCredentials:
+    credentials = OAuthCredentials(URL, store)
+    credentials.open(said.append)
+    return credentials
+
+
+async def test_without_a_login(tmp_path: Path) -> None:
+    """It is said once, however many requests are refused; nothing is sent."""
+    said: list[str] = []
+    credentials = opened(TokenStore(tmp_path), said)
+
+    told = [await credentials.renew(REFUSED, []) for _ in range(2)]
+
+    assert [] == credentials.fields()
+    assert [f"there is no login for {URL}; run `mcpmock login {URL}`"] == said
+    assert said * 2 == told
+
+
+async def test_a_login_that_is_made_meanwhile(tmp_path: Path) -> None:
+    """It is taken with the next refusal, and the recording hears of it."""
+    store, said, seen = TokenStore(tmp_path), list[str](), list[object]()
+    credentials = opened(store, said)
+    credentials.watch(seen.append)
+    store.save(login())
+
+    assert await credentials.renew(REFUSED, []) is None
+    assert [("Authorization", "Bearer t")] == credentials.fields()
+    assert [{"how": "oauth", "issuer": "https://issuer.example", "scopes": ["a", "b"]}] == seen
+
+
+async def test_refusals_together(tmp_path: Path) -> None:
+    """What was refused with an older token than the one of now is just sent again."""
+    store, said = TokenStore(tmp_path), list[str]()
+    store.save(login())
+    credentials = opened(store, said)
+
+    assert await credentials.renew(REFUSED, [("Authorization", "Bearer older")]) is None
+    assert [] == said
+
+
+async def test_a_login_that_cannot_be_refreshed(tmp_path: Path) -> None:
+    """Without a refresh token the user has to log in."""
+    store, said = TokenStore(tmp_path), list[str]()
+    store.save(login())
+    credentials = opened(store, said)
+
+    told = await credentials.renew(REFUSED, credentials.fields())
+
+    assert [f"{URL} does not take the login any more; run `mcpmock login {URL}`"] == said == [told]
+
+
+async def test_more_scopes_and_nobody_there(tmp_path: Path) -> None:
+    """The command asks for what there was and what is missing."""
+    store, said = TokenStore(tmp_path), list[str]()
+    store.save(login())
+    credentials = opened(store, said)
+
+    await credentials.renew(STEP_UP, credentials.fields())
+
+    assert [f"{URL} needs more scopes; run `mcpmock login {URL} --scope 'a b c'`"] == said
+
+
+async def test_a_store_that_cannot_be_read(tmp_path: Path) -> None:
+    """The request is refused in words; the session goes on."""
+    store, said = TokenStore(tmp_path), list[str]()
+    store.save(login())
+    credentials = opened(store, said)
+    spoil(tmp_path)
+
+    told = await credentials.renew(REFUSED, credentials.fields())
+
+    assert told is not None
+    assert "cannot be read" in told

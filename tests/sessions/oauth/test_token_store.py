@@ -1,0 +1,125 @@
+"""Where logins are kept: files, a keyring, and who may read them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from mcpmock.errors import McpMockError
+from mcpmock.sessions.oauth.token_store import ServerLogin, TokenStore
+
+URL = "https://mcp.example/mcp"
+
+
+def login(url: str = URL, issuer: str = "https://issuer.example", token: str = "t") -> ServerLogin:
+    tokens = {"access_token": token, "scope": "a b"}
+    return ServerLogin(url=url, issuer=issuer, client={"client_id": "c"}, tokens=tokens)
+
+
+def spoil(folder: Path) -> None:
+    """What a full disk leaves of the one file there."""
+    next(folder.glob("*.json")).write_bytes(b"{")
+
+
+class Keyring:
+    """One in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.mark.parametrize("keyring", [None, Keyring()])
+def test_a_login_is_kept(tmp_path: Path, keyring: Keyring | None) -> None:
+    """Until it is removed."""
+    store = TokenStore(tmp_path / "logins", keyring)
+    store.save(login())
+
+    assert login() == store.load(URL)
+    assert store.load("https://other.example/") is None
+    assert [True, False] == [store.remove(URL), store.remove(URL)]
+    assert store.load(URL) is None
+
+
+def test_only_the_owner_may_read(tmp_path: Path) -> None:
+    """The folder and each file in it."""
+    store = TokenStore(tmp_path / "logins")
+    store.save(login())
+    with store.locked(URL):
+        modes = {stat.S_IMODE(path.stat().st_mode) for path in store.folder.iterdir()}
+
+    assert {0o600} == modes
+    assert 0o700 == stat.S_IMODE(store.folder.stat().st_mode)
+
+
+def test_with_a_keyring_no_token_is_in_a_file(tmp_path: Path) -> None:
+    """The folder holds the lock only."""
+    store = TokenStore(tmp_path / "logins", Keyring())
+    store.save(login(token="secret-token"))
+    with store.locked(URL):
+        assert [b""] == [path.read_bytes() for path in store.folder.iterdir()]
+
+
+def test_servers_and_issuers(tmp_path: Path) -> None:
+    """Two servers with one issuer have a token each; of two issuers of one server the newest
+    counts.
+    """
+    store = TokenStore(tmp_path)
+    store.save(login(token="one"))
+    store.save(login(url="https://other.example/", token="two"))
+    store.save(login(issuer="https://new.example", token="three"))
+
+    found = store.load(URL), store.load("https://other.example/")
+    assert ["three", "two"] == [one.access_token for one in found if one is not None]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """It says what to do."""
+    store = TokenStore(tmp_path)
+    store.save(login())
+    spoil(tmp_path)
+
+    with pytest.raises(McpMockError, match="mcpmock logout https"):
+        store.load(URL)
+
+
+def test_logging_out_of_what_cannot_be_read(tmp_path: Path) -> None:
+    """It is removed all the same."""
+    store = TokenStore(tmp_path)
+    store.save(login())
+    spoil(tmp_path)
+
+    assert store.remove(URL)
+    assert store.load(URL) is None
+
+
+def test_a_keyring_that_is_locked(tmp_path: Path) -> None:
+    """Its error is told in a line, whatever class it has."""
+
+    class Locked(Keyring):
+        def get_password(self, service: str, username: str) -> str | None:
+            raise RuntimeError("locked")
+
+    with pytest.raises(McpMockError, match="the keyring: locked"):
+        TokenStore(tmp_path, Locked()).load(URL)
+
+
+def test_the_folder_of_a_user(tmp_path: Path) -> None:
+    """XDG: a relative one counts as none."""
+    home = {"HOME": str(tmp_path), "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+
+    assert tmp_path / ".local/share/mcpmock/logins" == TokenStore.of_user(home).folder
+    named = {**home, "XDG_DATA_HOME": str(tmp_path / "x")}
+    assert tmp_path / "x/mcpmock/logins" == TokenStore.of_user(named).folder
+    odd = {**home, "XDG_DATA_HOME": "x"}
+    assert tmp_path / ".local/share/mcpmock/logins" == TokenStore.of_user(odd).folder

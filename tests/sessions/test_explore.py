@@ -1,0 +1,98 @@
+"""Exploring the demo server in memory: every bug is found, shrunk and shown again; a sound server
+passes; the same seed gives the same rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from mcpmock.cassette.file import load
+from mcpmock.explore.variant import variant_of
+from mcpmock.faults.plan import load_plan
+from mcpmock.sessions.explore import play_again
+from mcpmock.sessions.explore_server import ExploredServer
+from tests.support.explored import RECORDED, DemoInMemory, explored
+
+
+def test_a_sound_server_passes(tmp_path: Path) -> None:
+    """Nothing is broken or odd, whatever is tried, and no folder is made."""
+    found, rows = explored(tmp_path, kinds="duplicate", jobs=4)
+
+    assert [] == [row.value() for row in rows if row.verdict in ("broken", "odd")]
+    assert (found.planned, 0, []) == (len(rows), found.status, list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("bug", "oracle", "text"),
+    [
+        (
+            "loses-overlapping-answer",
+            "unanswered",
+            "tools/call countdown #4 sent before the progress 1 of tools/call countdown #3",
+        ),
+        ("crashes-on-early-cancel", "ends-early", "tools/call countdown #3 cancelled at once"),
+        (
+            "swaps-progress-tokens",
+            "rule:progress-increases",
+            "tools/call countdown #4 sent before the progress 1 of tools/call countdown #3",
+        ),
+        (
+            "deadlocks-when-asking",
+            "unanswered",
+            "tools/call confirm #6 sent before the question 1 of tools/call ask #5",
+        ),
+        ("leaks-task-per-cancel", "does-not-end", "tools/call countdown #3 cancelled at once"),
+    ],
+)
+def test_a_bug_is_found_and_shrunk(tmp_path: Path, bug: str, oracle: str, text: str) -> None:
+    """To one change, with the plan that shows it again: it fails, and a sound server passes it."""
+    found, _ = explored(tmp_path, bug, only=5 if "asking" in bug else 3)
+    first = found.failures[0]
+
+    assert (1, oracle, "5 of 5") == (found.status, first.broken.oracle, first.again)
+    assert f"recorded order, except: {text}" == first.variant.text
+    assert first.variant.keep is not None
+    assert len(first.variant.keep) < len(load(RECORDED).takes[0].events) / 2
+    assert [oracle, None] == [_again(first.plan, one) for one in (bug, None)]
+
+
+def _again(plan_file: str, bug: str | None) -> str | None:
+    """The oracle that the plan breaks in a server with this bug."""
+    plan = load_plan(Path(plan_file))
+    schedule = plan.schedule
+    assert schedule is not None
+    subject = ExploredServer(cassette=load(RECORDED), server=DemoInMemory(bug), keep=schedule.keep)
+    clock = MockClock(autojump_threshold=0)
+    broken = trio.run(play_again, subject, variant_of(plan), clock=clock).broken
+    return broken[0].oracle if broken else None
+
+
+def test_an_answer_behind_a_cancel_is_odd(tmp_path: Path) -> None:
+    """Up to 2025-11-25 it is advised against only; with `strict` it is a failure."""
+    found, _ = explored(tmp_path, "answers-after-cancel", only=7)
+    strict, _ = explored(tmp_path, "answers-after-cancel", only=7, strict=True)
+
+    assert (0, [], ["tools/call slow"]) == (
+        found.status,
+        found.failures,
+        [one.place for one, _, _ in found.odd],
+    )
+    assert (1, ["late"]) == (strict.status, [f.broken.oracle for f in strict.failures])
+
+
+def test_same_seed_same_rows(tmp_path: Path) -> None:
+    """Also with several at once, and with pairs."""
+    runs = [
+        [
+            row.value()
+            for row in explored(tmp_path, kinds="drop", only=3, seed=7, runs=30, jobs=jobs)[1]
+        ]
+        for jobs in (1, 3)
+    ]
+
+    assert runs[0] == runs[1]
+    assert {"cells", "faults", "orders", "pairs"} == {row["step"] for row in runs[0]}
