@@ -163,6 +163,8 @@ class LiveSession:
         for frames in batches:
             self._send(frames)
         if self.pipeline.hung_up:
+            # Before anything closes: a client that saw the end may ask again at once.
+            self.client.hang_up()
             self._over.set()
         if self._server_done:
             self._end_if_done()

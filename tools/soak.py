@@ -68,8 +68,11 @@ MAX_GROWTH_KIB = 4096
 """Memory that may come between the third and the last quarter. The first thousands of sessions fill
 the allocator: what they leave in cycles is only freed by full collections.
 """
-MAX_NEW_OBJECTS = 500
-"""Python's containers that the last quarter of the run may have more than the one before."""
+MAX_NEW_OBJECTS = 4000
+"""Python's containers that may be there at the end, when all sessions have ended, and were not at
+the beginning. 2,100 to 2,600 fill caches and make up the plan of a replay, after a minute as after
+10 (5,130 sessions); one that is left of each session would be more.
+"""
 SESSION_TIMEOUT = "2s"
 """For sessions that their clients leave without a DELETE."""
 SETTLE_S = 5.0
@@ -209,11 +212,8 @@ class Process:
             f"tasks {tasks[0]} .. {tasks[-1]}, descriptors {descriptors[0]} .. {descriptors[-1]}"
         )
         tally.check(growth <= MAX_GROWTH_KIB, f"{self.name}: memory grows by {growth:.0f} KiB")
-        # A replay plans its recording as far ahead as answers need: at first there are more.
-        more = statistics.median(objects[-quarter:]) - statistics.median(
-            objects[-2 * quarter : -quarter] or objects
-        )
-        tally.check(more <= MAX_NEW_OBJECTS, f"{self.name}: {more:.0f} more objects")
+        more = objects[-1] - objects[0]
+        tally.check(more <= MAX_NEW_OBJECTS, f"{self.name}: {more} more objects")
         tally.check(tasks[-1] <= tasks[0], f"{self.name}: {tasks[-1]} tasks are left")
         tally.check(descriptors[-1] <= descriptors[0], f"{self.name}: descriptors are left")
 

@@ -90,6 +90,9 @@ class ConversationEnd(trio.abc.AsyncResource):
         """
         return ()
 
+    def hang_up(self) -> None:
+        """The session was ended here: whatever comes for it later is refused."""
+
     def interrupt(self, signum: int) -> None:
         """mcpmock itself got this signal: a process is sent the same."""
 

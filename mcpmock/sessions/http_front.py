@@ -247,11 +247,7 @@ class _Serving:
             server = await run.open_server(listener if self.unchanged else None)
             conversation = self.conversation(client, listener.router)
 
-            live: LiveSession | None = None
-
             async def end_with_client(session: LiveSession) -> None:
-                nonlocal live
-                live = session
                 await client.ended()
                 if server is None or self.unchanged:
                     session.end()
@@ -259,8 +255,6 @@ class _Serving:
                     session.client_left()
 
             await run.converse(conversation, client, server, end_with_client)
-            if live is not None and live.pipeline.hung_up:
-                listener.end_session(client.conversation)
             return
         except* McpMockError as group:
             run.setup.say(str(_first(group)))

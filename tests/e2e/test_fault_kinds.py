@@ -213,7 +213,7 @@ async def test_one_thing_after_the_other(how: str, file: Path) -> None:
     assert ["reset", "closed", "no HTTP", "closed"] == said[:4]
     assert "closed" == said[6]
     answers = [one for one in said if isinstance(one, Answer)]
-    assert [200, 200, 503, 404] == [answer.status for answer in answers]
+    assert [200, 200, 503, 404] == [answer.status for answer in answers], said
     assert [True, True] == [b'"id":%d,' % n in answers[n - 5].body for n in (5, 6)]
     assert min(took[4:6]) >= NOT_SLOW
     if how == "proxy":

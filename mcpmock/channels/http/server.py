@@ -60,6 +60,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         conversation: int,
         router: SessionRouter,
         closing: Callable[[HttpServerChannel], object],
+        hang_up: Callable[[int], object],
         stderr: DescriptorQueue | None = None,
         session_timeout: float = SESSION_TIMEOUT_S,
     ) -> None:
@@ -67,7 +68,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         self.conversation = conversation
         self._stderr = stderr
         self._router = router
-        self._closing = closing
+        self._closing, self._hang_up = closing, hang_up
         # What belongs to no session can always go on.
         self._timeout = inf if conversation == NO_SESSION else session_timeout
         self._named = self._ended = False
@@ -103,6 +104,9 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
                 while any(exchange.is_unread() for exchange in self._exchanges.values()):  # noqa: ASYNC110
                     await trio.sleep(_DRAIN_POLL_S)
             await trio.sleep(_HANDLING_S)
+
+    def hang_up(self) -> None:
+        self._hang_up(self.conversation)
 
     async def aclose(self) -> None:
         """Ends what is open, and with that the connections that carry it."""
@@ -267,17 +271,18 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
             if not self._is_new(number) and not mirrors:
                 return _SESSION_ENDED
             channel = HttpServerChannel(
-                number, self._desk.router, self._leave, self._stderr, self._session_timeout
+                number,
+                self._desk.router,
+                self._leave,
+                self._ended.add,
+                self._stderr,
+                self._session_timeout,
             )
             self._channels[number] = channel
             self._new.append(channel)
             self._changed.unpark()
         channel.open(exchange)
         return None
-
-    def end_session(self, number: int) -> None:
-        """Refuse all further exchanges of a conversation, whatever its server would say to them."""
-        self._ended.add(number)
 
     def _is_new(self, number: int) -> bool:
         """Whether a conversation that is not open begins; else it has ended. Sessions are numbered

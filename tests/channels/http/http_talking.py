@@ -171,12 +171,19 @@ async def front(
     kind: TransportKind = TransportKind.STREAMABLE_HTTP,
     body_limit: int | None = None,
     token: str | None = None,
+    *,
+    mirrors: bool = False,
 ) -> AsyncIterator[Front]:
     """A listener in front of nothing; at the end no connection is open."""
     told: list[BaseException] = []
     access = AccessPolicy(PORT, token=token)
     listener = HttpListener(
-        SessionRouter(kind, "/mcp"), access, [], body_limit=body_limit, tell=told.append
+        SessionRouter(kind, "/mcp"),
+        access,
+        [],
+        body_limit=body_limit,
+        mirrors=mirrors,
+        tell=told.append,
     )
     with trio.fail_after(3600):
         async with trio.open_nursery() as nursery:

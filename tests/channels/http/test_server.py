@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import attrs
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
@@ -16,7 +18,7 @@ from mcpmock.channels.http.addresses import listen
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
 from mcpmock.channels.queues import FrameQueue
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.stage import Stage
+from mcpmock.pipeline.stage import Action, Hangup, Send, Stage
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpResponse, SseMeta
 from mcpmock.runner import LiveSession, run
 from mcpmock.transports.access_policy import AccessPolicy
@@ -44,6 +46,10 @@ MANY = 500
 POSTED = ("POST", "/mcp")
 STREAM = HttpResponse(200, "OK", EVENTS)
 SESSION = HttpResponse(200, "OK", [*JSON, ("Mcp-Session-Id", "abc")])
+
+
+def ignore(_value: object) -> None:
+    """Who is told of the ends of sessions, where nobody is."""
 
 
 async def test_conversations(autojump_clock: MockClock) -> None:
@@ -235,6 +241,37 @@ async def test_who_comes_late(autojump_clock: MockClock) -> None:
         await again.send(post(INITIALIZE))
         another = await door.conversation()
         assert 3 == another.conversation
+
+
+@attrs.define
+class EndsAtOnce(Stage):
+    """Ends the session at the second batch of its client."""
+
+    heard: int = 0
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        self.heard += 1
+        return (Hangup("enough"),) if self.heard == 2 else (Send(()),)
+
+
+async def test_a_session_that_was_ended_here(autojump_clock: MockClock) -> None:
+    """Although its server knows it still: who sees the end and asks at once gets 404."""
+    async with front(mirrors=True) as door:
+        client = door.connect()
+        await client.send(post(INITIALIZE))
+        channel = await door.conversation()
+        door.nursery.start_soon(run, LiveSession(Pipeline([EndsAtOnce()]), channel, None))
+        await wait_all_tasks_blocked()
+        channel.send_nowait(of(1, SESSION, b"{}", ExchangeEnd()))
+        await client.response()
+        statuses = []
+        for _ in range(2):
+            await client.send(post(b"[1]", b"Mcp-Session-Id: abc"))
+            status, _ = await client.response()
+            statuses.append(status)
+            client = door.connect()
+
+        assert [503, 404] == statuses
 
 
 async def test_what_belongs_to_no_session_begins_again(autojump_clock: MockClock) -> None:
@@ -456,7 +493,7 @@ async def test_waiting_for_the_reader(
     autojump_clock: MockClock, kind: TransportKind, held: int, expected: float
 ) -> None:
     """Where all comes on one stream, until it was read, and not for ever."""
-    channel = HttpServerChannel(1, SessionRouter(kind, "/mcp"), lambda _number: None)
+    channel = HttpServerChannel(1, SessionRouter(kind, "/mcp"), ignore, ignore)
     channel.open(Slow(held))  # type: ignore[arg-type]
     began = trio.current_time()
     await channel.drained()
@@ -472,7 +509,7 @@ async def test_standard_error_of_a_server(tmp_path: Path) -> None:
         outlet = log_queue(borrow(file.fileno(), os.O_WRONLY))
     async with HttpListener(router, AccessPolicy(8080), [], stderr=outlet):
         for stderr in (outlet, None):
-            channel = HttpServerChannel(1, router, lambda _number: None, stderr)
+            channel = HttpServerChannel(1, router, ignore, ignore, stderr)
             channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
 
     assert b"one\ntwo\n" == log.read_bytes()
