@@ -51,6 +51,16 @@ TIMED = ("unanswered", "does-not-end", "hang", "leaves-process")
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
+_HTTP_STATUS = re.compile(r"HTTP [0-9]{3}.*")
+"""What our own client answers a request with that was refused (`protocol.http_reply`)."""
+_MAY_RESUME = (
+    '2025-11-25 basic/transports: "The server MAY use this header to replay messages that would '
+    'have been sent after the last event ID, [...] and to resume the stream from that point."'
+)
+_NO_CANCEL = (
+    '2025-11-25 basic/transports: "Disconnection SHOULD NOT be interpreted as the client '
+    'cancelling its request."'
+)
 
 
 @attrs.frozen
@@ -84,6 +94,8 @@ class ServerRun:
     """Processes that the server left behind."""
     over_http: bool = False
     """Whether answers came on exchanges of their own, which may overtake each other."""
+    resumed: tuple[bytes, ...] = ()
+    """The ids of the calls whose connection was lost and whose stream was resumed."""
     seconds: float = 0.0
 
     @property
@@ -163,7 +175,8 @@ def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[B
         found += [one for one in _late(run, seen) if one.cause not in baseline.late]
         found += _crossed(seen, baseline)
         if variant.benign:
-            found += _wrong(seen, baseline)
+            found += _refused(run, seen, variant, baseline)
+            found += _wrong(run, seen, baseline)
     for name in run.leftover:
         found.append(Broken("leaves-process", "", f"it left a process behind: {name}"))
     return sorted(found, key=lambda one: one.verdict != "broken")
@@ -393,7 +406,7 @@ def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
     verdict: Verdict = "broken" if seen.modern and not run.over_http else "odd"
     for id_ in seen.late:
         words = " and ".join(dict.fromkeys(seen.late_words[id_])).replace("_", " ")
-        text = f"{seen.places[id_]} #{id_.decode()}: a {words} behind its cancel"
+        text = f"{_shown(seen, id_)}: a {words} behind its cancel"
         yield Broken("late", seen.places[id_], text, verdict, sentence)
 
 
@@ -415,8 +428,8 @@ def _crossed(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
 
 
 def _crossing(what: str, seen: _Seen, id_: bytes, other: bytes) -> Broken:
-    one, two = f"{seen.places[id_]} #{id_.decode()}", f"{seen.places[other]} #{other.decode()}"
-    return Broken(f"crossed-{what}", seen.places[id_], f"{one} gets the {what} of {two}")
+    text = f"{_shown(seen, id_)} gets the {what} of {_shown(seen, other)}"
+    return Broken(f"crossed-{what}", seen.places[id_], text)
 
 
 def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
@@ -429,14 +442,48 @@ def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
     ]
 
 
-def _wrong(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+def _refused(run: ServerRun, seen: _Seen, variant: Variant, baseline: Baseline) -> Iterator[Broken]:
+    """A request that gets an HTTP error in place of an answer: the session is gone. Told once."""
+    lost = [id_ for id_ in _newly_failed(seen, baseline) if _http_error(run, seen, id_)]
+    for id_ in lost:
+        if id_ in run.resumed:
+            text = f"{_shown(seen, id_)} is not resumed: {_http_error(run, seen, id_)}"
+            yield Broken("not-resumed", seen.places[id_], text, "odd", _MAY_RESUME)
+    for id_ in [one for one in lost if one not in run.resumed][:1]:
+        place = variant.changes[0].place if variant.changes else ""
+        text = f"the session is lost: {_shown(seen, id_)} gets {_http_error(run, seen, id_)}"
+        cites = _NO_CANCEL if run.resumed else ""
+        yield Broken("session-lost", place or seen.places[id_], text, cites=cites)
+
+
+def _newly_failed(seen: _Seen, baseline: Baseline) -> list[bytes]:
+    """The requests that get an error and get none in the recorded order, as they were sent."""
+    return [id_ for id_ in seen.answers if id_ in seen.failed and _succeeds(id_, baseline)]
+
+
+def _succeeds(id_: bytes, baseline: Baseline) -> bool:
+    return id_ in baseline.answers and id_ not in baseline.failed
+
+
+def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
+    """The status that a request was refused with, if that is why it failed."""
+    said = decode(member(seen.answers[id_], "message") or b"null") if run.over_http else None
+    found = _HTTP_STATUS.match(said) if isinstance(said, str) else None
+    return "" if found is None else found[0]
+
+
+def _shown(seen: _Seen, id_: bytes) -> str:
+    return f"{seen.places[id_]} #{id_.decode()}"
+
+
+def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
     """An error in place of a result. What a tool answers may depend on the calls before it."""
-    for id_ in seen.failed:
-        if id_ not in baseline.answers or id_ in baseline.failed:
+    for id_ in _newly_failed(seen, baseline):
+        if _http_error(run, seen, id_):
             continue
         method = seen.methods[id_]
         stateless = method in _STATELESS or method.endswith("/list")
-        text = f"{seen.places[id_]} #{id_.decode()} is answered with an error"
+        text = f"{_shown(seen, id_)} is answered with an error"
         verdict: Verdict = "broken" if stateless else "odd"
         yield Broken("wrong-answer", seen.places[id_], text, verdict)
 

@@ -23,6 +23,7 @@ from mcpmock.channels.null_client import NullClient
 from mcpmock.channels.process import ProcessChannel
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.explore.arrangement import PROBE_ID, Arrangement, arrange
+from mcpmock.explore.disconnects import Disconnects
 from mcpmock.explore.oracles import (
     Baseline,
     Broken,
@@ -48,6 +49,7 @@ from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.transports.session_router import TransportKind
 
 from .explore import BASELINE_RUNS, LEAST_TIMEOUT_S, ExploredPeer, encoded_as, end_session
 from .run import Conversation, Run, Setup
@@ -91,8 +93,9 @@ class ExploredServer(ExploredPeer):
         receipts: list[object] = []
         run = await self._play(variant, hang_limit, receipts.append)
         broken = judge(run, self.baseline, variant)
+        lost = [change for change in variant.changes if change.disconnect is not None]
         cancel = next((c for c in variant.changes if _is_call_cancel(c.fault)), None)
-        reaction, reached = None, True
+        reaction, reached = None, len(run.resumed) == len(lost)
         for change in variant.changes:
             if change.fault is not None and not _is_call_cancel(change.fault):
                 reached = reached and bool(receipts)
@@ -141,8 +144,12 @@ class ExploredServer(ExploredPeer):
         leftover: tuple[str, ...] = ()
         server = await run.open_server()
         assert server is not None
+        disconnects = Disconnects(self._places(variant))
         conversation = Conversation(
-            number=self._session(script), head=[driver], rules=[view, recorder]
+            number=self._session(script),
+            head=[driver],
+            rules=[view, recorder],
+            wire=[disconnects] if disconnects.places else [],
         )
         try:
             await run.converse(conversation, NullClient(), server)
@@ -158,8 +165,21 @@ class ExploredServer(ExploredPeer):
             unreachable="the connection is refused" if run.reach.failing else "",
             leftover=leftover,
             over_http=self.server.kind is not None,
+            resumed=tuple(disconnects.made),
             seconds=trio.current_time() - began,
         )
+
+    def _places(self, variant: Variant) -> dict[bytes, int]:
+        """The calls whose connections are lost, and behind how many of their messages."""
+        if self.server.kind is not TransportKind.STREAMABLE_HTTP:
+            return {}
+        lost = {c.disconnect for c in variant.changes if c.disconnect is not None}
+        return {
+            one.id: place
+            for one in self._requests
+            for place, n in enumerate([one.n, *(message.n for message in one.messages)])
+            if n in lost
+        }
 
     def _session(self, script: ClientScript) -> int:
         stateless = self.server.kind is not None and not script.opens

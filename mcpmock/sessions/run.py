@@ -61,6 +61,8 @@ class Conversation:
     """Stages next to the client: a recorded client, or translation that recorders do not see."""
     rules: Sequence[Stage] = ()
     """Translation from the client's exchanges to bare messages, behind recorders and faults."""
+    wire: Sequence[Stage] = ()
+    """Stages next to the server, behind the translation on its side."""
     player: Player | None = None
     unchanged: bool = False
     """Whether exchanges reach the server as they are: no rules on its side either."""
@@ -135,6 +137,7 @@ def compose(
             *conversation.rules,
             *_answering(setup, player),
             *_to_server(setup, conversation, exchange_numbers or count(1)),
+            *conversation.wire,
             *(recorders if at_server else []),
         ]
     )
