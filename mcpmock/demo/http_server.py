@@ -1,5 +1,5 @@
-"""The demo server over Streamable HTTP, `python -m mcpmock.demo.server --http [PORT]`: a server of
-its own for each session, on loopback.
+"""The demo server over Streamable HTTP, `python -m mcpmock.demo.server --listen 127.0.0.1:8000`: a
+server of its own for each session.
 
 The listener and the rules of the transport are those of every command (`sessions.http_front`): so
 sessions, event streams whose events have ids, and resuming with `Last-Event-ID` are there.
@@ -16,6 +16,7 @@ import attrs
 import trio
 
 from mcpmock.channels.channel import ConversationEnd, MemoryChannel, memory_pair
+from mcpmock.channels.http.addresses import parse_listen
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
@@ -57,22 +58,32 @@ class DemoSessions(Server):
 
 
 async def serve_http(
-    make: Callable[[], DemoServer], bug: Callable[[], Stage] | None, port: int
+    make: Callable[[], DemoServer],
+    bug: Callable[[], Stage] | None,
+    front: HttpFront,
+    stop: trio.Event | None = None,
 ) -> int:
-    """Serves clients on loopback until a stop signal; `bug` makes a stage in front of each session.
+    """Serves clients until a stop signal, or `stop`; `bug` makes a stage in front of each session.
     Gives the exit status. Raises CannotListen.
     """
-
-    def announce(url: str, _token: str | None) -> None:
-        write_log_line(f"mcpmock demo server ready, listening on {url}")
-
     async with trio.open_nursery() as nursery:
         setup = Setup(
-            front=HttpFront(port=port, announce=announce),
+            front=front,
             back=DemoSessions(make, nursery),
             observers=[] if bug is None else [lambda _number, _player: bug()],
             say=write_log_line,
+            stop=stop,
         )
         status = await run_sessions(setup)
         nursery.cancel_scope.cancel()
     return status
+
+
+def front_at(address: str) -> HttpFront:
+    """A listener at this address, which prints its URL. Raises McpMockError for what is none."""
+    host, port = parse_listen(address)
+
+    def announce(url: str, _token: str | None) -> None:
+        write_log_line(f"mcpmock demo server ready, listening on {url}")
+
+    return HttpFront(host=host, port=port, announce=announce)

@@ -1,5 +1,5 @@
 """The demo server: a real MCP server of both eras over stdio, `python -m mcpmock.demo.server`, or
-with `--http [PORT]` over Streamable HTTP.
+with `--listen 127.0.0.1:PORT` over Streamable HTTP.
 
 `conversation` has what it does. With `--bug NAME` it has one of the bugs of `bugs` or, over HTTP,
 of `http_server`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from typing import NoReturn
 
 import trio
 
@@ -17,60 +17,49 @@ from mcpmock.channels.standard_streams import guard_standard_streams
 from mcpmock.channels.stdio import take_stdio
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.stage import Stage
 from mcpmock.runner import LiveSession, run
 
 from .conversation import DemoServer
 
-USAGE = "usage: python -m mcpmock.demo.server [--http [PORT]] [--bug NAME]"
-
 
 def main() -> None:
-    """Serve the client on stdin and stdout, or those of a port, and exit."""
+    """Serve the client on stdin and stdout, or those at an address, and exit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     guard_standard_streams()
-    arguments = sys.argv[1:]
-    port = _port_of(arguments)
-    make, http_bug = _server_of(arguments, http=port is not None)
-    if port is None:
-        sys.stderr.write("mcpmock demo server ready\n")
-        sys.exit(trio.run(_serve_stdio, make()))
+    if len(sys.argv) > 1:
+        _serve_as_asked()
+    _serve_stdio(DemoServer())
 
-    from .http_server import serve_http  # much that a server on stdio need not import
+
+def _serve_as_asked() -> None:
+    from argparse import ArgumentParser  # options are for few: a start is to be quick
+
+    from .bugs import BUGS, HTTP_BUGS
+
+    parser = ArgumentParser(prog="python -m mcpmock.demo.server", allow_abbrev=False)
+    parser.add_argument("--listen", metavar="127.0.0.1:PORT", help="serve over Streamable HTTP")
+    parser.add_argument("--bug", choices=[*BUGS, *HTTP_BUGS], help="a bug to be found")
+    options = parser.parse_args()
+    make, http_bug = BUGS.get(options.bug, DemoServer), HTTP_BUGS.get(options.bug)
+    if options.listen is None and http_bug is None:
+        _serve_stdio(make())
+    elif options.listen is None:
+        parser.error(f"{options.bug} needs --listen")
+
+    from .http_server import front_at, serve_http
 
     try:
-        sys.exit(trio.run(serve_http, make, http_bug, port))
+        sys.exit(trio.run(serve_http, make, http_bug, front_at(options.listen)))
     except McpMockError as error:
         sys.exit(str(error))
 
 
-def _port_of(arguments: list[str]) -> int | None:
-    """The port of `--http`, which is taken out: 0 for any, None for stdio."""
-    if "--http" not in arguments:
-        return None
-    place = arguments.index("--http")
-    del arguments[place]
-    given = arguments[place : place + 1]
-    return int(arguments.pop(place)) if given and given[0].isdecimal() else 0
+def _serve_stdio(server: DemoServer) -> NoReturn:
+    sys.stderr.write("mcpmock demo server ready\n")
+    sys.exit(trio.run(_converse, server))
 
 
-def _server_of(
-    arguments: list[str], *, http: bool
-) -> tuple[Callable[[], DemoServer], Callable[[], Stage] | None]:
-    """What makes the server, and the bug of its transport, if that is asked for."""
-    if not arguments:
-        return DemoServer, None
-
-    from .bugs import BUGS, HTTP_BUGS
-
-    known = [*BUGS, *(HTTP_BUGS if http else ())]
-    if arguments[0] != "--bug" or len(arguments) != 2 or arguments[1] not in known:
-        sys.exit(f"{USAGE}; bugs: {', '.join(known)}")
-    bug = arguments[1]
-    return BUGS.get(bug, DemoServer), HTTP_BUGS.get(bug)
-
-
-async def _serve_stdio(server: DemoServer) -> int:
+async def _converse(server: DemoServer) -> int:
     ended = await run(LiveSession(Pipeline([server]), take_stdio(), None))
     return 0 if ended is None else ended.status
 

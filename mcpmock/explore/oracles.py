@@ -138,6 +138,8 @@ class Baseline:
     exceptions: bool = False
     exits: frozenset[int | None] = frozenset()
     seconds: float = 0.0
+    end_seconds: float = 0.0
+    """How long the server took to end behind the end of its input, at most."""
 
     @classmethod
     def of(cls, runs: Sequence[ServerRun]) -> Baseline:
@@ -163,6 +165,7 @@ class Baseline:
             any(_exceptions(run.events) for run in runs),
             frozenset(code for run in runs for code in _exit_codes(run.events)),
             max(run.seconds for run in runs),
+            max(_end_seconds(run.events) for run in runs),
         )
 
 
@@ -205,10 +208,10 @@ def was_cancelled(run: ServerRun, id_: bytes) -> bool:
 
 
 def _seen_in(run: ServerRun) -> _Seen:
-    return _seen(run.events, rounds=2 if run.over_http else 1)
+    return _seen(run.events, rounds=2 if run.over_http else 1, over_http=run.over_http)
 
 
-def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
+def _seen(events: Iterable[Event], *, rounds: int, over_http: bool) -> _Seen:
     """What was said. So many requests have to be sent and answered one after the other, behind a
     cancel, until an answer to what it cancelled is late for certain.
     """
@@ -235,7 +238,11 @@ def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
             id_ = message.id
             if id_ in cancelled_at:
                 word = "late_result" if message.error is None else "late_error"
-                _note_late(seen, id_, word, closed=closing.get(id_, (0, 0))[0] >= rounds)
+                # On a connection of its own, a cancel may have overtaken its call: it was in time
+                # for certain only if the server had sent something for the call.
+                certain = id_ in seen.progress or not over_http
+                closed = certain and closing.get(id_, (0, 0))[0] >= rounds
+                _note_late(seen, id_, word, closed=closed)
             elif id_ in seen.places:
                 asked = seen.open_at[id_][0]
                 for one, at in cancelled_at.items():
@@ -250,9 +257,9 @@ def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
             token = member(message.params, "progressToken")
             owner = tokens.get(token or b"")
             if owner is not None and owner in cancelled_at:
-                _note_late(
-                    seen, owner, "late_progress", closed=closing.get(owner, (0, 0))[0] >= rounds
-                )
+                certain = owner in seen.progress or not over_http
+                closed = certain and closing.get(owner, (0, 0))[0] >= rounds
+                _note_late(seen, owner, "late_progress", closed=closed)
             elif owner is not None:
                 seen.progress.setdefault(owner, []).append(_without_token(message.params or b""))
     return seen
@@ -297,6 +304,17 @@ def _exit_codes(events: Iterable[Event]) -> Iterator[int | None]:
         fact = None if event.frame is None else event.frame.fact
         if isinstance(fact, ProcessExit):
             yield fact.code if fact.signal is None else -fact.signal
+
+
+def _end_seconds(events: Iterable[Event]) -> float:
+    ended_at = exited_at = 0
+    for event in events:
+        fact = None if event.frame is None else event.frame.fact
+        if isinstance(fact, StreamEnd) and event.d == "c2s":
+            ended_at = event.t
+        elif isinstance(fact, ProcessExit):
+            exited_at = event.t
+    return max(exited_at - ended_at, 0) / 1_000_000 if ended_at else 0.0
 
 
 def _exceptions(events: Iterable[Event]) -> bytes:
@@ -371,23 +389,32 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
     """The rules that this side broke."""
     events = cassette.takes[0].events
     asked = Counter(
-        (event.d, message.id)
+        (event.d, what)
         for event, message in messages_of_events(events)
         if isinstance(message, Request)
+        for what in (message.id, member(message.params, *TOKEN_PATH))
     )
     requests = {n: one.place for one in requests_of(events) for n in one.events}
     for found in check(cassette):
         violation = found.violation
         if found.event.d != side or violation.level is not Level.ERROR:
             continue
-        ids = {m.id for _, m in messages_of_events([found.event]) if isinstance(m, Response)}
         other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
-        if any(asked[other, id_] > 1 for id_ in ids if id_ is not None):
+        if any(asked[other, what] > 1 for what in _answers_to(found.event)):
             continue  # it was asked twice, so it may be answered twice
         cites = f'{violation.cited}: "{violation.rule.sentence}"'
         yield BrokenRule(
             violation.rule.name, requests.get(found.event.n, ""), violation.text, cites
         )
+
+
+def _answers_to(event: Event) -> Iterator[bytes]:
+    """The id, or the progress token, of the requests that the messages in an event are for."""
+    for _, message in messages_of_events([event]):
+        if isinstance(message, Response) and message.id is not None:
+            yield message.id
+        elif isinstance(message, Notification) and message.method == PROGRESS:
+            yield member(message.params, "progressToken") or b""
 
 
 def _rules(run: ServerRun, baseline: Baseline) -> Iterator[Broken]:

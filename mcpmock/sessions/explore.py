@@ -40,7 +40,7 @@ CONFIRMED_TIMEOUT_S = 1.0
 LEFTOVER_TIMEOUT_S = 2.0
 """How long children of a process that has ended may live on: they notice the end of their input."""
 _LEFTOVER_POLL_S = 0.05
-_SLOWER = 5
+SLOWER = 5
 """A run may take so many times as long as the slowest run of the recorded order."""
 
 
@@ -177,10 +177,11 @@ class Explorer:
     async def _run(self, variant: Variant, *, in_full: bool = False) -> JudgedRun:
         async with self._turn:
             in_full = in_full or not self._hung
-            slower = max(CONFIRMED_TIMEOUT_S, _SLOWER * self.subject.slowest)
+            slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.subject.slowest)
             timeout = self.timeout if in_full else min(slower, self.timeout)
             run = await self.subject.run(variant, timeout)
-        self._hung = self._hung or any(one.oracle == "unanswered" for one in run.broken)
+        waited = any(one.oracle in ("unanswered", "does-not-end") for one in run.broken)
+        self._hung = self._hung or waited
         return attrs.evolve(run, in_full=in_full)
 
     # Failures.
@@ -221,7 +222,9 @@ class Explorer:
             best = await self._shrink(best, broken, most)
         times = sum(run is not None for run in again)
         timed = broken.oracle in TIMED
-        confirmed = not timed or (times > 0 and not await self._fails_anyway(broken.oracle))
+        # What a shortened time showed counts if it came again without.
+        came_again = times > 0 if row.run.in_full else again[0] is not None
+        confirmed = not timed or (came_again and not await self._fails_anyway(broken.oracle))
         written = self._written(n, best, broken, rows, f"{times} of {len(again)}")
         return attrs.evolve(written, confirmed=confirmed)
 
@@ -242,13 +245,18 @@ class Explorer:
 
     async def _fails_anyway(self, oracle: str) -> bool:
         """Whether the recorded order fails so too, at this moment: then the machine is too busy."""
-        plain = self.space.variant("baseline")
-        for _ in range(RERUNS):
+        plain, fails = self.space.variant("baseline"), False
+
+        async def once() -> None:
+            nonlocal fails
             self.found.reruns += 1
             run = await self._run(plain)
-            if any(one.oracle == oracle for one in run.broken):
-                return True
-        return False
+            fails = fails or any(one.oracle == oracle for one in run.broken)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(RERUNS):
+                nursery.start_soon(once)
+        return fails
 
     async def _same(
         self, variant: Variant, broken: Broken, *, in_full: bool = False
@@ -297,7 +305,7 @@ class Explorer:
 
 def hang_limit(given: float | None, subject: ExploredPeer) -> float:
     """How long a silence is a hang, in seconds."""
-    return max(given or LEAST_TIMEOUT_S, _SLOWER * subject.slowest)
+    return max(given or LEAST_TIMEOUT_S, SLOWER * subject.slowest)
 
 
 async def play_again(subject: ExploredPeer, variant: Variant) -> JudgedRun:

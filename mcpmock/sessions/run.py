@@ -68,6 +68,9 @@ class Conversation:
     """Whether exchanges reach the server as they are: no rules on its side either."""
     client_opens_stream: bool = False
     """Whether the client says when a standalone stream is opened: otherwise the rules decide."""
+    in_order: bool = False
+    """Whether over HTTP a notification is accepted before what the client says behind it is sent.
+    """
     recorder_at_server: bool = False
     """Whether recorders stand next to the server, and see what reaches it, instead of next to the
     client, where they see what it sees.
@@ -180,8 +183,11 @@ def _to_server(
 ) -> list[Stage]:
     if setup.back is None or conversation.unchanged:
         return []
-    opens = conversation.client_opens_stream
-    return setup.back.rules(exchange_numbers, client_opens_stream=opens)
+    return setup.back.rules(
+        exchange_numbers,
+        client_opens_stream=conversation.client_opens_stream,
+        in_order=conversation.in_order,
+    )
 
 
 class Run:
