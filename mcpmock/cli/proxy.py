@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options_faults import fault_options, faults_of
-from .options_listen import front_of, listening_given, listening_options
+from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
 from .output import common
 from .run_setup import run_to_end
@@ -47,7 +47,7 @@ def proxy(**options: Any) -> int:
     file, mode = options.pop("cassette"), options.pop("mode")
     if file is None and mode is not None:
         raise click.UsageError("--mode needs --cassette")
-    server = server_of(options, at_once=file is None and _is_plain(options))
+    server = server_of(options)
     recording: Recording | None = None
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
@@ -56,12 +56,6 @@ def proxy(**options: Any) -> int:
             return _extend(file, options, server)
         recording = _recording(file, mode)
     return _pass_on(options, server, recording)
-
-
-def _is_plain(options: dict[str, Any]) -> bool:
-    """Whether nothing can go wrong before the server is started: no listener, no plan of faults."""
-    listening = options["listen"] is not None or listening_given(options)
-    return not (listening or options["faults"] or options["fault"])
 
 
 def _recording(file: Path, mode: str | None) -> Recording:
