@@ -13,9 +13,7 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from mcpmock.errors import McpMockError
-
-from .clients import LOCAL, PROJECT, ConfigFile, Machine
+from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
 from .edit import parse_config, servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
 from .files import (
@@ -29,13 +27,10 @@ from .files import (
     make_project_folder,
     write_config,
 )
+from .remote import CannotRecord, unwrap_remote, wrap_remote
 
 MAX_NAME_CHARS = 100
 _NO_FILE_NAME = re.compile(r"[^\w.-]+", re.ASCII)
-
-
-class CannotRecord(McpMockError):
-    """No recorder can be put in front of a server."""
 
 
 @attrs.frozen
@@ -97,12 +92,7 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
 def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> ServerEdit:
     """Raises CannotRecord, ConfigError."""
     config, entry = found.config, found.entry
-    if entry.transport == "remote":
-        raise CannotRecord(
-            f"{entry.name} in {config.path} is a remote server; `mcpmock record -o FILE --url URL` "
-            "records it: give the client the URL that it prints"
-        )
-    if entry.transport != "stdio":
+    if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
     try:
         "".join([entry.name, str(config.path), *program, output]).encode()
@@ -110,7 +100,13 @@ def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> Server
         raise CannotRecord(
             f"{config.path}: a name here is not UTF-8, and cannot stand in it"
         ) from error
-    change = wrap(found.document, config.keys, entry.name, record_words(program, output))
+    if entry.transport == "stdio":
+        change = wrap(found.document, config.keys, entry.name, record_words(program, output))
+    else:
+        plain = next((BY_ID[client].plain_url for client in config.clients), None)
+        change = wrap_remote(
+            found.document, config.keys, entry.name, program, output, plain_url=plain
+        )
     old, new = found.document.text, change.text
     stored = WrappedServer(
         file=str(config.path),
@@ -129,7 +125,12 @@ def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:
     config, entry = found.config, found.entry
     stored = store.load(config.path, config.keys, entry.name)
     pieces = stored.pieces if stored else None
-    text = unwrap(found.document, config.keys, entry.name, pieces)
+    recorder = entry.recorder
+    if recorder is not None and recorder.remote:
+        url_name = next((BY_ID[client].url_name for client in config.clients), "url")
+        text = unwrap_remote(found.document, config.keys, entry.name, pieces, url_name)
+    else:
+        text = unwrap(found.document, config.keys, entry.name, pieces)
     return ServerEdit(found, text, _entry_in(found, text), stored)
 
 

@@ -210,6 +210,22 @@ def test_a_cassette(recording: Recording, mode: str) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize("name", ["a.jsonl", "runs/"])
+def test_record(recording: Recording, name: str) -> None:
+    """Every run adds a take or, in a folder, a file."""
+    output = str(recording.file.with_name(name.strip("/"))) + "/" * name.endswith("/")
+    words = [sys.executable, "-m", "mcpmock", "proxy", "--record", output, *recording.server]
+    for _ in range(2):
+        says = b"".join(raw + b"\n" for raw in ASKS)
+        done = subprocess.run(words, input=says, capture_output=True, timeout=30)
+        assert (0, b"") == (done.returncode, done.stderr)
+
+    files = [*Path(output).iterdir()] if name.endswith("/") else [recording.file]
+    takes = [len(load(file).takes) for file in files]
+    assert ([1, 1] if name.endswith("/") else [2]) == takes
+
+
+@pytest.mark.e2e
 def test_on_miss_live(recording: Recording) -> None:
     """`replay` asks the server as well, and records nothing."""
     said(recording, "once")
@@ -227,6 +243,7 @@ def test_on_miss_live(recording: Recording) -> None:
     [
         (("proxy", "--mode", "once", "--", "x"), "--mode needs --cassette"),
         (("proxy", "--mode", "twice", "--", "x"), "is not one of"),
+        (("proxy", "--cassette", "F", "--record", "x", "--", "x"), "are mutually exclusive"),
         (("replay", "F", "--", "x"), "a server (COMMAND or --url) needs --on-miss live"),
         (("replay", "F", "--on-miss", "live"), "name the server: either --url URL or -- COMMAND"),
         (("replay", "F", "--on-miss", "live", "--record", "x", "--", "x"), "--mode new_episodes"),
