@@ -13,6 +13,8 @@ from pathlib import Path
 import attrs
 import msgspec
 
+from mcpmock.errors import MissingExtra
+
 from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
 from .edit import parse_config, servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
@@ -27,7 +29,13 @@ from .files import (
     make_project_folder,
     write_config,
 )
-from .remote import CannotRecord, unwrap_remote, wrap_remote
+from .remote import (
+    CannotRecord,
+    is_on_this_machine,
+    needs_login,
+    unwrap_remote,
+    wrap_remote,
+)
 
 MAX_NAME_CHARS = 100
 _NO_FILE_NAME = re.compile(r"[^\w.-]+", re.ASCII)
@@ -47,8 +55,9 @@ class ServerEdit:
 
     @property
     def words(self) -> tuple[list[str], list[str]]:
-        """The command line, old and new."""
-        return self.found.entry.words, self.entry.words
+        """The command line, old and new; a URL for one."""
+        old, new = ([*one.words] or [one.url] for one in (self.found.entry, self.entry))
+        return old, new
 
     @property
     def output(self) -> str:
@@ -56,6 +65,11 @@ class ServerEdit:
         recorder = self.entry.recorder or self.found.entry.recorder
         assert recorder is not None
         return recorder.output
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether what stands there now sends the login of `mcpmock login`."""
+        return "--oauth" in self.entry.words
 
     @property
     def exact(self) -> bool:
@@ -89,8 +103,12 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
     return f"{folder}/"
 
 
-def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> ServerEdit:
-    """Raises CannotRecord, ConfigError."""
+def plan_wrap(
+    found: FoundServer, program: Sequence[str], output: str, *, can_log_in: bool = True
+) -> ServerEdit:
+    """A remote server without credentials in its entry gets the login of `mcpmock login`. Raises
+    CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
+    """
     config, entry = found.config, found.entry
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
@@ -103,9 +121,14 @@ def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> Server
     if entry.transport == "stdio":
         change = wrap(found.document, config.keys, entry.name, record_words(program, output))
     else:
+        login = needs_login(entry)
+        if login and not can_log_in:
+            if not is_on_this_machine(entry):
+                raise MissingExtra(f"a login to {entry.name}", "oauth")
+            login = False
         plain = next((BY_ID[client].plain_url for client in config.clients), None)
         change = wrap_remote(
-            found.document, config.keys, entry.name, program, output, plain_url=plain
+            found.document, config.keys, entry.name, program, output, login=login, plain_url=plain
         )
     old, new = found.document.text, change.text
     stored = WrappedServer(

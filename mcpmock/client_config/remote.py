@@ -90,7 +90,15 @@ def needs_login(entry: ServerEntry) -> bool:
     headers |= {*(entry.value.get("env_http_headers") or {})}
     if "bearer_token_env_var" in entry.value or any(map(kind_of_name, headers)):
         return False
-    return _host(entry.url) not in _LOOPBACK and not _is_secret(entry.url)
+    return not _is_secret(entry.url)
+
+
+def is_on_this_machine(entry: ServerEntry) -> bool:
+    """Whether a URL is one of this machine: few of its servers ask for a login."""
+    try:
+        return urlsplit(entry.url).hostname in _LOOPBACK
+    except ValueError:
+        return False
 
 
 def wrap_remote(
@@ -100,15 +108,17 @@ def wrap_remote(
     program: Sequence[str],
     output: str,
     *,
+    login: bool,
     plain_url: str | None = None,
 ) -> WrapChange:
-    """The text with a recorder in the place of a remote server. `plain_url` is the transport that a
-    `url` without a type stands for, if the client tells. Raises CannotRecord, ConfigError.
+    """The text with a recorder in the place of a remote server, which sends the login of `mcpmock
+    login` if `login`. `plain_url` is the transport that a `url` without a type stands for, if the
+    client tells. Raises CannotRecord, ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)
     entry = ServerEntry(name, document.at(path))
-    plan = _plan(document, entry, program, output, plain_url)
+    plan = _plan(document, entry, program, output, plain_url, login=login)
     splices = list(_splices(document, path, entry, plan))
     text = splice(document.text, splices)
     start = min(span.start for span, _ in splices)
@@ -143,7 +153,13 @@ def unwrap_remote(
 
 
 def _plan(
-    document: Document, entry: ServerEntry, program: Sequence[str], output: str, plain: str | None
+    document: Document,
+    entry: ServerEntry,
+    program: Sequence[str],
+    output: str,
+    plain: str | None,
+    *,
+    login: bool,
 ) -> _Plan:
     """Raises CannotRecord."""
     value, place = entry.value, f"{entry.name} in {document.file}"
@@ -187,7 +203,7 @@ def _plan(
     words = [*program, PROXY, "-q", "--record", output]
     words += ["--url-env", URL_VARIABLE] if secret else ["--url", entry.url]
     words += ["--url-transport", transport] if transport else []
-    words += ["--oauth"] if needs_login(entry) else []
+    words += ["--oauth"] if login else []
     words += [word for header in told for word in ("--header-env", header)]
     new_kind = None if kind is None else _TYPES.get(str(kind), "stdio")
     return _Plan(words, names, variables, passed, new_kind, secret, whole)
@@ -281,13 +297,6 @@ def _strings(place: str, value: dict[str, Any], key: str) -> dict[str, str]:
 
 def _variable(header: str) -> str:
     return _VARIABLE + re.sub(r"\W", "_", header, flags=re.ASCII).upper()
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _is_secret(url: str) -> bool:

@@ -63,6 +63,23 @@ def test_a_url(run: Run, given: Given) -> None:
     assert StdioFront() == front
 
 
+def test_what_a_recording_hides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secrets of headers, wherever a server repeats them."""
+    hidden: list[str] = []
+
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is not None
+        hidden.extend(setup.recording.values.values())
+        return 0
+
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
+    monkeypatch.setenv("X_TOKEN", "Bearer sesame")
+    fields = ["--header-env", "Authorization: X_TOKEN", "--header", "X-Org: acme"]
+
+    assert 0 == run("proxy", "--record", "x.jsonl", "--url", URL, *fields)[0]
+    assert ["sesame"] == hidden
+
+
 @pytest.mark.parametrize(
     ("options", "front", "back"),
     [

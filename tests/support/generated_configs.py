@@ -61,7 +61,7 @@ def broken_promises(config: GeneratedConfig) -> Iterator[str]:
 
 def _broken_of_remote(config: GeneratedConfig) -> Iterator[str]:
     old = parse_config(config.file, config.text)
-    change = wrap_remote(old, config.keys, REMOTE, WORDS[:1], "/data/x/")
+    change = wrap_remote(old, config.keys, REMOTE, WORDS[:1], "/data/x/", login=True)
     new = parse_config(config.file, change.text)
     before, after = (servers_of(one, config.keys) for one in (old, new))
     text = unwrap_remote(new, config.keys, REMOTE, None, before[REMOTE].url_name)
