@@ -158,8 +158,8 @@ def read_all(
 
 
 def refuse_other(name: Path | str, data: bytes) -> None:
-    """Raises CassetteError for what is no cassette. One of a newer format is one: what is wrong
-    with it is a finding.
+    """Raises CassetteError for data that is not a cassette. One of a newer format is a cassette:
+    what is wrong with it is a finding.
     """
     first = data.partition(b"\n")[0]
     reason = refusal(first)
@@ -575,7 +575,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 def _start_anew(path: Path, fd: int) -> TakeFile:
     """Moves the locked old file aside and locks a fresh one in its place.
 
-    A `.bak` that is there already is somebody's, or from an overwriting that never ended: it stays.
+    A `.bak` that exists is the user's, or from an overwrite that did not end: it stays.
     """
     names = (path.with_name(f"{path.name}.bak{number or ''}") for number in range(1000))
     backup = next(name for name in names if not os.path.lexists(name))
