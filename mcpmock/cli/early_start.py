@@ -26,7 +26,7 @@ _FLAGS = {
     "verify": {"--update", *_COMMON},
 }
 """The options without a value that no other contradicts."""
-_OUTPUT = {"-o", "--output"}
+_OUTPUT = {"record": {"-o", "--output"}, "drive": {"-o", "--output"}, "proxy": {"--record"}}
 _LOOKED_AT = 64 * 1024
 _started: list[ChildProcess] = []
 
@@ -69,14 +69,14 @@ def server_of(arguments: Sequence[str]) -> Sequence[str]:
     words, command = iter(rest[:end]), rest[end + 1 :]
     files, outputs = [], []
     for word in words:
-        if word in _OUTPUT:
+        if word in _OUTPUT.get(name, ()):
             outputs.append(next(words, ""))
         elif not word.startswith("-"):
             files.append(word)
         elif word not in _FLAGS[name]:
             return ()
-    plays, records = name in ("drive", "verify"), name in ("record", "drive")
-    if len(files) != plays or len(outputs) > records or (name == "record" and not outputs):
+    plays = name in ("drive", "verify")
+    if len(files) != plays or len(outputs) > 1 or (name == "record" and not outputs):
         return ()
     sure = all(map(is_sure_to_open, outputs)) and all(map(has_client, files))
     return command if sure else ()

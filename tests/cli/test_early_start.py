@@ -40,7 +40,7 @@ def started(*arguments: object) -> list[bytes]:
     "command",
     [
         ("record", "-o", "b.jsonl"),
-        ("proxy", "-q"),
+        ("proxy", "-q", "--record", "b.jsonl"),
         ("drive", "-o", "b.jsonl", "a.jsonl"),
         ("verify", "a.jsonl"),
     ],
