@@ -48,6 +48,9 @@ _EXCEPTION_LINE = re.compile(
 )
 TIMED = ("unanswered", "does-not-end", "hang", "leaves-process")
 """The oracles that a busy machine can break: such a failure has to come again."""
+ENDINGS = ("does-not-end", "leaves-process")
+"""Those that a machine which is busy for a second or two can break: they have to come again mostly.
+"""
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
