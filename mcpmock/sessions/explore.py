@@ -176,7 +176,9 @@ class Explorer:
         slower = max(CONFIRMED_TIMEOUT_S, _SLOWER * self.subject.slowest)
         timeout = min(slower, self.timeout) if self._hung and not in_full else self.timeout
         run = await self.subject.run(variant, timeout)
-        self._hung = self._hung or any(one.oracle == "unanswered" for one in run.broken)
+        self._hung = self._hung or any(
+            one.oracle in ("unanswered", "hang", "waits-for-ever") for one in run.broken
+        )
         return run
 
     # Failures.
