@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 from tests.support import INITIALIZE, INITIALIZED, cassette_bytes, request, response
 from tests.support.explored import RECORDED
 from tests.support.weather import HELLO
