@@ -1,58 +1,9 @@
-"use strict";
-// The page of `mcpmock report`. All that was recorded is hostile: it reaches the document as text
-// nodes only (`put`), never as markup, and its control and bidi characters are spelled out.
+// The page of `mcpmock report`, also as `mcpmock watch` serves it.
 
 const ROW = 22, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536;
 const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
 const DIRECTIONS = ["", "c2s", "s2c"];
-const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
-
-const $ = (id) => document.getElementById(id);
-const on = (id, type, listener) => $(id).addEventListener(type, listener);
-
-/** An element, "tag.class.class", with attributes (`on..` are listeners) and children. */
-function el(tag, ...children) {
-	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
-	made.className = classes.join(" ");
-	if (first?.constructor === Object) attributes(made, children.shift());
-	children.flat(9).forEach((child) => put(made, child));
-	return made;
-}
-
-const codePoint = (c) => "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-const plain = (text) => String(text).replace(UNSAFE, codePoint);
-
-function attributes(made, all) {
-	for (const [key, value] of Object.entries(all)) if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
-}
-
-/** Append nodes, and text in which nothing acts: what does not show is spelled out. */
-function put(parent, ...children) {
-	for (const child of children) {
-		if (child == null || child === false) continue;
-		if (child instanceof Node) { parent.append(child); continue; }
-		const text = String(child);
-		let last = 0;
-		for (const found of text.matchAll(UNSAFE)) {
-			parent.append(text.slice(last, found.index), el("span.cc", codePoint(found[0])));
-			last = found.index + found[0].length;
-		}
-		parent.append(text.slice(last));
-	}
-	return parent;
-}
-
-function duration(us) {
-	const ms = us / 1000;
-	if (Math.abs(ms) < 1000) return (Math.abs(ms) >= 10 || !ms ? ms.toFixed(0) : ms.toFixed(1)) + " ms";
-	if (ms < 60000) return (ms / 1000).toFixed(2) + " s";
-	const seconds = Math.round(ms / 1000);
-	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
-}
-
-const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 // ---- a recording
 
@@ -65,7 +16,8 @@ class Recording {
 
 	/** Take in rows that come behind those of before; what is not in columns is that of all rows. */
 	append(data) {
-		Object.assign(this, data);
+		const { folds = [], starts = [], paths } = this;
+		Object.assign(this, data, { folds: folds.concat(data.folds), starts: starts.concat(data.starts), paths: { ...paths, ...data.paths } });
 		if (this.c) for (const [name, values] of Object.entries(data.rows)) for (const value of values) this.c[name].push(value);
 		const c = (this.c ??= data.rows), start = this.size;
 		this.size = c.n.length;
@@ -103,13 +55,15 @@ class Recording {
 	/** The payloads in lower case, each on a line of its own, with where each begins. */
 	haystack() {
 		if (this.hay === undefined) {
-			const lower = this.c.raw.map((raw, i) => (raw + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "));
+			const lower = this.c.raw.map((_, i) => this.hayOf(i));
 			this.begins = new Float64Array(this.size + 1);
 			lower.forEach((line, i) => { this.begins[i + 1] = this.begins[i] + line.length + 1; });
 			this.hay = lower.join("\n");
 		}
 		return this.hay;
 	}
+
+	hayOf(i) { return (this.c.raw[i] + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "); }
 
 	/** The rows that hold a text, upper or lower case. */
 	search(text) {
@@ -162,8 +116,8 @@ function globPattern(glob) {
 	return made;
 }
 
-/** A test of rows made from the words of the box; raises an Error that says what is wrong. */
-function compileQuery(query, rec) {
+/** A test of the rows behind `from`, made from the words of the box; raises an Error that says what is wrong. */
+function compileQuery(query, rec, from) {
 	const terms = [], rest = [];
 	for (const word of query.split(/\s+/).filter(Boolean)) {
 		const found = /^(!?)([a-z]+)=(.*)$/s.exec(word);
@@ -178,8 +132,8 @@ function compileQuery(query, rec) {
 		return not ? (i) => !test(i) : test;
 	});
 	if (rest.length) {
-		const hits = rec.search(rest.join(" "));
-		tests.push((i) => hits[i] === 1);
+		const text = rest.join(" "), hits = from ? null : rec.search(text);
+		tests.push(hits ? (i) => hits[i] === 1 : (i) => rec.hayOf(i).includes(text.toLowerCase()));
 	}
 	return tests.length ? (i) => tests.every((test) => test(i)) : null;
 }
@@ -300,7 +254,7 @@ function partView(kind, text) {
 
 let recordings = [], diff = null, tab = 0, rec = null;
 let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
-let shown = [], chosen = -1, range = null, opened = false;
+let shown = [], chosen = -1, range = null, opened = false, applied = 0;
 const hidden = new Set(["http"]), field = $("query");
 
 const isDiff = () => tab === "diff";
@@ -311,7 +265,8 @@ function ask(query) {
 	applyQuery();
 }
 
-function applyQuery() {
+/** Choose the rows that are shown; those before `from` stay as they are. */
+function applyQuery(from = 0) {
 	const query = field.value.trim();
 	remember();
 	let test = null;
@@ -322,18 +277,19 @@ function applyQuery() {
 		const of = (one) => [one.verdict, one.rule, one.words, one.call, one.method, one.path, one.old, one.new].join(" ").toLowerCase();
 		test = needle ? (i) => of(diff.differences[i]).includes(needle) : null;
 	} else {
-		try { test = compileQuery(query, rec); } catch (error) {
+		try { test = compileQuery(query, rec, from); } catch (error) {
 			field.setAttribute("aria-invalid", "true");
 			field.title = error.message;
 		}
 	}
-	const next = [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
-	for (let i = 0; i < total(); i++) {
+	const next = from ? shown : [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
+	for (let i = from; i < total(); i++) {
 		// A term that names kinds decides itself which are shown.
 		if (!isDiff() && ((!named && hidden.has(rec.lens(i))) || (range && (rec.u[i] < range[0] || rec.u[i] > range[1])))) continue;
 		if (!test || test(i)) next.push(i);
 	}
 	shown = next;
+	applied = total();
 	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
 	$("nothing").hidden = shown.length > 0;
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
@@ -366,7 +322,6 @@ function drawRows() {
 		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
 		row.style.top = at * ROW + "px";
 		attributes(row, { id: "r" + i, role: "row", "aria-rowindex": at + 2, "aria-selected": i === chosen });
-		row.onclick = () => { choose(i); openDetail(); };
 		for (const cell of row.children) cell.setAttribute("role", "gridcell");
 		made.push(row);
 	}
@@ -503,7 +458,7 @@ function drawMap() {
 	$("map").setAttribute("aria-valuenow", range ? Math.round((range[0] / rec.width) * 100) : 0);
 }
 
-const AXIS = 14;
+const AXIS = 14, BARS = ["bar", "barserver", "bad"];
 let laneHeight = 8;
 
 function drawLanes() {
@@ -517,6 +472,8 @@ function drawLanes() {
 	const draw = (ink, points) => { pen.strokeStyle = color(ink); pen.lineWidth = 1.5; pen.beginPath(); points.forEach(([x, y], n) => (n % 2 ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.stroke(); };
 	pen.font = "10px system-ui, sans-serif";
 	pen.textBaseline = "middle";
+	const painted = new Float64Array(8 * rec.lines).fill(-9); // by line and kind of mark: many in half a pixel are one
+	const anew = (line, mark, x) => x - painted[8 * line + mark] >= 0.5 && ((painted[8 * line + mark] = x), true);
 	rec.lanes.forEach(([take, session, way, line]) => {
 		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
 		fill("line", 0, y - 0.5, width, 0.5);
@@ -532,29 +489,29 @@ function drawLanes() {
 	}
 	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
+		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), asks = kind === "request", of = rec.c.call[i];
 		if (!seen(x) && !(asks && x < names)) continue;
+		const y = top(line);
 		if (line == null) {
 			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
 			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
 		} else if (asks) {
 			const answer = rec.answers[i], left = Math.max(x, names), wide = Math.max(at(rec.ends[i]) - left, 2);
 			if (at(rec.ends[i]) < names) continue;
-			fill(answer >= 0 && rec.kind(answer) === "error" ? "bad" : rec.c.d[i] === 2 ? "barserver" : "bar", left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
-			if (answer < 0) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
+			const ink = answer >= 0 && rec.kind(answer) === "error" ? 2 : rec.c.d[i] === 2 ? 1 : 0;
+			if (anew(line, ink, left + wide)) fill(BARS[ink], left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
+			if (answer < 0 && anew(line, 3, left + wide)) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
 			if (i === call) draw("accent", [[left, y], [left + wide, y], [left, y + laneHeight], [left + wide, y + laneHeight]]);
 			if (laneHeight >= 11 && wide > 40) {
 				pen.save(); pen.beginPath(); pen.rect(left, y, wide, laneHeight); pen.clip();
 				write(plain(rec.label(i)).slice(0, 60), left + 3, y + half + 0.5);
 				pen.restore();
 			}
-			for (const part of rec.children.get(i) || []) {
-				const px = at(rec.u[part]), bottom = y + laneHeight - 1;
-				if (!seen(px) || rec.kind(part) !== "notification") continue;
-				if (rec.method(part) === "notifications/cancelled") draw("cancel", [[px - 3, y + 1], [px + 3, bottom], [px + 3, y + 1], [px - 3, bottom]]);
-				else fill("note", px, y + 1, 1, laneHeight - 2);
-			}
-		} else if (rec.c.call[i] == null) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
+		} else if (of != null && kind === "notification") {
+			const above = top(rec.line(of)), bottom = above + laneHeight - 1;
+			if (rec.method(i) === "notifications/cancelled") draw("cancel", [[x - 3, above + 1], [x + 3, bottom], [x + 3, above + 1], [x - 3, bottom]]);
+			else if (anew(rec.line(of), 4, x)) fill("note", x, above + 1, 1, laneHeight - 2);
+		} else if (of == null && (rec.problemRows.has(i) || anew(line, 5, x))) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
 	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
@@ -784,13 +741,6 @@ function curl(head, heads) {
 	return made.join(" ");
 }
 
-async function copy(button, text) {
-	await navigator.clipboard.writeText(text);
-	const name = button.textContent;
-	button.textContent = "Copied";
-	setTimeout(() => { button.textContent = name; }, 900);
-}
-
 // A race
 
 function raceView(call, race) {
@@ -915,26 +865,41 @@ function setTab(next, quiet) {
 /** Follow a recording while it grows: each event of the stream has the rows that are new. */
 async function watch(file) {
 	if (stream) stream.abort();
-	stream = new AbortController();
+	const own = (stream = new AbortController());
 	const answer = await fetch("events?file=" + file, { headers: { "Mcpmock-Token": token }, signal: stream.signal });
 	if (!answer.ok) throw new Error(await answer.text());
 	let text = "";
 	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
 		const { done, value } = await reader.read();
 		if (done) break;
-		const events = (text + value).split("\n\n"), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		const events = (text + value).split("\n\n");
 		text = events.pop();
 		for (const event of events) {
 			const data = JSON.parse(event.slice(6));
-			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; } else rec.append(data);
+			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; applied = 0; } else rec.append(data);
+			drawSoon();
+			await new Promise((done) => setTimeout(done)); // what the reader does comes first
+			if (own.signal.aborted) return;
 		}
-		if (!events.length) continue;
-		drawHead();
+	}
+}
+
+/** Draw what came, in a frame, and let three quarters of the time to the reader. */
+function drawSoon() {
+	if (drawSoon.due) return;
+	drawSoon.due = true;
+	setTimeout(() => requestAnimationFrame(() => {
+		const began = performance.now(), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		drawSoon.due = false;
+		const head = JSON.stringify([rec.chips, rec.facts, rec.notices]);
+		if (head !== drawSoon.head) drawHead();
+		drawSoon.head = head;
 		drawMap();
 		drawLanes();
-		applyQuery();
+		applyQuery(applied);
 		if (atEnd) list.scrollTop = list.scrollHeight;
-	}
+		drawSoon.rest = 3 * (performance.now() - began);
+	}), drawSoon.rest);
 }
 
 // ---- keys, print, start
@@ -975,19 +940,6 @@ function printRows() {
 	$("print").replaceChildren(...rows.map(isDiff() ? diffRow : eventRow), more > 0 ? `and ${many(more, "more row")}, which are not printed` : "");
 }
 
-/** The bytes of the data block, decoded and unpacked. */
-async function readData() {
-	const text = $("data").textContent.trim();
-	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-	return JSON.parse(await new Response(stream).text());
-}
-
-function fail(error) {
-	$("failure").hidden = false;
-	$("failure").textContent = "This page could not be shown: " + error.message;
-}
-
 async function start() {
 	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
@@ -1003,6 +955,10 @@ async function start() {
 	setTab(diff ? "diff" : 0, true);
 	let later;
 	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
+	on("rows", "click", (event) => { // a row may have been drawn anew while the button was down
+		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / ROW)];
+		if (i !== undefined) { choose(i); openDetail(); }
+	});
 	on("list", "scroll", () => requestAnimationFrame(drawRows));
 	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
 	on("range", "click", () => setRange(0, rec.width));
