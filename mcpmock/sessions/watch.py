@@ -146,7 +146,7 @@ async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, pa
             began, piece = trio.current_time(), data[at : at + MAX_READ_BYTES]
             update = page.feed(piece, file.unread + len(data) - at - len(piece))
             if update is None:
-                await trio.sleep(0)
+                await trio.lowlevel.checkpoint()
                 continue
             event = h11.Data(data=b"data: " + encode(update) + b"\n\n")
             busy = trio.current_time() - began

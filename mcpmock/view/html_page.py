@@ -64,7 +64,9 @@ def encode(data: Any) -> bytes:
 
 
 def _part(name: str) -> bytes:
-    return (files(__package__) / "page" / name).read_bytes()
+    """A file of the code, without its indentation."""
+    lines = (files(__package__) / "page" / name).read_bytes().splitlines()
+    return b"".join(line.strip() + b"\n" for line in lines if line.strip())
 
 
 def _digest(part: bytes) -> str:

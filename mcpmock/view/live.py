@@ -15,8 +15,8 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.rules.checker import Found, TakeChecker
 
 from .growth import GrowingTimeline
-from .lanes import TimeAxis
 from .html_page import html_page
+from .lanes import TimeAxis
 from .report import PageRecording
 from .timeline import LeftOut, Row
 

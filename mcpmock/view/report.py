@@ -40,6 +40,7 @@ MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
 _HTTP_ERROR = 400
 _MAX_HANDSHAKE_EVENTS = 1000
+_ABSENT = "(absent)"
 _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
@@ -158,7 +159,9 @@ class PageRecording:
             "problems": [i for i, row in enumerate(rows, start) if _is_problem(row, marked)],
             "violations": [_violation_data(one) for one in found],
             "paths": _paths(self.rows, recent) if self.axis.idle else {},
-            "races": [_race_data(race) for race in seen_races(self.rows, recent)],
+            "races": [
+                _race_data(race, self.rows[race.call]) for race in seen_races(self.rows, recent)
+            ],
         }
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
@@ -318,9 +321,20 @@ def _origin(take: Take) -> str | None:
     return None if found is None else found[0]
 
 
-def _race_data(race: SeenRace) -> dict[str, Any]:
-    more = {"summary": race.summary, "grid": race.grid(), "exact": race.exact is not None}
-    return {"call": race.call, **more, **drawing(race)}
+def _race_data(race: SeenRace, asked: Row) -> dict[str, Any]:
+    cells = [
+        (i, j, name.removeprefix("cancel_").replace("_", " "), fits)
+        for i, j, name, fits in race.grid()
+    ]
+    tool = "" if asked.tool is None else f"tool={asked.tool},"
+    return {
+        "call": race.call,
+        "summary": race.summary,
+        "grid": cells,
+        "exact": race.exact is not None,
+        "target": f"cancel_race:method={asked.method},{tool}",
+        **drawing(race),
+    }
 
 
 _DIRECTIONS = {None: 0, "c2s": 1, "s2c": 2}
@@ -401,20 +415,43 @@ def _diff_data(comparison: Diff) -> dict[str, Any]:
 
 
 def _difference_data(one: Difference) -> dict[str, Any]:
+    call, rule, verdict = one.call or one.method or "session", one.rule, one.verdict.name.lower()
+    sides = [_ABSENT if side is None else side for side in (one.old, one.new)]
+    text = rule.words if one.old is None and one.new is None else " → ".join(sides)
+    allow = f"--ignore {shlex.quote(one.ignore)}"
+    facts = [("meaning", rule.words), ("call", call), ("at", one.path)]
+    facts += [("times", str(one.times))] * (one.times > 1)
     events = {
         side: None if event is None else [event.take, event.n]
         for side, event in (("old_event", one.old_event), ("new_event", one.new_event))
     }
     return {
-        "verdict": one.verdict.name.lower(),
-        "rule": one.rule.name,
-        "words": one.rule.words,
-        "method": one.method,
-        "call": one.call,
+        "verdict": verdict,
+        "rule": rule.name,
+        "call": call,
         "path": one.path,
-        "old": one.old,
-        "new": one.new,
         "times": one.times,
-        "allow": f"--ignore {shlex.quote(one.ignore)}",
+        "text": text,
+        "hay": " ".join([verdict, rule.name, rule.words, call, one.path, *sides]).lower(),
+        "facts": [*facts, ("allow with", allow)],
+        "marked": _marked_texts(one.old, one.new),
         **events,
     }
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts have in common at their starts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _marked_texts(old: str | None, new: str | None) -> list[tuple[str, str, str]]:
+    """Of each text its start and its end, which the other has too, with what differs between."""
+    if old is None or new is None:
+        return [(_ABSENT if text is None else text, "", "") for text in (old, new)]
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    return [
+        (text[:start], text[start : len(text) - end], text[len(text) - end :])
+        for text in (old, new)
+    ]

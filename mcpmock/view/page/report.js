@@ -124,7 +124,7 @@ function compileQuery(query, rec, from) {
 		if (found && KEYS.includes(found[2])) terms.push(found); else rest.push(word);
 	}
 	const tests = terms.map(([, not, key, glob]) => {
-		const choices = { kind: KINDS, dir: ["c2s", "s2c"] }[key];
+		const choices = { kind: KINDS, dir: DIRECTIONS }[key];
 		const source = globPattern(key === "text" ? `*${glob}*` : glob);
 		const pattern = new RegExp(`^(?:${source})$`, "u");
 		if (choices && !choices.some((choice) => pattern.test(choice))) throw new Error(`no such ${key}: ${glob}`);
@@ -231,7 +231,6 @@ function payloadView(text, size, marks = new Map()) {
 
 function partView(kind, text) {
 	const made = el("span", kind ? { class: kind } : {});
-	if (kind !== "str" && kind !== "lit") return put(made, text);
 	const cut = text.length > 4000 ? text.slice(0, 4000) : text;
 	let last = 0;
 	for (const found of cut.matchAll(SECRET)) {
@@ -243,7 +242,7 @@ function partView(kind, text) {
 	if (cut !== text) {
 		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
 	}
-	if (text.includes("\\n") && text.length < MAX_SHOWN) {
+	if (kind === "str" && text.includes("\\n") && text.length < MAX_SHOWN) {
 		put(made, el("button", { title: "Show the text of this string", "aria-label": "Show as text",
 			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "¶"));
 	}
@@ -274,8 +273,7 @@ function applyQuery(from = 0) {
 	field.title = "";
 	if (isDiff()) {
 		const needle = query.toLowerCase();
-		const of = (one) => [one.verdict, one.rule, one.words, one.call, one.method, one.path, one.old, one.new].join(" ").toLowerCase();
-		test = needle ? (i) => of(diff.differences[i]).includes(needle) : null;
+		test = needle ? (i) => diff.differences[i].hay.includes(needle) : null;
 	} else {
 		try { test = compileQuery(query, rec, from); } catch (error) {
 			field.setAttribute("aria-invalid", "true");
@@ -333,14 +331,14 @@ function drawRows() {
 const ARROWS = ["", "→", "←"];
 
 function eventRow(i) {
-	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
+	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + (kind === "opaque" && !c.raw[i] ? "sse" : kind) });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
 	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
 	const tool = kind === "request" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
 	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
 	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
-		el("span", { title: plain(tool ? name : method) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
+		el("span.name", { title: plain(tool ? name : method) }, el("span", name), c.id[i] != null && el("span.cut", "#" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
 }
 
 function wave(i) {
@@ -356,8 +354,7 @@ function wave(i) {
 
 function diffRow(i) {
 	const one = diff.differences[i], row = el("div", { class: "row " + one.verdict });
-	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call || one.method || "session"), el("span.c-path.mono", one.path),
-		el("span", one.old == null && one.new == null ? one.words : [one.old ?? "(absent)", " → ", one.new ?? "(absent)"]));
+	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call), el("span.c-path.mono", one.path), el("span", one.text));
 }
 
 function choose(i, quiet) {
@@ -422,7 +419,7 @@ function follow() {
 
 // ---- overview
 
-const inks = {};
+let inks = {};
 const color = (name) => (inks[name] ??= getComputedStyle(document.documentElement).getPropertyValue("--" + name));
 
 function canvasOf(id, height) {
@@ -510,7 +507,7 @@ function drawLanes() {
 		} else if (of != null && kind === "notification") {
 			const above = top(rec.line(of)), bottom = above + laneHeight - 1;
 			if (rec.method(i) === "notifications/cancelled") draw("cancel", [[x - 3, above + 1], [x + 3, bottom], [x + 3, above + 1], [x - 3, bottom]]);
-			else if (anew(rec.line(of), 4, x)) fill("note", x, above + 1, 1, laneHeight - 2);
+			else if (anew(rec.line(of), 4, x)) fill("note", x, bottom - 4, 1.5, 4);
 		} else if (of == null && (rec.problemRows.has(i) || anew(line, 5, x))) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
@@ -752,13 +749,13 @@ function raceView(call, race) {
 		drawing.append(put(made, text));
 	}
 	put(box, drawing);
-	if (!race.grid.length) return box;
+	if (!race.grid.length) return put(box, el("p.cut", "The cells are listed for calls of up to 7 messages."));
 	const k = race.grid[race.grid.length - 1][0];
 	put(table, el("tr", el("th", "i \\ j"), [...Array(k + 1).keys()].map((j) => el("th", j))));
 	for (let i = 0; i <= k; i++) {
 		put(table, el("tr", el("th", i), [...Array(i).keys()].map(() => el("td")), race.grid.filter((cell) => cell[0] === i).map(([, j, cell, fits]) => {
-			const fault = "--fault " + shell(`cancel_race:method=${rec.method(call)},${rec.tool(call) ? `tool=${rec.tool(call)},` : ""}i=${i},j=${j}`);
-			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell.replace("cancel_", "").replaceAll("_", " ")));
+			const fault = "--fault " + shell(`${race.target}i=${i},j=${j}`);
+			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell));
 		})));
 	}
 	return put(box, table, el("p.cut", "i: messages received when the client cancelled; j: messages sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
@@ -766,25 +763,20 @@ function raceView(call, race) {
 
 // Two calls, two recordings
 
+// Ids and tokens are those of a session: they are no difference.
 function sideBySide(one, other) {
-	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
+	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "").replace(line.depth === 1 ? /^("id": ).*/ : /^("(?:requestId|progressToken)": ).*/, "$1")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);
 	return [payloadView(one, 0, gone), payloadView(other, 0, added)];
-}
-
-/** How many items two texts or lists have in common at their starts, and behind that at their ends. */
-function commonEnds(one, other) {
-	const short = Math.min(one.length, other.length);
-	let start = 0, end = 0;
-	while (start < short && one[start] === other[start]) start++;
-	while (end < short - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end++;
-	return [start, end];
 }
 
 /** The lines of each text that the other has not, by the longest common subsequence, which is
  * looked for in up to 1,500 lines. */
 function differentLines(one, other) {
-	const [start, end] = commonEnds(one, other), both = [new Set(), new Set()];
+	const both = [new Set(), new Set()], short = Math.min(one.length, other.length);
+	let start = 0, end = 0;
+	while (start < short && one[start] === other[start]) start++;
+	while (end < short - start && one.at(-1 - end) === other.at(-1 - end)) end++;
 	const [a, b] = [one, other].map((lines) => lines.slice(start, lines.length - end));
 	if (a.length * b.length < 2250000) {
 		const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
@@ -796,15 +788,9 @@ function differentLines(one, other) {
 	return [a, b].map((lines, side) => new Map([...lines.keys()].filter((at) => !both[side].has(at)).map((at) => [at + start, side ? "diff-add" : "diff-gone"])));
 }
 
-function inline(one, other) {
-	if (one == null || other == null) return [one, other].map((text) => text ?? el("i", "(absent)"));
-	const [start, end] = commonEnds(one, other);
-	return [one, other].map((text) => [text.slice(0, start), el("mark", text.slice(start, text.length - end)), text.slice(text.length - end)]);
-}
-
 function drawDifference(pane, one) {
-	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts([["meaning", one.words], ["call", one.call || one.method], ["at", one.path], ["times", one.times > 1 ? one.times : null], ["allow with", one.allow]]));
-	const [before, after] = inline(one.old, one.new);
+	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts(one.facts));
+	const [before, after] = one.marked.map(([start, mark, end]) => [start, el("mark", mark), end]);
 	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
 	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
 	const raws = rows.map((row, side) => (row === undefined ? null : recordings[side].c.raw[row]));
@@ -967,7 +953,7 @@ async function start() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
-	const redraw = () => { Object.keys(inks).forEach((name) => delete inks[name]); drawMap(); drawLanes(); drawRows(); };
+	const redraw = () => { inks = {}; drawMap(); drawLanes(); drawRows(); };
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	wireOverview();
