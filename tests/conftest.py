@@ -17,6 +17,9 @@ settings.register_profile("ci", derandomize=True, max_examples=100, deadline=Non
 # `pytest --hypothesis-profile=nightly`: other examples in every run, and a hundred times as many.
 settings.register_profile("nightly", max_examples=10_000, deadline=None, database=None)
 settings.load_profile("ci")
+# A shell starts a job in the background with SIGINT ignored, and every child inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

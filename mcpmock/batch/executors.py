@@ -49,7 +49,7 @@ def run_in_order(
 
 
 def _submitted(executor: Executor, work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """A pool that a worker's death has broken takes no more: that is told like the death itself."""
+    """A pool broken by a worker's death takes no more work: reported like the death itself."""
     try:
         return executor.submit(work, item)
     except BrokenExecutor as error:

@@ -51,7 +51,7 @@ def load_source(source: Source) -> Cassette:
 
 
 def read_source(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
-    """The bytes of one cassette. Raises as `read_data`, and for what is no cassette."""
+    """The bytes of one cassette. Raises as `read_data`, and for data that is not a cassette."""
     data = read_data(source, damaged=damaged)
     refuse_other(_name_of(source), data)
     return data

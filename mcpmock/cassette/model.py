@@ -99,8 +99,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame that crossed the wire, or None for what is no frame (receipts of
-        faults, authorization, gaps).
+        """The frame that crossed the wire, or None for a note (receipts of faults,
+        authorization, gaps).
         """
         direction = C2S if self.d == "c2s" else messages.S2C
         if self.stderr is not UNSET:

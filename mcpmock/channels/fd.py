@@ -1,8 +1,8 @@
 """Reading and writing file descriptors without waiting, and without changing them.
 
-Our stdin and stdout belong to whoever started us: their open file descriptions are shared, and
-O_NONBLOCK set on one is set for the client and the shell too, and stays after kill -9. So it is
-never set on those. Instead:
+Our stdin and stdout belong to the process that started us: their open file descriptions
+are shared, and O_NONBLOCK set on one is set for the client and the shell too, and stays after
+kill -9. So it is never set on those. Instead:
 
 * pipes and terminals are opened anew through /proc/self/fd, which gives a description of our own;
 * sockets (node gives its children sockets) are used with MSG_DONTWAIT, call by call;

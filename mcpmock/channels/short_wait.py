@@ -34,7 +34,7 @@ class PipeSource:
 # a recorded call: its p50 is 126 us with and 84 us without (tools/bench.py, record; 50 us for the
 # bare relay on trio).
 class ShortWait:
-    """Reads pipes and sockets. The end of one is left to whoever reads it through trio."""
+    """Reads pipes and sockets. The end of one is left to its reader through trio."""
 
     def __init__(self, sources: Sequence[PipeSource]) -> None:
         # The end of a terminal's input can be read once only; a file is always readable.

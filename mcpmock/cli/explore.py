@@ -101,7 +101,7 @@ def explore(file: Path, output: Path | None, junit: Path | None, **options: Any)
 def _check(options: dict[str, Any]) -> None:
     if not options["client"]:
         check_server(options)
-    elif not options["command"] or options["url"]:
+    elif not options["command"] or options["url"] or options["url_env"]:
         raise click.UsageError(
             "--client: name the client: -- COMMAND with {command} or {url} in it"
         )
@@ -242,9 +242,12 @@ def _server_words(options: dict[str, Any]) -> tuple[str, ...]:
     """How the server was named, for a command that is to be run again."""
     if options["url"] is None:
         return ("--", *options["command"])
-    words = ["--url", options["url"]]
+    variable = options["url_env"]
+    words = ["--url-env", variable] if variable else ["--url", options["url"]]
     if options["url_transport"]:
         words += ["--url-transport", options["url_transport"]]
+    for header in options["header_env"]:
+        words += ["--header-env", header]
     for header in options["header"]:
         name = header.partition(":")[0]
         say(f"--header {name} is not repeated in the printed commands: it may hold a secret")

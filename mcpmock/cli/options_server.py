@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .early_start import start_at_once
+from .early_start import take_server
 from .options_listen import TRANSPORTS, kind_of
 from .output import option_set
 
 if TYPE_CHECKING:
+    from mcpmock.protocol.transport_facts import Headers
     from mcpmock.sessions.oauth.credentials import OAuthCredentials
     from mcpmock.sessions.servers import Command, Server
     from mcpmock.sessions.url_server import Url
@@ -31,6 +32,9 @@ oauth_option = click.option(
 server_options = option_set(
     click.option("--url", metavar="URL", help="URL of the server, instead of COMMAND."),
     click.option(
+        "--url-env", metavar="NAME", help="Environment variable with the URL, if it is secret."
+    ),
+    click.option(
         "--url-transport",
         type=TRANSPORTS,
         help="Transport of --url.  [default: sse if its path ends with /sse, else streamable-http]",
@@ -40,6 +44,13 @@ server_options = option_set(
         multiple=True,
         metavar="'NAME: VALUE'",
         help="Add this header to every request that mcpmock itself makes to --url (repeatable).",
+    ),
+    click.option(
+        "--header-env",
+        multiple=True,
+        metavar="'NAME: VARIABLE'",
+        help="The same with the value of an environment variable; 'Authorization: Bearer VARIABLE' "
+        "puts a word before it (repeatable).",
     ),
     oauth_option,
     click.argument("command", nargs=-1, type=click.UNPROCESSED),
@@ -74,51 +85,56 @@ def values_of(options: dict[str, Any]) -> dict[str, str]:
             # Not repeated: it may hold the secret.
             expected = "expected 'mcpmock:secret:KIND:N=env:NAME'"
             raise click.BadParameter(expected, param_hint="--value")
-        if name not in os.environ:
-            raise click.BadParameter(f"{name} is not set in the environment", param_hint="--value")
-        values[placeholder] = os.environ[name]
+        values[placeholder] = _variable(name, "--value")
     return values
 
 
+def url_options_given(options: dict[str, Any]) -> bool:
+    """Whether there is an option that only makes sense with a URL."""
+    return any(options[name] for name in ("url_transport", "header", "header_env", "oauth"))
+
+
 def check_server(options: dict[str, Any]) -> None:
-    """Raises UsageError where `server_of` does; this is light."""
+    """Raises UsageError where `server_of` does; this is light. Looks the URL up if it is in a
+    variable.
+    """
+    if (name := options["url_env"]) is not None:
+        url = _variable(name, "--url-env")
+        if options["url"] not in (None, url):
+            raise click.UsageError("--url and --url-env are mutually exclusive")
+        options["url"] = url
     if (options["url"] is None) is not bool(options["command"]):
         raise click.UsageError("name the server: either --url URL or -- COMMAND")
-    of_url = any(options[name] for name in ("url_transport", "header", "oauth"))
-    if options["url"] is None and of_url:
-        raise click.UsageError("--url-transport, --header and --oauth need --url")
+    if options["url"] is None and url_options_given(options):
+        raise click.UsageError("--url-transport, --header, --header-env and --oauth need --url")
 
 
-def server_of(options: dict[str, Any], *, at_once: bool = False) -> Server:
-    """The server that the options describe; a command is started `at_once`, or when it is needed.
-    Raises UsageError for a contradiction.
-    """
+def server_of(options: dict[str, Any]) -> Server:
+    """The server that the options describe. Raises UsageError for a contradiction."""
     check_server(options)
     if options["url"] is not None:
-        transport, header = options["url_transport"], options["header"]
-        return url_of(options["url"], transport, header, oauth=options["oauth"])
-    return command_of(options["command"], at_once=at_once)
+        fields = [*map(_field_of, options["header"]), *map(_field_from, options["header_env"])]
+        return url_of(options["url"], options["url_transport"], fields, oauth=options["oauth"])
+    return command_of(options["command"])
 
 
-def command_of(command: Sequence[str], *, at_once: bool) -> Command:
-    """The server that is a process, started `at_once` or when it is needed."""
-    started = start_at_once(command) if at_once else []
-
+def command_of(command: Sequence[str]) -> Command:
+    """The server that is a process; it may run already (`early_start`)."""
     from mcpmock.sessions.servers import Command
 
-    return Command(command, started)
+    return Command(command, take_server(command))
 
 
 def url_of(
-    url: str, transport: str | None, headers: tuple[str, ...] = (), *, oauth: bool = False
+    url: str, transport: str | None, headers: Headers | None = None, *, oauth: bool = False
 ) -> Url:
     """The server at a URL. Raises BadParameter if it is not a valid URL."""
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.url_server import Url
 
-    fields = [_field_of(header) for header in headers]
     try:
-        return Url.parse(url, kind_of(transport), fields, _credentials_of(url) if oauth else None)
+        credentials = _credentials_of(url) if oauth else None
+        return Url.parse(url, kind_of(transport), headers, credentials)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
 
@@ -130,14 +146,26 @@ def _credentials_of(url: str) -> OAuthCredentials:
     return OAuthCredentials(url, TokenStore.of_user(), person=sys.stderr.isatty())
 
 
-def _field_of(header: str) -> tuple[str, str]:
+def _field_of(header: str, hint: str = "--header") -> tuple[str, str]:
     """Parse `NAME: VALUE`. Errors never repeat the value: it is often a secret."""
     found = _FIELD.fullmatch(header)
     if found is None:
-        raise click.BadParameter("expected 'NAME: VALUE'", param_hint="--header")
+        raise click.BadParameter("expected 'NAME: VALUE'", param_hint=hint)
     name, value = found.groups()
     if name.lower() in _FRAMING:
-        raise click.BadParameter(
-            f"{name} is set by mcpmock and cannot be changed", param_hint="--header"
-        )
+        raise click.BadParameter(f"{name} is set by mcpmock and cannot be changed", param_hint=hint)
     return name, value.strip(" \t")
+
+
+def _field_from(header: str) -> tuple[str, str]:
+    """The header that `NAME: [WORD ]VARIABLE` describes."""
+    name, value = _field_of(header, "--header-env")
+    *before, variable = value.split(" ")
+    return _field_of(f"{name}: {' '.join([*before, _variable(variable, '--header-env')])}")
+
+
+def _variable(name: str, hint: str) -> str:
+    """The value of an environment variable. Raises BadParameter if it is not set."""
+    if name not in os.environ:
+        raise click.BadParameter(f"{name} is not set in the environment", param_hint=hint)
+    return os.environ[name]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options_faults import fault_options, faults_of
-from .options_listen import front_of, listening_given, listening_options
+from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
 from .output import common
 from .run_setup import run_to_end
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     help="none: replay FILE. once: replay FILE, or record it if it does not exist. new_episodes: "
     "replay FILE and record what it lacks. all, rewrite: record FILE again.  [default: none]",
 )
+@click.option(
+    "--record",
+    metavar="OUT",
+    help="Record the session; an existing OUT gets one more take, DIR/ gives each run its own "
+    "file.",
+)
 @server_options
 @fault_options
 @listening_options
@@ -42,13 +48,15 @@ def proxy(**options: Any) -> int:
 
     The client is on stdio or, with --listen, on HTTP (--transport selects which kind); the server
     is COMMAND or --url. If both use the same transport, everything passes unchanged. With
-    --cassette, the server is started or contacted only if --mode needs it.
+    --cassette, the server is started or contacted only if --mode needs it; with --record, always.
     """
-    file, mode = options.pop("cassette"), options.pop("mode")
+    file, mode, output = (options.pop(name) for name in ("cassette", "mode", "record"))
     if file is None and mode is not None:
         raise click.UsageError("--mode needs --cassette")
-    server = server_of(options, at_once=file is None and _is_plain(options))
-    recording: Recording | None = None
+    if file is not None and output is not None:
+        raise click.UsageError("--cassette and --record are mutually exclusive")
+    server = server_of(options)
+    recording = None if output is None else _added(output, server)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
             return _replay(file, options)
@@ -58,10 +66,19 @@ def proxy(**options: Any) -> int:
     return _pass_on(options, server, recording)
 
 
-def _is_plain(options: dict[str, Any]) -> bool:
-    """Whether nothing can go wrong before the server is started: no listener, no plan of faults."""
-    listening = options["listen"] is not None or listening_given(options)
-    return not (listening or options["faults"] or options["fault"])
+def _added(output: str, server: Server) -> Recording:
+    """Record every session, behind what is there. A server may repeat a secret of a header."""
+    from mcpmock.redaction.placeholders import PLACEHOLDER
+    from mcpmock.redaction.secret_names import kind_of_name
+    from mcpmock.sessions.take import Recording
+    from mcpmock.sessions.url_server import Url
+
+    secrets = {
+        f"{PLACEHOLDER.decode()}{kind}:{i}": value.split(" ")[-1]
+        for i, (name, value) in enumerate(server.headers if isinstance(server, Url) else ())
+        if (kind := kind_of_name(name)) is not None
+    }
+    return Recording.to(output, values=secrets)
 
 
 def _recording(file: Path, mode: str | None) -> Recording:
@@ -99,7 +116,8 @@ def _pass_on(options: dict[str, Any], server: Server, recording: Recording | Non
     from mcpmock.sessions.run import Setup
 
     front, tell = front_of(options)
-    if options["header"] and isinstance(front, HttpFront) and front.kind in (None, server.kind):
+    given = options["header"] or options["header_env"]
+    if given and isinstance(front, HttpFront) and front.kind in (None, server.kind):
         raise click.UsageError(
             "--header has no effect: client and server use the same transport, so requests pass "
             "unchanged"

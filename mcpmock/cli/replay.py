@@ -14,7 +14,7 @@ from mcpmock.errors import McpMockError
 
 from .options_faults import fault_options, faults_of
 from .options_listen import front_of, listening_options
-from .options_server import server_of, server_options
+from .options_server import server_of, server_options, url_options_given
 from .output import CASSETTE, common, emit, say, say_notices
 from .run_setup import run_to_end, spare_collections
 
@@ -242,7 +242,8 @@ def _passthrough_server(how: dict[str, Any], record: str | None) -> Server | Non
     if (
         how["command"]
         or how["url"] is not None
-        or any(how[name] for name in ("url_transport", "header", "oauth"))
+        or how["url_env"] is not None
+        or url_options_given(how)
     ):
         raise click.UsageError("a server (COMMAND or --url) needs --on-miss live")
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from .options_wrap import (
@@ -15,6 +17,10 @@ from .options_wrap import (
     place_of,
 )
 from .output import say
+
+if TYPE_CHECKING:
+    from mcpmock.client_config.changes import ServerEdit
+    from mcpmock.client_config.document import Document
 
 
 @click.command(short_help="Undo `mcpmock wrap`.")
@@ -28,6 +34,7 @@ def unwrap(all_: bool, **options: Any) -> int:
     """
     from mcpmock.client_config.changes import plan_unwrap
     from mcpmock.client_config.clients import BY_ID
+    from mcpmock.client_config.edit import parse_config
     from mcpmock.client_config.files import find_stored, side_store
 
     machine = machine_here()
@@ -38,12 +45,15 @@ def unwrap(all_: bool, **options: Any) -> int:
         chosen = [one for one in find_stored(machine, say) if is_meant(one, options)]
     else:
         chosen = choose_servers(machine, options, recorded=True)
-    edits = []
-    for found in chosen:
+    edits: list[ServerEdit] = []
+    changed: dict[Path, Document] = {}  # what a file with several servers is by then
+    for one in chosen:
+        found = attrs.evolve(one, document=changed.get(one.config.path, one.document))
         if found.entry.recorder is None:
             say(f"{found.entry.name} in {place_of(found)} has no recorder")
             continue
         edits.append(plan_unwrap(found, store))
+        changed[found.config.path] = parse_config(found.config.path, edits[-1].text)
     if all_ and not edits:
         say("nothing to take back")
     for edit in carry_out("unwrap", edits, machine, options):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpmock.errors import McpMockError
 from mcpmock.printable import printable
 
 from .options_wrap import (
@@ -44,8 +46,9 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
     """Put the recorder in front of server NAME in the configuration of a client.
 
     Shows the change, asks, and writes it. Only the command and its arguments change; everything
-    else stays byte for byte, and `mcpmock unwrap NAME` takes the change back. --list finds the
-    configurations of all known clients.
+    else stays byte for byte, and `mcpmock unwrap NAME` takes the change back. A remote server
+    becomes one over stdio: a proxy that speaks to its URL, with its headers or with the login of
+    `mcpmock login URL`. --list finds the configurations of all known clients.
     """
     machine = machine_here()
     if list_:
@@ -56,13 +59,14 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
     from mcpmock.client_config.clients import PROJECT
 
     edits: list[ServerEdit] = []
+    can_log_in = find_spec("mcp") is not None  # of the extra `oauth`
     for found in choose_servers(machine, options, recorded=False):
         if found.entry.recorder is not None:
             say(f"{found.entry.name} in {place_of(found)} is recorded already")
             continue
         path = recording_path(found.config, found.entry.name, machine, output)
         program = ["mcpmock"] if found.config.scope == PROJECT else own_words()
-        edits.append(plan_wrap(found, program, path))
+        edits.append(plan_wrap(found, program, path, can_log_in=can_log_in))
     for edit in carry_out("wrap", edits, machine, options):
         if not options["quiet"]:
             _say_what_next(edit)
@@ -74,6 +78,9 @@ def _say_what_next(edit: ServerEdit) -> None:
 
     config, name = edit.found.config, edit.entry.name
     say(f"{name}: recorded to {edit.output}; `mcpmock unwrap {name}` takes it back")
+    if edit.logs_in:
+        url = edit.found.entry.url
+        say(f"{name}: if it needs a login, run `mcpmock login {url}` (once)")
     for client in (BY_ID[id_] for id_ in config.clients):
         say(f"{client.title}: {'; '.join(filter(None, [client.restart, client.approval]))}")
     if config.scope == PROJECT:
@@ -124,7 +131,24 @@ def _described(found: FoundServer, machine: Machine) -> str:
         return f"recorded to {entry.recorder.output} ({held if sizes else 'nothing yet'})"
     if entry.transport == "stdio":
         return f"stdio   {masked_command(entry.words)}"
-    return f"{entry.transport:6}  {masked_url(entry.url)}".rstrip()
+    if entry.transport == "other":
+        return entry.transport
+    return f"remote  {masked_url(entry.url)} ({_wrapped_as(found)})"
+
+
+def _wrapped_as(found: FoundServer) -> str:
+    """What `wrap` would make of a remote server."""
+    from mcpmock.client_config.changes import plan_wrap
+
+    try:
+        edit = plan_wrap(found, ["mcpmock"], "")
+    except McpMockError:
+        return "cannot be recorded"
+    if edit.logs_in:
+        return "wrap: a proxy with the login of `mcpmock login`"
+    return (
+        "wrap: a proxy with its headers" if "--header-env" in edit.entry.words else "wrap: a proxy"
+    )
 
 
 def _emit_server(found: FoundServer, machine: Machine) -> None:

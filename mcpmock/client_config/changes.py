@@ -13,9 +13,9 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import MissingExtra
 
-from .clients import LOCAL, PROJECT, ConfigFile, Machine
+from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
 from .edit import parse_config, servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
 from .files import (
@@ -29,13 +29,16 @@ from .files import (
     make_project_folder,
     write_config,
 )
+from .remote import (
+    CannotRecord,
+    is_on_this_machine,
+    needs_login,
+    unwrap_remote,
+    wrap_remote,
+)
 
 MAX_NAME_CHARS = 100
 _NO_FILE_NAME = re.compile(r"[^\w.-]+", re.ASCII)
-
-
-class CannotRecord(McpMockError):
-    """No recorder can be put in front of a server."""
 
 
 @attrs.frozen
@@ -52,8 +55,9 @@ class ServerEdit:
 
     @property
     def words(self) -> tuple[list[str], list[str]]:
-        """The command line, old and new."""
-        return self.found.entry.words, self.entry.words
+        """The command line, old and new; a URL for one."""
+        old, new = ([*one.words] or [one.url] for one in (self.found.entry, self.entry))
+        return old, new
 
     @property
     def output(self) -> str:
@@ -61,6 +65,11 @@ class ServerEdit:
         recorder = self.entry.recorder or self.found.entry.recorder
         assert recorder is not None
         return recorder.output
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether what stands there now sends the login of `mcpmock login`."""
+        return "--oauth" in self.entry.words
 
     @property
     def exact(self) -> bool:
@@ -94,15 +103,14 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
     return f"{folder}/"
 
 
-def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> ServerEdit:
-    """Raises CannotRecord, ConfigError."""
+def plan_wrap(
+    found: FoundServer, program: Sequence[str], output: str, *, can_log_in: bool = True
+) -> ServerEdit:
+    """A remote server without credentials in its entry gets the login of `mcpmock login`. Raises
+    CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
+    """
     config, entry = found.config, found.entry
-    if entry.transport == "remote":
-        raise CannotRecord(
-            f"{entry.name} in {config.path} is a remote server; `mcpmock record -o FILE --url URL` "
-            "records it: give the client the URL that it prints"
-        )
-    if entry.transport != "stdio":
+    if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
     try:
         "".join([entry.name, str(config.path), *program, output]).encode()
@@ -110,7 +118,18 @@ def plan_wrap(found: FoundServer, program: Sequence[str], output: str) -> Server
         raise CannotRecord(
             f"{config.path}: a name here is not UTF-8, and cannot stand in it"
         ) from error
-    change = wrap(found.document, config.keys, entry.name, record_words(program, output))
+    if entry.transport == "stdio":
+        change = wrap(found.document, config.keys, entry.name, record_words(program, output))
+    else:
+        login = needs_login(entry)
+        if login and not can_log_in:
+            if not is_on_this_machine(entry):
+                raise MissingExtra(f"a login to {entry.name}", "oauth")
+            login = False
+        plain = next((BY_ID[client].plain_url for client in config.clients), None)
+        change = wrap_remote(
+            found.document, config.keys, entry.name, program, output, login=login, plain_url=plain
+        )
     old, new = found.document.text, change.text
     stored = WrappedServer(
         file=str(config.path),
@@ -129,7 +148,12 @@ def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:
     config, entry = found.config, found.entry
     stored = store.load(config.path, config.keys, entry.name)
     pieces = stored.pieces if stored else None
-    text = unwrap(found.document, config.keys, entry.name, pieces)
+    recorder = entry.recorder
+    if recorder is not None and recorder.remote:
+        url_name = next((BY_ID[client].url_name for client in config.clients), "url")
+        text = unwrap_remote(found.document, config.keys, entry.name, pieces, url_name)
+    else:
+        text = unwrap(found.document, config.keys, entry.name, pieces)
     return ServerEdit(found, text, _entry_in(found, text), stored)
 
 

@@ -39,6 +39,10 @@ class KnownClient:
     user: tuple[str, ...] = ()
     project: tuple[str, ...] = ()
     keys: Keys = MCP_SERVERS
+    url_name: str = "url"
+    """The member with the URL of a remote server, of those that it reads."""
+    plain_url: str | None = None
+    """The transport that `url` stands for in a server without a type, if it is always the same."""
     restart: str
     """What makes it read a changed file: an order to the user."""
     approval: str = ""
@@ -161,6 +165,7 @@ CLIENTS = (
         id="windsurf",
         title="Windsurf",
         user=("{home}/.codeium/windsurf/mcp_config.json", "{home}/.codeium/mcp_config.json"),
+        url_name="serverUrl",
         restart="press the refresh button of Windsurf's MCP servers",
         approval="the allow-list of a team matches commands: the changed one may be refused",
         source="docs.windsurf.com cascade/mcp",
@@ -194,6 +199,8 @@ CLIENTS = (
         title="Gemini CLI",
         user=("{home}/.gemini/settings.json",),
         project=(".gemini/settings.json",),
+        url_name="httpUrl",
+        plain_url="sse",
         restart="run `/mcp reload` in gemini, or start it again",
         source="gemini 0.61.0, tried; gemini-cli docs/tools/mcp-server.md",
         checked="2026-11-23",
@@ -270,6 +277,7 @@ CLIENTS = (
             "{home}/.gemini/config/mcp_config.json",
             "{home}/.gemini/antigravity/mcp_config.json",
         ),
+        url_name="serverUrl",
         restart="press the refresh button of Antigravity's MCP servers",
         source="agent-scan; add-mcp 2.4.0",
     ),
@@ -287,6 +295,8 @@ CLIENTS = (
         title="Qwen Code",
         user=("{home}/.qwen/settings.json",),
         project=(".qwen/settings.json",),
+        url_name="httpUrl",
+        plain_url="sse",
         restart="start qwen again",
         source="qwen 0.24.4, tried",
         checked="2026-11-23",

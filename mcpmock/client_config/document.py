@@ -48,6 +48,18 @@ class Document(ABC):
         """Where the value at a path stands. Raises KeyError if it is not there."""
 
     @abstractmethod
+    def name_span(self, path: Path) -> Span:
+        """Where the name of the member at a path stands. Raises KeyError if it is not there."""
+
+    @abstractmethod
+    def spelled(self, name: str, value: str | None = None) -> str:
+        """A name of letters as this format spells it, or a whole member."""
+
+    @abstractmethod
+    def with_object(self, path: Path, value: dict[str, Any]) -> str:
+        """The text with another object in the place of the one at a path, whose comments go."""
+
+    @abstractmethod
     def refuse_duplicates(self, path: Path) -> None:
         """Raises ConfigError if the object at a path has two members of one name: which of them a
         client takes is not known.

@@ -26,19 +26,22 @@ from .toml import TomlDocument
 
 _COMMA = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|#[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+,")
 _LINE_BEFORE = re.compile(r"\r?\n[ \t]*\Z")
-_Splice = tuple[Span, str]
+Splice = tuple[Span, str]
+"""A place, and what to put there."""
 
 
 class Pieces(msgspec.Struct, frozen=True):
     """The text of an entry's command, and of its arguments, before and after a change.
 
     `program` is empty where the whole command line is one array. `args` is empty if there were no
-    arguments; then they and what joins them to the command are `added` behind it.
+    arguments; then they and what joins them to the command are `added` behind it. Of a remote
+    server there is only the `stretch` from the first change to the last one.
     """
 
-    program: tuple[str, str]
-    args: tuple[str, str]
+    program: tuple[str, str] = ("", "")
+    args: tuple[str, str] = ("", "")
     added: str = ""
+    stretch: tuple[str, str] = ("", "")
 
 
 @attrs.frozen
@@ -78,23 +81,23 @@ def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> Wra
     """The text with these words before the command of a server. Raises ConfigError."""
     path = (*keys, name)
     places, old_words = _places(document, path), _words(document, path)
-    program, added, splices = ("", ""), "", list[_Splice]()
+    program, added, splices = ("", ""), "", list[Splice]()
     inserted = list(map(quote, words))
     if places.program is not None:
         span = document.span(places.program)
-        program = (_piece(document, span), inserted[0])
+        program = (piece(document, span), inserted[0])
         inserted = [*inserted[1:], program[0]]  # spelled as it was
         if document.at(places.args) is None:
             added = document.added(span, "args", f"[{', '.join(inserted)}]")
         splices.append((span, program[1] + added))
     if not added:
         splices.append(_insertion(document, places.args, inserted))
-    text = _splice(document.text, splices)
+    text = splice(document.text, splices)
     new = parse_config(document.file, text)
     _verify(document, new, path, places, [*words, *old_words])
     if added:
         return WrapChange(text, Pieces(program, ("", ""), added))
-    args = (_piece(one, one.span(places.args)) for one in (document, new))
+    args = (piece(one, one.span(places.args)) for one in (document, new))
     return WrapChange(text, Pieces(program, (next(args), next(args))))
 
 
@@ -107,15 +110,15 @@ def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> 
     splices = _restoration(document, places, pieces) if pieces else None
     if splices is None:
         splices = _removal(document, path, places)
-    text = _splice(document.text, splices)
+    text = splice(document.text, splices)
     behind = _command_behind(document, path)
     _verify(document, parse_config(document.file, text), path, places, words[behind:])
     return text
 
 
-def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[_Splice] | None:
+def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Splice] | None:
     """None if somebody has changed the command or its arguments."""
-    splices: list[_Splice] = []
+    splices: list[Splice] = []
     if places.program is not None:
         span = document.span(places.program)
         new = pieces.program[1] + pieces.added
@@ -125,19 +128,19 @@ def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[_S
         splices.append((Span(span.start, end), pieces.program[0]))
     if not pieces.added:
         span = document.span(places.args)
-        if _piece(document, span) != pieces.args[1]:
+        if piece(document, span) != pieces.args[1]:
             return None
         splices.append((span, pieces.args[0]))
     return splices
 
 
-def _removal(document: Document, path: Keys, places: _Places) -> list[_Splice]:
+def _removal(document: Document, path: Keys, places: _Places) -> list[Splice]:
     """The words of the recorder, taken out of the array; the program is spelled as it is there."""
     elements = document.elements(places.args)
     first, splices = _command_behind(document, path), []
     if places.program is not None:
         program = elements[first - 1]  # the array is one word shorter
-        splices.append((document.span(places.program), _piece(document, program)))
+        splices.append((document.span(places.program), piece(document, program)))
     start = elements[0].start
     if first < len(elements):
         end = elements[first].start
@@ -156,7 +159,7 @@ def _command_behind(document: Document, path: Keys) -> int:
     return recorder.behind
 
 
-def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> _Splice:
+def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> Splice:
     """Before the first element; each on a line of its own if that is."""
     elements = document.elements(path)
     if not elements:
@@ -191,11 +194,13 @@ def quote(word: str) -> str:
     return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _piece(document: Document, span: Span) -> str:
+def piece(document: Document, span: Span) -> str:
+    """The text at a span."""
     return document.text[span.start : span.end]
 
 
-def _splice(text: str, splices: Sequence[_Splice]) -> str:
+def splice(text: str, splices: Sequence[Splice]) -> str:
+    """A text with other texts in these places, which do not overlap."""
     for (start, end), new in sorted(splices, reverse=True):
         text = text[:start] + new + text[end:]
     return text

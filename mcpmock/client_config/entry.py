@@ -14,18 +14,21 @@ from typing import Any
 import attrs
 
 _URLS = ("url", "serverUrl", "httpUrl", "uri")
-_OPTIONS_WITH_VALUE = ("-o", "--output")
-_RECORD = "record"
+_RECORD, PROXY = "record", "proxy"
+_OUTPUTS = {_RECORD: ("-o", "--output"), PROXY: ("--record",)}
+"""The option that says where a command records."""
 _FLAGS = ("-q",)
 
 
 @attrs.frozen
 class RecordCommand:
-    """A recorder in front of a command: where it writes, and where the command begins."""
+    """A recorder in front of a command or a URL: where it writes, and where the command begins."""
 
     output: str
     behind: int | None
     """Index of the first word of the command; None if no `--` tells it."""
+    remote: bool = False
+    """Whether it stands in front of a URL."""
 
 
 @attrs.frozen
@@ -49,10 +52,14 @@ class ServerEntry:
         return words if all(isinstance(word, str) for word in words) else []
 
     @property
+    def url_name(self) -> str:
+        """The member with its URL, empty if it has none."""
+        return next((name for name in _URLS if isinstance(self.value.get(name), str)), "")
+
+    @property
     def url(self) -> str:
         """Its URL, empty if it has none."""
-        found = (self.value.get(name) for name in _URLS)
-        return next((url for url in found if isinstance(url, str)), "")
+        return str(self.value.get(self.url_name, ""))
 
     @property
     def transport(self) -> str:
@@ -69,15 +76,19 @@ class ServerEntry:
 def find_recorder(words: Sequence[str]) -> RecordCommand | None:
     """The recorder in front of a command, however it was put there; None if there is none."""
     start = _words_of_mcpmock(words)
-    if not start or words[start : start + 1] != [_RECORD]:
+    command = words[start] if 0 < start < len(words) else ""
+    if command not in _OUTPUTS:
         return None
     end = words.index("--") if "--" in words else len(words)
     options = words[start + 1 : end]
     output = ""
     for option, value in pairwise([*options, ""]):
-        if option in _OPTIONS_WITH_VALUE:
+        if option in _OUTPUTS[command]:
             output = value
-    return RecordCommand(output, end + 1 if words[end + 1 :] else None)
+    if command == PROXY and not output:
+        return None
+    remote = command == PROXY and not {"--url", "--url-env"}.isdisjoint(options)
+    return RecordCommand(output, end + 1 if words[end + 1 :] else None, remote)
 
 
 def record_words(program: Sequence[str], output: str) -> list[str]:

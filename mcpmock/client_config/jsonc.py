@@ -22,6 +22,7 @@ _SCALAR = re.compile(
     r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
     r"|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])|(?:true|false|null)\b"
 )
+_LEAD = re.compile(r"[ \t]*")
 _MARK = "\ufeff"
 
 
@@ -51,6 +52,24 @@ class JsonDocument(Document):
 
     def span(self, path: Path) -> Span:
         return self._find(path).span
+
+    def name_span(self, path: Path) -> Span:
+        *outer, name = path
+        members = self._find(outer).members or ()
+        return {known: span for known, span, _ in members}[name]
+
+    def spelled(self, name: str, value: str | None = None) -> str:
+        return json.dumps(name) if value is None else f"{json.dumps(name)}: {value}"
+
+    def with_object(self, path: Path, value: dict[str, Any]) -> str:
+        start, end = self.span(path)
+        lead = _LEAD.match(self.text[:start].rpartition("\n")[2])
+        assert lead is not None  # it matches nothing, too
+        one_line = "\n" not in self.text[start:end]
+        unit = None if one_line else "\t" if "\t" in lead[0] else "  "
+        text = json.dumps(value, ensure_ascii=False, indent=unit)
+        text = text.replace("\n", self.line_end + lead[0])
+        return self.text[:start] + text + self.text[end:]
 
     def refuse_duplicates(self, path: Path) -> None:
         names: set[str] = set()

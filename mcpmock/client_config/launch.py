@@ -19,7 +19,9 @@ from mcpmock.errors import McpMockError
 from .changes import ServerEdit, plan_wrap, recording_path
 from .clients import LOCAL, PROJECT, USER, Machine
 from .edit import quote
+from .entry import ServerEntry
 from .files import FoundServer
+from .remote import needs_login
 
 CONFIG_FILE = "servers.json"
 """Below the temporary folder of a launch."""
@@ -68,6 +70,8 @@ class _Launcher:
     asks: bool
     """Whether it asks before it starts a server of a project."""
     launch: Callable[[_Start], Launch]
+    remote: bool = False
+    """Whether a server over stdio can take the place of a remote one."""
 
 
 def plan_launch(
@@ -95,12 +99,19 @@ def plan_launch(
         if config.scope == PROJECT and launcher.asks and not approved(name):
             continue
         edits.pop(name, None)
-        if found.entry.transport == "stdio" and found.entry.recorder is None:
+        if _is_recorded(launcher, found.entry):
             user = attrs.evolve(config, scope=USER)  # nothing is committed
             edits[name] = plan_wrap(found, program, recording_path(user, name, machine, output))
     if not edits:
         raise CannotLaunch(f"{words[0]} has no server that can be recorded; `mcpmock wrap --list`")
     return launcher.launch(_Start(list(words), edits, temporary, machine.environment))
+
+
+def _is_recorded(launcher: _Launcher, entry: ServerEntry) -> bool:
+    """A remote server keeps the login that the client has made itself."""
+    if entry.transport == "remote":
+        return launcher.remote and not needs_login(entry)
+    return entry.transport == "stdio" and entry.recorder is None
 
 
 def _started_by(launcher: _Launcher, servers: Sequence[FoundServer]) -> list[FoundServer]:
@@ -157,7 +168,7 @@ def _outputs(edits: Mapping[str, ServerEdit]) -> dict[str, str]:
 
 
 _LAUNCHERS = {
-    "claude": _Launcher("claude-code", (USER, PROJECT, LOCAL), True, _launch_claude),
+    "claude": _Launcher("claude-code", (USER, PROJECT, LOCAL), True, _launch_claude, True),
     # The file of a project counts if the project is trusted, an option would count always.
     "codex": _Launcher("codex", (USER,), False, _launch_codex),
     "opencode": _Launcher("opencode", (USER, PROJECT), False, _launch_opencode),

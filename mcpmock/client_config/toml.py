@@ -17,7 +17,8 @@ from .document import ConfigError, Document, Path
 
 _MARK = "\ufeff"
 _INLINE = re.compile(r"[{,]\s*\Z")
-_NAME = re.compile(r"""(?:[\w-]+|"[^"\r\n]*"|'[^'\r\n]*')[ \t]*=[ \t]*\Z""")
+_NAME = re.compile(r"""([\w-]+|"[^"\r\n]*"|'[^'\r\n]*')[ \t]*=[ \t]*\Z""")
+_LAST_OF_TABLE = r"^[ \t]*\[[^\[\]\r\n]*{before}[^\[\]\r\n]*\.[ \t]*({name})[ \t]*\]"
 
 
 class TomlDocument(Document):
@@ -46,6 +47,40 @@ class TomlDocument(Document):
         found = self._find(self._body, put)
         start = len(self.text) - len(self._body)
         return Span(start + found.start, start + found.end)
+
+    def name_span(self, path: Path) -> Span:
+        *outer, name = path
+        value = self.at(path)
+        if isinstance(value, dict):
+            # A table has its name in a header. What is only like it is found out by whoever
+            # verifies the change.
+            wanted = _LAST_OF_TABLE.format(before=re.escape(outer[-1]), name=re.escape(name))
+            if header := re.search(wanted, self.text, re.M):
+                return Span(*header.span(1))
+        found = _NAME.search(self.text[: self.span(path).start])
+        if found is None:
+            raise ConfigError(self.file, f"{name} stands where it cannot be changed")
+        return Span(*found.span(1))
+
+    def spelled(self, name: str, value: str | None = None) -> str:
+        return name if value is None else f"{name} = {value}"
+
+    def with_object(self, path: Path, value: dict[str, Any]) -> str:
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+
+        try:
+            document: Any = tomlkit.parse(self._body)
+            inside = document
+            for step in path:
+                inside = inside[step]
+            for name in [name for name in inside if value.get(name) != inside[name]]:
+                del inside[name]
+            inside.update({name: one for name, one in value.items() if name not in inside})
+            text = tomlkit.dumps(document)
+        except (TOMLKitError, RecursionError) as error:
+            raise ConfigError(self.file, f"not TOML: {error}") from error
+        return self.text[: len(self.text) - len(self._body)] + text
 
     def refuse_duplicates(self, path: Path) -> None:
         """The format itself has none."""

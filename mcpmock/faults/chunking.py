@@ -100,8 +100,8 @@ def close_stream(matched: MatchedMessage, how: str, after: float = 0.0) -> Itera
 def end_server(
     code: int, signal: int | None, stderr: str | None, *, transport: str = "stdio"
 ) -> Iterable[Act]:
-    """The server process ends: over HTTP with all that is open in the session, which nobody knows
-    afterwards.
+    """The server process ends: over HTTP all that is open in the session ends, and the session is
+    unknown afterwards.
     """
     if stderr is not None:
         yield Send([Frame(S2C, stderr.encode() + b"\n", b"", Stderr())])

@@ -1,6 +1,5 @@
-"""`DeferredRecorder`: a stage in the place of a recorder, for a session of which nobody knows yet
-whether it is
-to be recorded.
+"""`DeferredRecorder`: a stage in the place of a recorder, for a session that may or may not be
+recorded.
 
 It holds what passes. Once there is a recorder, that notes the session from its beginning, at the
 times when things happened, and from then on everything before it passes. `live` says when a session

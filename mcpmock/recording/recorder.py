@@ -33,8 +33,8 @@ Append = Callable[[list[bytes]], None]
 class Ledger:
     """One take being written: what its recorders have in common.
 
-    `redactor` is None where redaction was switched off. `on_gap` is told the reason each time that
-    something could not be noted, the first time included; it decides whether anybody hears of it.
+    `redactor` is None where redaction was switched off. `on_gap` gets the reason each time that
+    something could not be noted, the first time included; it decides whether to report it.
     """
 
     append: Append
@@ -137,7 +137,7 @@ class Recorder(Stage):
         return PASS
 
     def receipt(self, value: Any, frame: Frame, now: float) -> None:
-        """Notes that a fault fires on this frame, ahead of what comes of it."""
+        """Notes that a fault fires on this frame, ahead of its effect."""
 
         def event() -> Event:
             fault, redactor = msgspec.json.encode(value), self.ledger.redactor
@@ -151,7 +151,7 @@ class Recorder(Stage):
         self._note(lambda: Event(n=0, auth=value), now)
 
     def _note(self, make: Callable[[], Event], now: float) -> None:
-        """Notes what is no frame."""
+        """Notes an event that is not a frame."""
         ledger = self.ledger
         try:
             event = make()
@@ -218,7 +218,7 @@ class Recorder(Stage):
         return [whole for whole in cut if whole is not None]
 
     def _suspicious(self, frames: Sequence[Frame]) -> bool:
-        """Whether any of them needs a closer look; what is no JSON always does."""
+        """Whether any of them needs a closer look; anything but JSON always does."""
         redactor = self.ledger.redactor
         if redactor is None:
             return False

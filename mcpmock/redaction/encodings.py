@@ -23,7 +23,7 @@ from mcpmock.protocol.raw_json import UNREADABLE, Span
 MAX_DECODED_BYTES = 1 << 20
 """Longer strings are not decoded: what they hold is found in their own spelling only."""
 BASE64_TEXT = rb"[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][0-9A-Za-z+/_-]"
-"""Three bytes of ASCII in base64: what is no text seldom has four such groups in a row."""
+"""Three bytes of ASCII in base64: other data seldom has four such groups in a row."""
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.S
 )

@@ -100,8 +100,8 @@ def decode_placeholders(text: str) -> str:
 
 
 def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> bytes:
-    """The live values of the placeholders in a message, or (not `quoted`) in what is no JSON; one
-    that nothing bound is sent as it stands.
+    """The live values of the placeholders in a message, or (not `quoted`) in other text; an unbound
+    one is sent as it stands.
     """
 
     def value(placeholder: re.Match[bytes]) -> bytes:

@@ -196,8 +196,8 @@ class Run:
 
     def check(self) -> None:
         """Raises CannotStart for a server that is sure to fail, so that it leaves no take. One
-        behind a recording may never be needed. Raises PlanError for faults of a login that nobody
-        needs.
+        behind a recording may never be needed. Raises PlanError for faults of a login without
+        a login.
         """
         setup = self.setup
         if setup.faults is not None and setup.authorization is None:

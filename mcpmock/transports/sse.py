@@ -24,7 +24,7 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\n|\r\n|\r(?=[^\n])")
 # The end of a line and, directly behind it, the end of an empty one. Whatever the line ends are,
 # this is the first LF LF, LF CR or CR CR (CR LF is one end, not two). The set in front lets `re`
-# skip quickly what is no line end.
+# skip other bytes quickly.
 _BLANK_LINE = re.compile(rb"[\n\r](?:(?<=\n)\n|\r(?:\n|(?=[^\n])))")
 _LINE_BREAK = re.compile(rb"\r\n|\n|\r")
 _RETRY_DIGITS = 15  # beyond that it is no time, and no number that every JSON reader takes

@@ -14,8 +14,10 @@ from mcpmock.transports.session_router import TransportKind
 
 NOTHING: dict[str, Any] = {
     "url": None,
+    "url_env": None,
     "url_transport": None,
     "header": (),
+    "header_env": (),
     "oauth": False,
     "command": (),
 }
@@ -39,6 +41,16 @@ def test_a_url() -> None:
     assert TransportKind.SSE is named.kind
 
 
+def test_what_others_must_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of variables, of which a header may have a word more."""
+    monkeypatch.setenv("X_URL", "http://a/mcp?key=1")
+    monkeypatch.setenv("X_TOKEN", "sesame")
+    found = server(url_env="X_URL", header_env=("Authorization: Bearer X_TOKEN", "X-Key: X_TOKEN"))
+
+    assert "http://a/mcp?key=1" == found.described
+    assert [("Authorization", "Bearer sesame"), ("X-Key", "sesame")] == found.headers
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -47,13 +59,20 @@ def test_a_url() -> None:
         {"command": ("a",), "header": ("X: 1",)},
         {"command": ("a",), "url_transport": "sse"},
         {"command": ("a",), "oauth": True},
+        {"command": ("a",), "header_env": ("X: X_SET",)},
+        {"url": "http://a", "header_env": ("X: X_UNSET",)},
+        {"url": "http://a", "header_env": ("X: X_SET",)},
+        {"url": "http://a", "header_env": ("secret",)},
+        {"url": "http://a", "url_env": "X_SET"},
+        {"url_env": "X_UNSET"},
         {"url": "nonsense"},
         {"url": "http://a", "header": ("secret",)},
         {"url": "http://a", "header": ("Content-Length: 5",)},
     ],
 )
-def test_wrong_usage(options: dict[str, Any]) -> None:
+def test_wrong_usage(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A value of --header is never repeated."""
+    monkeypatch.setenv("X_SET", "secret\n")
     with pytest.raises(click.UsageError) as raised:
         server(**options)
 

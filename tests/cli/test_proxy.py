@@ -63,6 +63,23 @@ def test_a_url(run: Run, given: Given) -> None:
     assert StdioFront() == front
 
 
+def test_what_a_recording_hides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secrets of headers, wherever a server repeats them."""
+    hidden: list[str] = []
+
+    async def run_sessions(setup: Setup) -> int:
+        assert setup.recording is not None
+        hidden.extend(setup.recording.values.values())
+        return 0
+
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
+    monkeypatch.setenv("X_TOKEN", "Bearer sesame")
+    fields = ["--header-env", "Authorization: X_TOKEN", "--header", "X-Org: acme"]
+
+    assert 0 == run("proxy", "--record", "x.jsonl", "--url", URL, *fields)[0]
+    assert ["sesame"] == hidden
+
+
 @pytest.mark.parametrize(
     ("options", "front", "back"),
     [
@@ -210,6 +227,22 @@ def test_a_cassette(recording: Recording, mode: str) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize("name", ["a.jsonl", "runs/"])
+def test_record(recording: Recording, name: str) -> None:
+    """Every run adds a take or, in a folder, a file."""
+    output = str(recording.file.with_name(name.strip("/"))) + "/" * name.endswith("/")
+    words = [sys.executable, "-m", "mcpmock", "proxy", "--record", output, *recording.server]
+    for _ in range(2):
+        says = b"".join(raw + b"\n" for raw in ASKS)
+        done = subprocess.run(words, input=says, capture_output=True, timeout=30)
+        assert (0, b"") == (done.returncode, done.stderr)
+
+    files = [*Path(output).iterdir()] if name.endswith("/") else [recording.file]
+    takes = [len(load(file).takes) for file in files]
+    assert ([1, 1] if name.endswith("/") else [2]) == takes
+
+
+@pytest.mark.e2e
 def test_on_miss_live(recording: Recording) -> None:
     """`replay` asks the server as well, and records nothing."""
     said(recording, "once")
@@ -227,6 +260,7 @@ def test_on_miss_live(recording: Recording) -> None:
     [
         (("proxy", "--mode", "once", "--", "x"), "--mode needs --cassette"),
         (("proxy", "--mode", "twice", "--", "x"), "is not one of"),
+        (("proxy", "--cassette", "F", "--record", "x", "--", "x"), "are mutually exclusive"),
         (("replay", "F", "--", "x"), "a server (COMMAND or --url) needs --on-miss live"),
         (("replay", "F", "--on-miss", "live"), "name the server: either --url URL or -- COMMAND"),
         (("replay", "F", "--on-miss", "live", "--record", "x", "--", "x"), "--mode new_episodes"),

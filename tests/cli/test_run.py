@@ -15,6 +15,7 @@ from tests.cli.conftest import Run
 
 SERVERS = '{"mcpServers": {"a": {"command": "x", "args": ["-y"], "env": {"K": "sesame"}}, '
 REMOTE = '"r": {"url": "https://example.com/mcp"}}}'
+WITH_KEY = '"k": {"type": "http", "url": "https://a.example", "headers": {"X-Api-Key": "sesame"}}, '
 PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
 
 
@@ -58,10 +59,11 @@ def recorder(folder: Path, *command: str) -> list[str]:
 
 
 def test_claude(run: Run, home: Path) -> None:
-    """A file that only the user can read, and that is gone at the end; what is remote, recorded
-    already or not approved stays as it is. The exit status is that of the client.
+    """A file that only the user can read, and that is gone at the end; what has a login of the
+    client, is recorded already or not approved stays as it is. The exit status is the client's.
     """
     before = SERVERS + '"done": {"command": "mcpmock", "args": ["record", "-o", "f", "--", "x"]}, '
+    before += WITH_KEY
     put(home / ".claude.json", before + REMOTE)
     put(home / "project/.mcp.json", SERVERS.replace('"a"', '"b"') + REMOTE)
     status, out, err = run("run", "--", "claude", "-p", "hi")
@@ -70,9 +72,12 @@ def test_claude(run: Run, home: Path) -> None:
     folder = home / ".local/share/mcpmock/a"
     program, *arguments = recorder(folder, "x", "-y")
     entry = {"command": program, "args": arguments, "env": {"K": "sesame"}}
-    assert {"mcpServers": {"a": entry}} == json.loads(config)
+    servers = json.loads(config)["mcpServers"]
+    assert entry == servers["a"]
+    assert ({"a", "k"}, "stdio") == (servers.keys(), servers["k"]["type"])
+    assert {"MCPMOCK_HEADER_X_API_KEY": "sesame"} == servers["k"]["env"]
     assert ([f"--mcp-config={file}", "-p", "hi"], 7) == (words, status)
-    assert ("", f"mcpmock: a is recorded to {folder}/\n") == (out, err)
+    assert ("", f"mcpmock: a is recorded to {folder}/\n") == (out, err.partition("mcpmock: k")[0])
     assert not Path(file).parent.exists()
     assert before + REMOTE == (home / ".claude.json").read_text("utf-8")
 

@@ -6,11 +6,12 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
-from mcpmock.cli import options_wrap
+from mcpmock.cli import options_wrap, wrap
 from tests.cli.conftest import Run
 
 CURSOR = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
@@ -144,12 +145,69 @@ def test_a_recorder_that_a_person_wrote(run: Run, home: Path) -> None:
 
 
 def test_a_remote_server(run: Run, home: Path) -> None:
-    """It is said how to record it."""
-    put(home / ".cursor/mcp.json", REMOTE)
+    """It becomes one over stdio, with the login of the user unless it has credentials, and what is
+    secret goes into its environment.
+    """
+    servers = {
+        "r": {"url": "https://a.example/mcp"},
+        "s": {"url": "https://b", "headers": {"Authorization": "Bearer sesame", "X-Org": "o"}},
+    }
+    text = json.dumps({"mcpServers": servers}, indent=1)
+    file, folder = put(home / ".cursor/mcp.json", text), home / ".local/share/mcpmock"
+    status, out, err = run("wrap", "r", "--yes")
+
+    assert (0, True) == (status, '"command": ' in out)
+    program = str(Path(sys.executable).with_name("mcpmock"))
+    words = [program, "proxy", "-q", "--record", f"{folder}/r/", "--url", "https://a.example/mcp"]
+    assert [*words, "--oauth"] == words_of(file, "r")
+    assert "r: if it needs a login, run `mcpmock login https://a.example/mcp`" in err
+
+    status, out, err = run("wrap", "s", "--yes")
+    assert 0 == status
+    assert '+    "MCPMOCK_HEADER_AUTHORIZATION": "Bearer ***",' in out
+    assert "sesame" not in out + err
+    assert ["Authorization: MCPMOCK_HEADER_AUTHORIZATION", "--header-env"] == words_of(file, "s")[
+        8:10
+    ]
+    assert "a login" not in err
+
+    assert 0 == run("unwrap", "--all", "--yes")[0]
+    assert text == file.read_text("utf-8")
+
+
+def test_a_remote_server_without_the_extra(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody could log in to is not wrapped; few servers of this machine ask for a login."""
+    servers = {"r": {"url": "https://a.example/mcp"}, "s": {"url": "http://localhost:3000/mcp"}}
+    file = put(home / ".cursor/mcp.json", json.dumps({"mcpServers": servers}))
+    monkeypatch.setattr(wrap, "find_spec", lambda _name: None)
+    assert 0 == run("wrap", "s", "--yes")[0]
+    assert "http://localhost:3000/mcp" == words_of(file, "s")[-1]
     status, _, err = run("wrap", "r", "--yes")
 
-    assert 1 == status
-    assert "`mcpmock record -o FILE --url URL` records it" in err
+    assert (2, "mcpmock: a login to r needs") == (status, err[:27])
+    assert "pip install 'mcpmock[oauth]'" in err
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"url": "wss://a.example"}, "not an http:// or https:// URL"),
+        ({"url": "https://a:b@c.example"}, "has a user name or password in it"),
+        ({"url": "https://a", "headersHelper": "x"}, "has `headersHelper`, which no recorder"),
+        ({"url": "https://a", "headers": {"a": 5}}, "has `headers` in a form that no recorder"),
+        ({"url": "https://a", "headers": {"A-b": "", "a_b": ""}}, "has two headers with almost"),
+    ],
+)
+def test_what_no_proxy_reaches(run: Run, home: Path, entry: Any, why: str) -> None:
+    """It is said, and in the list too."""
+    file = put(home / ".cursor/mcp.json", text := json.dumps({"mcpServers": {"r": entry}}))
+    status, _, err = run("wrap", "r", "--yes")
+
+    assert (1, text) == (status, file.read_text("utf-8"))
+    assert why in err
+    assert "(cannot be recorded)" in run("wrap", "--list")[1]
 
 
 def test_list(run: Run, home: Path) -> None:
@@ -163,7 +221,7 @@ def test_list(run: Run, home: Path) -> None:
         f"{home}/.cursor/mcp.json (cursor, user)\n"
         f"  a  recorded to {home}/.local/share/mcpmock/a/ (1 recording, 2.0 kB)\n"
         f"{home}/.qwen/settings.json (qwen, user)\n"
-        "  r  remote  https://example.com/mcp?token=***\n",
+        "  r  remote  https://example.com/mcp?token=*** (wrap: a proxy)\n",
     )
     first, second = map(json.loads, run("wrap", "--list", "--json")[1].splitlines())
     assert {"client": "cursor", "server": "a", "transport": "stdio", "wrapped": True}.items() <= (

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.client_config.changes import (
-    CannotRecord,
-    plan_unwrap,
-    plan_wrap,
-    recording_path,
-    write_edit,
-)
+from mcpmock.client_config.changes import plan_unwrap, plan_wrap, recording_path, write_edit
 from mcpmock.client_config.clients import ConfigFile, Machine
 from mcpmock.client_config.document import ConfigError
 from mcpmock.client_config.files import (
@@ -26,6 +20,7 @@ from mcpmock.client_config.files import (
     project_root,
     side_store,
 )
+from mcpmock.client_config.remote import CannotRecord
 
 TEXT = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
 PROGRAM = ["/opt/mcpmock"]

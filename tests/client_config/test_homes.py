@@ -9,16 +9,15 @@ import pytest
 
 from mcpmock.client_config.changes import plan_unwrap, plan_wrap, recording_path, write_edit
 from mcpmock.client_config.clients import CLIENTS, LIVE_STATE, Machine
+from mcpmock.client_config.entry import RecordCommand
 from mcpmock.client_config.files import FoundServer, find_servers, side_store
 from tests.support.client_homes import CLIENT_HOMES, ClientHome
 
 
-def found_in(machine: Machine, path: Path) -> FoundServer:
+def found_in(machine: Machine, path: Path, name: str = "weather") -> FoundServer:
     found = find_servers(machine)
     assert [] == found.errors
-    (one,) = [
-        one for one in found.servers if one.entry.name == "weather" and one.config.path == path
-    ]
+    (one,) = [one for one in found.servers if one.entry.name == name and one.config.path == path]
     return one
 
 
@@ -47,6 +46,37 @@ def test_wrap_and_unwrap(home: ClientHome, tmp_path: Path) -> None:
     assert before == path.read_bytes()
     assert (home.linked, 0o640) == (path.is_symlink(), stat.S_IMODE(path.stat().st_mode))
     assert [] == list(store.all())
+
+
+@pytest.mark.parametrize(
+    "home", [home for home in CLIENT_HOMES if "remote" in home.text], ids=lambda home: home.name
+)
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_remote_server(home: ClientHome, lost: bool, tmp_path: Path) -> None:
+    """It becomes one over stdio that speaks to the same URL with the same headers, of which no
+    value is in the command line, and then the file as it was; without what undoes it, the same
+    server.
+    """
+    machine, path = home.make(tmp_path)
+    before, store = path.read_bytes(), side_store(machine)
+    found = found_in(machine, path, "remote")
+    output = recording_path(found.config, "remote", machine, None)
+    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine)
+    wrapped = found_in(machine, path, "remote")
+
+    words = wrapped.entry.words
+    assert ["/opt/my tools/mcpmock", "proxy", "-q", "--record", output] == words[:5]
+    assert "abc" not in " ".join(words)
+    assert RecordCommand(output, None, remote=True) == wrapped.entry.recorder
+
+    if lost:
+        for file in store.folder.iterdir():
+            file.unlink()
+    edit = plan_unwrap(wrapped, store)
+    write_edit(edit, store, machine)
+
+    assert found.entry.value == found_in(machine, path, "remote").entry.value
+    assert lost or (edit.exact and before == path.read_bytes())
 
 
 def test_each_client_has_a_home() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import END, MCPMOCK, takes
+from tests.support.processes import END, MCPMOCK, TAG, takes
 
 from . import parts
 from .http_processes import Served, serving
@@ -32,6 +32,14 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
+CLIENT_LINES = "".join(
+    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    for message in (
+        {"id": 1, "method": "initialize", "params": INITIALIZE},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "read"}},
+    )
+)
 BROWSER = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20).read()"
 
 
@@ -216,14 +224,9 @@ def test_a_login_that_was_revoked(world: World, recorder: Served) -> None:
 def test_a_client_over_stdio(world: World) -> None:
     """`proxy --oauth` is a server over stdio that needs no login."""
     world.log_in()
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "read"}},
-    ]
     done = subprocess.run(
         [*MCPMOCK, "proxy", "--url", world.url, "--oauth"],
-        input="".join(json.dumps(line) + "\n" for line in lines),
+        input=CLIENT_LINES,
         env=world.env,
         capture_output=True,
         text=True,
@@ -234,6 +237,44 @@ def test_a_client_over_stdio(world: World) -> None:
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert {1, 2} == {answer["id"] for answer in answers if "id" in answer}
     assert all("result" in answer for answer in answers if "id" in answer), done.stderr
+
+
+def test_a_wrapped_entry(world: World) -> None:
+    """Started as a client starts it, in `/` with few variables: it says that it needs a login, and
+    has the one that was made in a shell. What it records has no secret.
+    """
+    file = world.home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(before := json.dumps({"mcpServers": {"r": {"url": world.url}}}))
+    assert world.run("wrap", "r", "--yes").returncode == 0
+    entry = json.loads(file.read_text())["mcpServers"]["r"]
+    few = {name: world.env[name] for name in ("HOME", "PYTHON_KEYRING_BACKEND", TAG)}
+
+    def start() -> list[Any]:
+        done = subprocess.run(
+            [entry["command"], *entry["args"]],
+            cwd="/",
+            env={**few, "PATH": "/usr/bin:/bin"},
+            input=CLIENT_LINES,
+            capture_output=True,
+            text=True,
+            timeout=END,
+            check=False,
+        )
+        assert not [one for one in world.secrets() if one in done.stderr]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    refused, *_ = start()
+    world.log_in()
+    answers = {answer["id"]: answer for answer in start() if "id" in answer}
+    files = sorted((world.home / ".local/share/mcpmock/r").iterdir())
+
+    assert f"run `mcpmock login {world.url}`" in refused["error"]["message"]
+    assert answers[2]["result"]["content"][0]["text"] == "read"
+    assert [0, 1] == [len([event for event in takes(one)[0].events if event.auth]) for one in files]
+    assert not [one for one in world.secrets() for file in files if one in file.read_text()]
+    assert world.run("unwrap", "r", "--yes").returncode == 0
+    assert before == file.read_text()
 
 
 def test_two_logins_at_once(world: World) -> None:

@@ -130,6 +130,14 @@ CLIENT_HOMES = (
 \t\t\t"env": {"KEY": "${input:key}"},
 \t\t\t"dev": {"watch": "src/**"},
 \t\t},
+\t\t"remote": {
+\t\t\t"type": "http",
+\t\t\t"url": "https://example.com/${input:org}/mcp", // whose
+\t\t\t"headers": {
+\t\t\t\t/* asked for */ "Authorization": "Bearer ${input:key}",
+\t\t\t\t"X-Org": "abc",
+\t\t\t},
+\t\t},
 \t},
 }
 """,
@@ -217,14 +225,17 @@ trust_level = "trusted"
     ClientHome(
         "codex",
         ".codex/config.toml",
-        '[mcp_servers]\r\nweather = { command = "cat", env = { A = "1" } } # inline\r\n',
+        '[mcp_servers]\r\nweather = { command = "cat", env = { A = "1" } } # inline\r\n'
+        'remote = { url = "https://example.com/mcp", http_headers = { X-Key = "abc" } }\r\n',
         scope="project",
         shape="inline",
     ),
     ClientHome(
         "codex",
         ".codex/fast.config.toml",
-        'mcp_servers.weather.command = """cat"""\nmodel = "o4"\n',
+        'mcp_servers.weather.command = """cat"""\nmodel = "o4"\n\n[mcp_servers.remote]\n'
+        'url = "https://example.com/mcp?api_key=abc-sesame"\n\n[mcp_servers.remote.http_headers]\n'
+        'X-Org = "abc" # whose\n',
         shape="dotted",
     ),
     ClientHome(
@@ -242,7 +253,8 @@ trust_level = "trusted"
         '{\n  "$schema": "https://opencode.ai/config.json",\n  "mcp": {\n    // local\n'
         '    "weather": {\n      "type": "local",\n      "command": ["cat", "-u"],\n'
         '      "environment": {"KEY": "{env:KEY}"},\n      "enabled": true,\n    },\n'
-        '    "remote": {"type": "remote", "url": "https://example.com/mcp"},\n  },\n}\n',
+        '    "remote": {"type": "remote", "url": "https://example.com/mcp",\n'
+        '      "headers": {"Authorization": "Bearer {env:KEY}", "X": "abc"}},\n  },\n}\n',
     ),
     ClientHome(
         "opencode",

@@ -13,18 +13,21 @@ import attrs
 
 from mcpmock.client_config.edit import parse_config, servers_of, unwrap, wrap
 from mcpmock.client_config.entry import record_words
+from mcpmock.client_config.remote import unwrap_remote, wrap_remote
 
-SERVER = "wéather"
+SERVER, REMOTE = "wéather", "rémote"
 WORDS = record_words(["/opt/mcpmock"], "/data/weather/")
 _COMMENTS = (" // it's {\"", " /* , ] */", "/**/")
 _WORDS = ("-y", "", "a b", "it's", 'say "x"', "C:\\x\\y", "${HOME}", "--", "漢字", "\t", "#", "//")
+_URLS = ("https://a.example/mcp", "http://localhost:1/sse?api_key=sesame-open", "https://${HOST}/")
+_HEADERS = {"Authorization": "Bearer ${input:a b}", "X-Org": 'it\'s "x"', "é": "", "api-key": "漢"}
 _SCALARS = (0, -1.5e3, True, None, "x", "é", "{")
 _TOML_SCALARS = ("0", "true", '"x"', "'{'", "[1, 2]", "1979-05-27T07:32:00Z", "{ a = 1 }")
 
 
 @attrs.frozen
 class GeneratedConfig:
-    """A file, where its servers are, and the command line of `SERVER`."""
+    """A file, where its servers are, and the command line of `SERVER`. It has `REMOTE` too."""
 
     file: str
     text: str
@@ -53,6 +56,29 @@ def broken_promises(config: GeneratedConfig) -> Iterator[str]:
         behind = config.text[end:]
         if not (change.text.startswith(config.text[:start]) and change.text.endswith(behind)):
             yield "outside the entry, every byte stays"
+    yield from _broken_of_remote(config)
+
+
+def _broken_of_remote(config: GeneratedConfig) -> Iterator[str]:
+    old = parse_config(config.file, config.text)
+    change = wrap_remote(old, config.keys, REMOTE, WORDS[:1], "/data/x/", login=True)
+    new = parse_config(config.file, change.text)
+    before, after = (servers_of(one, config.keys) for one in (old, new))
+    text = unwrap_remote(new, config.keys, REMOTE, None, before[REMOTE].url_name)
+    rebuilt = servers_of(parse_config(config.file, text), config.keys)
+    value = before[REMOTE].value
+    headers = value.get("headers") or value.get("http_headers") or {}
+
+    if after[REMOTE].recorder is None or after[REMOTE].words[0] != WORDS[0]:
+        yield "the recorder stands in the place of the URL"
+    if any(text and text in word for text in headers.values() for word in after[REMOTE].words):
+        yield "no value of a header is in the command line"
+    if {**after, REMOTE: 0} != {**before, REMOTE: 0}:
+        yield "the other servers stay"
+    if unwrap_remote(new, config.keys, REMOTE, change.pieces) != config.text:
+        yield "unwrap gives the file of a remote server back, byte for byte"
+    if rebuilt != before:
+        yield "without what was stored, unwrap gives the remote server back"
 
 
 def generate_config(random: Random) -> GeneratedConfig:
@@ -77,6 +103,7 @@ def _json(random: Random) -> GeneratedConfig:
     entry += own
     random.shuffle(entry)
     servers = [(SERVER, writer.object(entry)), ("other", writer.object(own)), ("odd", "0")]
+    servers.append((REMOTE, writer.object(_remote(writer))))
     random.shuffle(servers)
     text = writer.object(servers)
     for key in reversed(keys):
@@ -85,6 +112,22 @@ def _json(random: Random) -> GeneratedConfig:
         text = writer.object(members)
     mark = "\ufeff" if random.random() < 0.2 else ""
     return GeneratedConfig("c.json", mark + writer.blank() + text + writer.blank(), keys, words)
+
+
+def _remote(writer: _JsonWriter) -> list[tuple[str, str]]:
+    """The members of a remote server."""
+    random = writer.random
+    kind = random.choice((None, None, "http", "sse", "remote"))
+    name = "url" if kind == "sse" else random.choice(("url", "serverUrl"))
+    members = [(name, writer.scalar(random.choice(_URLS)))]
+    headers = random.sample([*_HEADERS.items()], random.randrange(5))
+    if headers:
+        listed = [(header, writer.scalar(value)) for header, value in headers]
+        members.append(("headers", writer.object(listed)))
+    members += [("type", writer.scalar(kind))] if kind else []
+    members += [(f"k{i}", writer.any()) for i in range(random.randrange(3))]
+    random.shuffle(members)
+    return members
 
 
 @attrs.frozen
@@ -137,11 +180,31 @@ def _toml(random: Random) -> GeneratedConfig:
         lines = [f"[mcp_servers.{name}]", *own, *more]
         if form == "apart":
             lines += ["[other]", "a = 1", f"[mcp_servers.{name}.env]", 'A = "1"']
+    lines += _toml_remote(random)
     comments = ("", "", " # it's \"[", "  ")
     lines = [line + random.choice(comments) for line in lines]
     head = ["# top", "model = 'x'"][: random.randrange(3)]
     text = end.join([*head, *lines, "", "[last]", "b = 2"]) + random.choice(("", end))
     return GeneratedConfig("c.toml", text, ("mcp_servers",), words)
+
+
+def _toml_remote(random: Random) -> list[str]:
+    url = f"url = {_toml_string(random, random.choice(_URLS))}"
+    bearer = ['bearer_token_env_var = "TOKEN"'] if random.random() < 0.3 else []
+    more = [f"k{i} = {random.choice(_TOML_SCALARS)}" for i in range(random.randrange(3))]
+    chosen = random.sample([*_HEADERS.items()], random.randrange(4))
+    headers = [f"{json.dumps(name)} = {_toml_string(random, value)}" for name, value in chosen]
+    own = [url, *bearer, *more]
+    random.shuffle(own)
+    if headers and random.random() < 0.5:
+        return [
+            f'[mcp_servers."{REMOTE}"]',
+            *own,
+            f'[mcp_servers."{REMOTE}".http_headers]',
+            *headers,
+        ]
+    own += [f"http_headers = {{ {', '.join(headers)} }}"] if headers else []
+    return [f'[mcp_servers."{REMOTE}"]', *own]
 
 
 def _toml_string(random: Random, word: str) -> str:

@@ -1,7 +1,7 @@
 """A body in chunks (RFC 9112, 7.1) as bytes: read and written. Pure.
 
-Chunks that came whole and say nothing but their size are taken here; from the first that is not
-like that h11 reads the rest: torn ones, extensions, trailers, and what is no chunk at all. A
+Chunks that came whole and say nothing but their size are taken here; from the first that is
+different h11 reads the rest: torn ones, extensions, trailers, and bytes that are not a chunk. A
 parser of its own would cost each stream of events more than all its events. `http1` stands above.
 """
 
