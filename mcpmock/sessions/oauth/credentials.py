@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import trio
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, MissingExtra
 from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.transport_facts import Headers
 
@@ -85,7 +85,7 @@ class OAuthCredentials:
         try:
             from .provider import refresh
         except ImportError as error:
-            raise McpMockError(MISSING_EXTRA) from error
+            raise MissingExtra(*LOGIN_EXTRA) from error
         login = await refresh(self.store, stored)
         if login is None:
             raise McpMockError(
@@ -101,7 +101,7 @@ class OAuthCredentials:
         try:
             from .provider import LoginOptions, challenged_scopes, log_in
         except ImportError as error:
-            raise McpMockError(MISSING_EXTRA) from error
+            raise MissingExtra(*LOGIN_EXTRA) from error
         scopes = list(dict.fromkeys([*stored.scopes, *challenged_scopes(refused)]))
         if not self.person:
             shown = " ".join(scopes)
@@ -119,4 +119,5 @@ class OAuthCredentials:
                 self._say(text)
 
 
-MISSING_EXTRA = "a login needs more packages; run `pip install 'mcpmock[oauth]'`"
+LOGIN_EXTRA = "a login", "oauth"
+"""What needs which extra."""
