@@ -32,14 +32,18 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-CLIENT_LINES = "".join(
-    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
-    for message in (
+
+
+def client_lines(tool: str = "read") -> str:
+    """All that a client over stdio says."""
+    messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": INITIALIZE},
         {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "read"}},
-    )
-)
+        {"id": 2, "method": "tools/call", "params": {"name": tool}},
+    ]
+    return "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+
+
 BROWSER = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20).read()"
 
 
@@ -206,6 +210,33 @@ def test_more_scopes(world: World, recorder: Served) -> None:
     assert "written" in allowed[1]
 
 
+def test_more_scopes_on_a_terminal(world: World) -> None:
+    """The browser opens, the person agrees, and the call that needed more is sent again."""
+    world.log_in("--scope", "read")
+    terminal, stderr = os.openpty()
+    with subprocess.Popen(
+        [*MCPMOCK, "proxy", "--url", world.url, "--oauth"],
+        env=world.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    ) as process:
+        os.close(stderr)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(client_lines("write"))
+        process.stdin.flush()
+        said = os.read(terminal, 1 << 16).decode()
+        answers = [process.stdout.readline() for _ in range(2)]
+        process.stdin.close()
+    os.close(terminal)
+
+    assert "written" in answers[1]
+    assert f"mcpmock: log in at {world.url.removesuffix('/mcp')}/authorize?" in said
+    assert not [one for one in world.secrets() if one in said]
+
+
 def test_a_login_that_was_revoked(world: World, recorder: Served) -> None:
     """The client gets its answer at once, and the next login is taken."""
     world.log_in()
@@ -226,7 +257,7 @@ def test_a_client_over_stdio(world: World) -> None:
     world.log_in()
     done = subprocess.run(
         [*MCPMOCK, "proxy", "--url", world.url, "--oauth"],
-        input=CLIENT_LINES,
+        input=client_lines(),
         env=world.env,
         capture_output=True,
         text=True,
@@ -255,7 +286,7 @@ def test_a_wrapped_entry(world: World) -> None:
             [entry["command"], *entry["args"]],
             cwd="/",
             env={**few, "PATH": "/usr/bin:/bin"},
-            input=CLIENT_LINES,
+            input=client_lines(),
             capture_output=True,
             text=True,
             timeout=END,
