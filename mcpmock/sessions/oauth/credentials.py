@@ -73,6 +73,11 @@ class OAuthCredentials:
             self._login, self._told = login, ""
         return None
 
+    def refused_anew(self) -> str:
+        """As `Credentials.refused_anew`: the issuer renews what the server no longer takes."""
+        self._tell(self._outdated)
+        return self._outdated
+
     async def _newer(self, refused: HttpResponse, sent: Headers) -> ServerLogin:
         """Raises McpMockError with what to do."""
         stored = self.store.load(self.url)
@@ -88,14 +93,16 @@ class OAuthCredentials:
             raise MissingExtra(*LOGIN_EXTRA) from error
         login = await refresh(self.store, stored)
         if login is None:
-            raise McpMockError(
-                f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
-            )
+            raise McpMockError(self._outdated)
         return login
 
     @property
     def _missing(self) -> str:
         return f"there is no login for {self.url}; run `mcpmock login {self.url}`"
+
+    @property
+    def _outdated(self) -> str:
+        return f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
 
     async def _step_up(self, refused: HttpResponse, stored: ServerLogin) -> ServerLogin:
         try:
