@@ -24,7 +24,7 @@ from threading import Timer
 import click
 import pytest
 
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 from mcpmock.cli.help import topics
 from tests.e2e.parts import PARTS, not_installed
 

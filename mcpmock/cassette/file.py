@@ -67,8 +67,12 @@ def load(path: Path, *, damaged: bool = False) -> Cassette:
     """Reads a cassette and its siblings, the takes in the order of their start. Raises
     CassetteError for a file that cannot be read, is none, or (unless `damaged`) has damage.
     """
+    return _load_with(path, find_siblings(path), damaged=damaged)
+
+
+def _load_with(path: Path, siblings: Iterable[Path], *, damaged: bool = False) -> Cassette:
     cassette = load_alone(path, damaged=damaged)
-    for sibling in find_siblings(path):
+    for sibling in siblings:
         cassette.notices.append(Notice(0, f"{sibling} is read too: it is not joined yet"))
         _add(cassette, load_alone(sibling, damaged=damaged))
     return sorted_by_start(cassette)
@@ -96,7 +100,10 @@ def load_together(paths: Sequence[Path]) -> Cassette:
     as `load`, and for a folder without cassettes.
     """
     files = list(dict.fromkeys(file for path in paths for file in cassette_files(path)))
-    first, *others = [load(file) for file in files if not _is_read_with_another(file, files)]
+    # In one go: each folder is listed once, not once for each of its files.
+    siblings = siblings_of_each(files)
+    joined = {sibling for those in siblings.values() for sibling in those}
+    first, *others = [_load_with(file, siblings[file]) for file in files if file not in joined]
     for other in others:
         _add(first, other)
     if others:
@@ -330,13 +337,6 @@ def _first_header(path: Path) -> Header | None:
 
 def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
     return header is not None and header.sibling_of == path.name
-
-
-def _is_read_with_another(path: Path, files: Sequence[Path]) -> bool:
-    header = _first_header(path) if _NUMBER.search(path.name) else None
-    return header is not None and any(
-        path.parent == file.parent and _names(header, file) for file in files
-    )
 
 
 def cassette_files(path: Path) -> list[Path]:

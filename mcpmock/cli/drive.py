@@ -9,7 +9,6 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .early_start import has_client, is_sure_to_open
 from .options_faults import fault_options, faults_of
 from .options_load import is_load, limits_of, load_options, pace_of
 from .options_server import (
@@ -64,11 +63,8 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     cassette = load(file)
     if not options["quiet"]:
         say_notices(cassette, of_lines=False)
-    writable = output is None or is_sure_to_open(output)
-    again = faults is not None and faults.schedule is not None
-    at_once = has_client(cassette) and writable and not is_load(options) and not again
-    server = server_of(options, at_once=at_once)
-    if faults is not None and again:
+    server = server_of(options)
+    if faults is not None and faults.schedule is not None:
         from .drive_again import drive_again
 
         return drive_again(cassette, server, faults)
@@ -85,8 +81,6 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
 
 def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int:
     """Play the clients as a load and print its figures, whatever ends it."""
-    import gc
-
     import attrs
 
     from mcpmock.sessions.load import load_front
@@ -99,7 +93,6 @@ def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int
     with load_progress(pace, quiet=options["quiet"]) as progress:
         front = load_front(clients, pace, progress)
         limits = limits_of(options, front.load.calls)
-        gc.freeze()  # each full collection of 100,000 recorded events is a pause of 30 ms
         status = run_to_end(attrs.evolve(setup, front=front), options)
     exceeded = write_load(front.load, limits, options)
     return status or exceeded

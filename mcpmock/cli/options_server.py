@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .early_start import start_at_once
+from .early_start import take_server
 from .options_listen import TRANSPORTS, kind_of
 from .output import option_set
 
@@ -109,24 +109,20 @@ def check_server(options: dict[str, Any]) -> None:
         raise click.UsageError("--url-transport, --header, --header-env and --oauth need --url")
 
 
-def server_of(options: dict[str, Any], *, at_once: bool = False) -> Server:
-    """The server that the options describe; a command is started `at_once`, or when it is needed.
-    Raises UsageError for a contradiction.
-    """
+def server_of(options: dict[str, Any]) -> Server:
+    """The server that the options describe. Raises UsageError for a contradiction."""
     check_server(options)
     if options["url"] is not None:
         fields = [*map(_field_of, options["header"]), *map(_field_from, options["header_env"])]
         return url_of(options["url"], options["url_transport"], fields, oauth=options["oauth"])
-    return command_of(options["command"], at_once=at_once)
+    return command_of(options["command"])
 
 
-def command_of(command: Sequence[str], *, at_once: bool) -> Command:
-    """The server that is a process, started `at_once` or when it is needed."""
-    started = start_at_once(command) if at_once else []
-
+def command_of(command: Sequence[str]) -> Command:
+    """The server that is a process; it may run already (`early_start`)."""
     from mcpmock.sessions.servers import Command
 
-    return Command(command, started)
+    return Command(command, take_server(command))
 
 
 def url_of(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .early_start import is_sure_to_open
 from .options_faults import fault_options, faults_of
-from .options_listen import front_of, listening_given, listening_options
+from .options_listen import front_of, listening_options
 from .options_server import server_of, server_options
 from .output import common
 from .run_setup import run_to_end
@@ -56,8 +55,7 @@ def proxy(**options: Any) -> int:
         raise click.UsageError("--mode needs --cassette")
     if file is not None and output is not None:
         raise click.UsageError("--cassette and --record are mutually exclusive")
-    opens = output is None or is_sure_to_open(output)
-    server = server_of(options, at_once=file is None and opens and _is_plain(options))
+    server = server_of(options)
     recording = None if output is None else _added(output, server)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
@@ -66,12 +64,6 @@ def proxy(**options: Any) -> int:
             return _extend(file, options, server)
         recording = _recording(file, mode)
     return _pass_on(options, server, recording)
-
-
-def _is_plain(options: dict[str, Any]) -> bool:
-    """Whether nothing can go wrong before the server is started: no listener, no plan of faults."""
-    listening = options["listen"] is not None or listening_given(options)
-    return not (listening or options["faults"] or options["fault"])
 
 
 def _added(output: str, server: Server) -> Recording:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .early_start import is_sure_to_open
 from .options_faults import fault_options, faults_of
 from .options_listen import front_of, listening_given, listening_options
 from .options_server import command_of, oauth_option, url_of
@@ -83,7 +82,7 @@ def record(
     faults = faults_of(options)
     server: Server
     if url is None:
-        server = command_of(command, at_once=is_sure_to_open(output, new=new))
+        server = command_of(command)
     else:
         server = url_of(url, options["transport"], oauth=options["oauth"])
 

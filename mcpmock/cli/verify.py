@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from .early_start import has_client
 from .options_diff import diff_options, ignore_rules_of, write_report
 from .options_faults import fault_options, faults_of, report_faults
 from .options_server import (
@@ -50,7 +49,7 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     recorded = load(file)
     if not options["quiet"]:
         say_notices(recorded, of_lines=False)
-    server = server_of(options, at_once=has_client(recorded))
+    server = server_of(options)
 
     import trio
 

@@ -16,13 +16,13 @@ import msgspec
 
 from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
 from mcpmock.protocol.correlation import TOKEN_PATH
+from mcpmock.protocol.id_table import IdTable
 from mcpmock.protocol.messages import (
     Frame,
     HttpBody,
     HttpResponse,
     SseMeta,
     member,
-    same_id,
 )
 from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
 from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
@@ -58,7 +58,7 @@ class LiveIds:
     """The live exchanges by the recorded ones."""
     recorded: dict[int, int] = attrs.field(factory=dict)
     """The recorded exchanges by the live ones."""
-    _numbers: dict[bytes, int] = attrs.field(factory=dict)
+    _numbers: IdTable[int] = attrs.field(factory=IdTable)
     """The numbers of the recorded calls by the ids that the live client gave them, the latest of
     each id.
     """
@@ -75,13 +75,11 @@ class LiveIds:
             return
         for number, request in zip(event.calls, live.requests, strict=False):
             self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
-            self._numbers[request.id] = number
+            self._numbers.set(request.id, number)
 
     def number(self, id_: bytes) -> int | None:
         """The recorded call that a live id stands for."""
-        if id_ in self._numbers:
-            return self._numbers[id_]
-        return next((self._numbers[live] for live in self._numbers if same_id(live, id_)), None)
+        return self._numbers.find(id_)
 
     def render(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
         """The recorded frames with live ids, tokens and values; none for progress that the live

@@ -50,7 +50,7 @@ _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
 `completion/complete` the arguments in the `context` too.
 """
 # The official SDKs leave out the arguments of a call without any, other clients send `{}` or null.
-_MAY_HOLD_FLOAT = re.compile(rb"[0-9][.eE]|NaN|Infinity")
+_MAY_HOLD_FLOAT = re.compile(rb"[0-9](?:\.[0-9]|[eE][-+0-9])|NaN|Infinity")
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _IDENTITY = {
     _CLIENT_INFO,

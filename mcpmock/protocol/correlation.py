@@ -30,11 +30,10 @@ caller keeps its `Correlation`.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import attrs
 import msgspec
 
+from .id_table import IdTable
 from .messages import C2S, Direction, Message, Notification, Request, Response, member, same_id
 from .transport_facts import NO_SESSION
 
@@ -88,16 +87,16 @@ _ANSWERS_NO_CALL = Attribution(late=True)
 class _Sender:
     """The calls that one side made."""
 
-    open: dict[bytes, PendingCall] = attrs.field(factory=dict)
-    closed: OrderedDict[bytes, PendingCall] = attrs.field(factory=OrderedDict)
+    open: IdTable[PendingCall] = attrs.field(factory=IdTable)
+    closed: IdTable[PendingCall] = attrs.field(factory=IdTable)
     by_token: dict[bytes, PendingCall] = attrs.field(factory=dict)
     by_exchange: dict[int, list[PendingCall]] = attrs.field(factory=dict)
 
     def add(self, call: PendingCall) -> None:
-        self._forget(self.open.pop(call.request.id, None))
-        self.open[call.request.id] = call
+        self._forget(self.open.pop(call.request.id))
+        self.open.set(call.request.id, call)
         if len(self.open) > MAX_OPEN_CALLS:
-            self._forget(self.open.pop(next(iter(self.open))))
+            self._forget(self.open.pop_oldest())
         if call.token is not None:
             self.by_token[call.token] = call
         if call.exchange is not None:
@@ -107,11 +106,11 @@ class _Sender:
 
     def close(self, call: PendingCall) -> None:
         id_ = call.request.id
-        del self.open[id_]
-        self._forget(self.closed.pop(id_, None))
-        self.closed[id_] = call
+        self.open.pop(id_)
+        self._forget(self.closed.pop(id_))
+        self.closed.set(id_, call)
         if len(self.closed) > MAX_CLOSED_CALLS:
-            self._forget(self.closed.popitem(last=False)[1])
+            self._forget(self.closed.pop_oldest())
 
     def _forget(self, call: PendingCall | None) -> None:
         """Removes the token of a call, unless a later call has the same."""
@@ -191,19 +190,19 @@ class Correlation:
     def remembers(self, call: PendingCall) -> bool:
         """Whether a later message can name this call."""
         own, id_ = self._sent(call.direction), call.request.id
-        return own.open.get(id_) is call or own.closed.get(id_) is call
+        return own.open.exact.get(id_) is call or own.closed.exact.get(id_) is call
 
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
         """The open request with exactly this id, sent this way."""
-        return self._sent(direction).open.get(id_)
+        return self._sent(direction).open.exact.get(id_)
 
     def open_calls(self, direction: Direction) -> list[PendingCall]:
         """The requests sent this way that are neither answered nor cancelled, oldest first."""
-        return list(self._sent(direction).open.values())
+        return list(self._sent(direction).open.exact.values())
 
     def only_open_call(self) -> PendingCall | None:
         """The client's open call, if there is exactly one."""
-        calls = self._client.open
+        calls = self._client.open.exact
         return next(iter(calls.values())) if len(calls) == 1 else None
 
     def _sent(self, direction: Direction) -> _Sender:
@@ -222,11 +221,11 @@ class Correlation:
     def _note_response(self, requester: _Sender, response: Response) -> Attribution:
         if response.id is None:
             return _NAMES_NO_CALL
-        call = _find_call(requester.open, response.id)
+        call = requester.open.find(response.id)
         if call is not None:
             requester.close(call)
             return Attribution(call.request.method, call)
-        call = _find_call(requester.closed, response.id)
+        call = requester.closed.find(response.id)
         return Attribution(call.request.method, call, True) if call else _ANSWERS_NO_CALL
 
     def _note_notification(self, direction: Direction, notification: Notification) -> Attribution:
@@ -235,19 +234,19 @@ class Correlation:
             token = member(notification.params, "progressToken")
             requester = self._sent(direction.back)
             call = None if token is None else requester.by_token.get(token)
-            late = call is not None and call.request.id not in requester.open
+            late = call is not None and call.request.id not in requester.open.exact
             return Attribution(notification.method, call, late)
         if notification.method == CANCELLED:
             call = self._cancelled(direction, member(notification.params, "requestId"))
         elif (subscription := member(notification.params, *SUBSCRIPTION_PATH)) is not None:
-            call = _find_call(self._client.open, subscription)
+            call = self._client.open.find(subscription)
         return Attribution(notification.method, call)
 
     def _cancelled(self, direction: Direction, id_: bytes | None) -> PendingCall | None:
         if id_ is None:
             return None
         own = self._sent(direction)
-        call = _find_call(own.open, id_)
+        call = own.open.find(id_)
         if call is not None:
             own.close(call)
             return call
@@ -255,10 +254,4 @@ class Correlation:
         # `subscriptions/listen`. That stays open: of its end the Cancellation page says that the
         # server MUST send `notifications/cancelled`, the Subscriptions page that it SHOULD answer.
         other = self._sent(direction.back)
-        return _find_call(other.open, id_) or _find_call(own.closed, id_)
-
-
-def _find_call(calls: dict[bytes, PendingCall], id_: bytes) -> PendingCall | None:
-    """The call with this id, else one whose id has the same value."""
-    # `1`, `"1"` and `1.0` are different ids, and yet the TypeScript SDK answers `1` to `1.0`.
-    return calls.get(id_) or next((call for key, call in calls.items() if same_id(key, id_)), None)
+        return other.open.find(id_) or own.closed.find(id_)

@@ -8,6 +8,7 @@ of which response belongs to which request (`correlation`) or of framing (`trans
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any
 
@@ -184,6 +185,8 @@ class _Envelope(msgspec.Struct, gc=False):
 
 _envelope = msgspec.json.Decoder(_Envelope)
 OPAQUE, BATCH = Opaque(), Batch()
+_MAX_PLAIN_DIGITS = 5000
+_PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,%d}" % (_MAX_PLAIN_DIGITS - 1))
 
 
 def parse(raw: bytes) -> Message:
@@ -274,13 +277,32 @@ def member(raw: bytes | None, *path: str) -> bytes | None:
 
 def same_id(one: bytes, other: bytes) -> bool:
     """Whether two ids have the same value: the TypeScript SDK answers `100` to `1e2`."""
-    if one == other:
-        return True
-    if one[:1] == b'"' or other[:1] == b'"':
-        return one[:1] == other[:1] and decode(one) == decode(other)
+    return one == other or plain_id(one) == plain_id(other)
+
+
+def plain_id(id_: bytes) -> bytes:
+    """The plainest spelling of an id, the same for all ids with its value: `100` for `1e2`. Numbers
+    never become floats, and never longer than `_MAX_PLAIN_DIGITS`.
+    """
+    if id_[:1] == b'"':
+        value = decode(id_) if b"\\" in id_ else None
+        return encode(value) if isinstance(value, str) else id_
+    if _PLAIN_INTEGER.fullmatch(id_):
+        return id_
+
     from decimal import Decimal, InvalidOperation
 
     try:
-        return Decimal(one.decode()) == Decimal(other.decode())
+        sign, digits, exponent = Decimal(id_.decode()).as_tuple()
     except (InvalidOperation, UnicodeDecodeError):
-        return False
+        return id_
+    if not isinstance(exponent, int):  # NaN, Infinity
+        return id_
+    number = "".join(map(str, digits)).lstrip("0")
+    short = number.rstrip("0")
+    exponent += len(number) - len(short)
+    if not short:
+        return b"0"
+    if 0 <= exponent <= _MAX_PLAIN_DIGITS - len(short):
+        short, exponent = short + "0" * exponent, 0
+    return f"{'-' * sign}{short}{f'e{exponent}' if exponent else ''}".encode()

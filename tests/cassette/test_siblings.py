@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.parser import read
 from mcpmock.errors import CassetteError
 from tests.support import INITIALIZE, c, cassette_bytes
+from tests.support.steps import count_steps
 from tests.support.takes import said, take
 
 
@@ -167,6 +169,20 @@ def test_several_files_are_one_recording(file: Path) -> None:
     (file.parent / "empty").mkdir()
     with pytest.raises(CassetteError, match="no cassettes"):
         load_together([file.parent / "empty"])
+
+
+def test_the_work_grows_with_the_number_of_files(tmp_path: Path) -> None:
+    """Not with its square: of numbered files each was compared with all others."""
+    steps = []
+    for number in (20, 40):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for n in range(number):
+            (folder / f"a.{n}.jsonl").write_bytes(begun(n, "1", "b.jsonl"))
+        load_together([folder])  # what is done once
+        steps.append(count_steps(partial(load_together, [folder])))
+
+    assert steps[1] < 2.1 * steps[0]
 
 
 def test_takes_without_a_start(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import trio
 
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
-from mcpmock.cli import main, options_server
+from mcpmock.cli import early_start, main
 from mcpmock.sessions import stdio_front
 from tests.support import WELCOME
 
@@ -59,7 +59,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
 @pytest.fixture(autouse=True)
 def no_early_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers start when they are needed, where the tests have theirs."""
-    monkeypatch.setattr(options_server, "start_at_once", lambda _command: [])
+    monkeypatch.setattr(early_start, "start_server", lambda _arguments: None)
 
 
 @pytest.fixture

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from mcpmock.cli.early_start import is_sure_to_open
+from mcpmock.cli import early_start
+from mcpmock.cli.early_start import has_client, is_sure_to_open
 from tests.support import HEADER, INITIALIZE, cassette_bytes
 
 SEEN = """
 import sys
 def note(event, args):
     if event == "subprocess.Popen" and args[0] == "cat":
-        print("started", "trio" in sys.modules, file=sys.stderr)
+        print("started", "click" in sys.modules or "trio" in sys.modules, file=sys.stderr)
 sys.addaudithook(note)
 from mcpmock.cli import main
 main()
@@ -23,7 +25,7 @@ main()
 
 
 def started(*arguments: object) -> list[bytes]:
-    """The lines that say that the server `cat` is started, and whether trio was imported then."""
+    """The lines that say that the server `cat` is started, and whether click or trio is there."""
     done = subprocess.run(
         [sys.executable, "-c", SEEN, *map(str, arguments), "--", "cat"],
         stdin=subprocess.DEVNULL,
@@ -34,11 +36,19 @@ def started(*arguments: object) -> list[bytes]:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("command", [("record", "-o", "b.jsonl"), ("proxy",), ("drive", "a.jsonl")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("record", "-o", "b.jsonl"),
+        ("proxy", "-q", "--record", "b.jsonl"),
+        ("drive", "-o", "b.jsonl", "a.jsonl"),
+        ("verify", "a.jsonl"),
+    ],
+)
 def test_a_server_is_started_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """It starts while trio is imported, and once only."""
+    """It starts before anything large is imported, and once only."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE)))
 
@@ -55,6 +65,45 @@ def test_a_bad_file_starts_no_server(tmp_path: Path) -> None:
     assert [] == started("drive", bad)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "show -- cat",
+        "proxy cat",
+        "proxy --",
+        "proxy -o new.jsonl -- cat",
+        "proxy word -- cat",
+        "proxy --url http://a --",
+        "proxy --fault latency -- cat",
+        "record -- cat",
+        "record -o -- cat",
+        "record --output=new.jsonl -- cat",
+        "record -o no/a.jsonl -- cat",
+        "record -o new.jsonl --new -- cat",
+        "drive -- cat",
+        "drive a.jsonl a.jsonl -- cat",
+        "drive no.jsonl -- cat",
+        "drive --sessions 2 a.jsonl -- cat",
+    ],
+)
+def test_what_is_not_plain_starts_no_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: str
+) -> None:
+    """Unknown options, wrong usage and files that are in the way are left to the commands."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE)))
+
+    assert not early_start.server_of(arguments.split())
+
+
+def test_options_from_the_environment_start_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may contradict those that are there."""
+    assert ["cat", "--", "-"] == early_start.server_of(["proxy", "--", "cat", "--", "-"])
+    monkeypatch.setenv("MCPMOCK_PROXY_URL", "http://a")
+    assert () == early_start.server_of(["proxy", "--", "cat"])
+
+
 def test_what_a_look_tells(tmp_path: Path) -> None:
     """A new file in a folder, and a cassette, can be recorded to; all else has to be tried."""
     cassette, plain, link = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl"))
@@ -64,7 +113,15 @@ def test_what_a_look_tells(tmp_path: Path) -> None:
     new = str(tmp_path / "new.jsonl")
 
     assert all(map(is_sure_to_open, [str(cassette), new, f"{tmp_path}/"]))
-    assert is_sure_to_open(new, new=True)
-    assert not is_sure_to_open(str(cassette), new=True)
-    assert not any(map(is_sure_to_open, [str(plain), str(link), f"{tmp_path}/no/a.jsonl"]))
+    assert not any(map(is_sure_to_open, [str(plain), str(link), f"{tmp_path}/no/a.jsonl", ""]))
     assert not is_sure_to_open(str(tmp_path))
+
+
+def test_whether_there_is_a_client(tmp_path: Path) -> None:
+    """It is a cassette, and the client speaks near its start. Nothing is read from a pipe."""
+    played, silent, pipe = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "pipe"))
+    played.write_bytes(cassette_bytes(("c2s", INITIALIZE)))
+    silent.write_bytes(HEADER)
+    os.mkfifo(pipe)
+
+    assert [True, False, False] == [has_client(str(path)) for path in (played, silent, pipe)]

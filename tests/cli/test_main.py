@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from mcpmock import cli
+from mcpmock.cli import commands
 from mcpmock.errors import CannotListen, McpMockError
 from tests.cli.conftest import CONTROLS, Run
 
@@ -70,7 +70,7 @@ def test_errors(
     def fails(**_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(cli, "cli", fails)
+    monkeypatch.setattr(commands, "cli", fails)
     found, out, err = run("show")
 
     assert (status, "", said.count("mcpmock:")) == (found, out, err.count("\n"))
@@ -83,6 +83,6 @@ def test_a_mistake_of_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(**_: object) -> NoReturn:
         raise BaseExceptionGroup("nursery", [ValueError("wrong")])
 
-    monkeypatch.setattr(cli, "cli", fails)
+    monkeypatch.setattr(commands, "cli", fails)
     with pytest.raises(ValueError, match=r"^wrong$"):
         run("show")

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 from tests.support import HEADER, OPENING, call, cassette_bytes, response
 from tests.support.processes import END, MCPMOCK
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 from tests.support.explored import RECORDED
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]

@@ -17,7 +17,7 @@ import mcpmock
 import mcpmock.faults
 import mcpmock.testing
 from mcpmock import pytest_plugin
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 from mcpmock.faults.registry import KINDS
 
 RECORDED = Path(__file__).with_name("public_names.txt")

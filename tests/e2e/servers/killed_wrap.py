@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mcpmock.cli import cli
+from mcpmock.cli.commands import cli
 
 TEXT = '{"mcpServers": {"a": {"command": "x", /* c */ "args": ["y"]}}}\n'
 WRAP, UNWRAP, UNWRAP_ALL = ("wrap", "a"), ("unwrap", "a"), ("unwrap", "--all")

@@ -1,0 +1,110 @@
+"""The commands by name, and how each ends: an `McpMockError` carries its exit status, Ctrl-C is
+130, and no mistake of a user shows a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from mcpmock.errors import McpMockError, OutputLost
+from mcpmock.printable import printable
+from mcpmock.version import VERSION
+
+from .output import say
+
+_COMMANDS = (
+    "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
+    "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "run", "scan",
+    "show", "stats",
+    "unwrap", "verify", "watch", "wrap",
+)  # fmt: skip
+
+
+class _Lazy(click.Group):
+    """Commands by name, each imported on first use: `replay` must not pay for `show`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(import_module(f"mcpmock.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, n=3, cutoff=0.5)
+            hint = f"Did you mean {' or '.join(near)}?" if near else "--help lists the commands."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MCPMOCK"},
+)
+@click.version_option(VERSION, package_name="mcpmock", message="mcpmock %(version)s")
+def cli() -> None:
+    """Record, inspect, replay and break the traffic between MCP clients and servers.
+
+    Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
+    replay FILE` to a client in place of the server. `mcpmock help` lists the topics of the manual.
+    """
+
+
+def run() -> int:
+    """Runs the command that sys.argv names. Gives the exit status."""
+    try:
+        status = cli(prog_name="mcpmock", standalone_mode=False)
+        sys.stdout.flush()
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return 130
+    except click.ClickException as error:
+        _show(error)
+        return error.exit_code
+    except BaseExceptionGroup as group:
+        return _complain(_only(group))
+    except McpMockError as error:
+        return _complain(error)
+    return status if isinstance(status, int) else 0
+
+
+def _show(error: click.ClickException) -> None:
+    """Print a usage error as click does, but safely: the message repeats what was typed."""
+    message = error.format_message()
+    helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
+    safe = message if helps else printable(message)
+    # Before click prints it: from what it prints to anything but a terminal it removes colors, and
+    # with them a part of the message.
+    vars(error)["format_message"] = lambda: safe
+    error.show()
+
+
+def _complain(error: BaseException) -> int:
+    """Print one line and return the exit status. Any other exception is a bug: raise it, so that
+    its traceback shows.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    if not isinstance(error, McpMockError):
+        raise error
+    if not (isinstance(error, OutputLost) and error.reader_left):
+        say(str(error))
+    return error.exit_code
+
+
+def _only(group: BaseExceptionGroup) -> BaseException:
+    """The single error inside (nested) nursery groups, or the group itself."""
+    inner: BaseException = group
+    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+        inner = inner.exceptions[0]
+    return inner
