@@ -169,8 +169,7 @@ class Take(msgspec.Struct, kw_only=True):
             "memory",
         ):  # all events are looked at, and a page that grows asks often
             return named
-        metas = (event.sse for event in self.events if event.sse is not UNSET)
-        return "sse" if any(meta.event == "endpoint" for meta in metas) else named
+        return "sse" if any(map(names_endpoint, self.events)) else named
 
     def episodes(self) -> Iterator[Episode]:
         """Its sessions, each with its own events, in the order they began."""
@@ -183,6 +182,11 @@ class Take(msgspec.Struct, kw_only=True):
             sessions.setdefault(event.s, []).append(event)
         for events in sessions.values():
             yield Episode(take=self, events=events)
+
+
+def names_endpoint(event: Event) -> bool:
+    """Whether a server of the older HTTP+SSE names the endpoint for requests: it spoke that."""
+    return event.sse is not UNSET and event.sse.event == "endpoint"
 
 
 class Episode(msgspec.Struct, kw_only=True):

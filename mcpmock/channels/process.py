@@ -48,6 +48,8 @@ class ProcessChannel(MessageChannel):
         self._pipes_ended = trio.Event()
         # Apart from each other: a server that floods stderr must not hold up its answers.
         self._sources: list[Receive] = [self.receive, self.receive_stderr, self.receive_exit]
+        self.step_timeout = STEP_TIMEOUT_S
+        """Of the ladder: how long the child may take to end, at each step."""
         self._exited = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, signal.SIGKILL]
@@ -116,7 +118,7 @@ class ProcessChannel(MessageChannel):
             self._stdin.put(data)
         if type(frames[-1].fact) is StreamEnd:  # nothing comes behind it
             self._stdin.end()
-            self._give(STEP_TIMEOUT_S)
+            self._give(self.step_timeout)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (all goes to stdin)
         return self._stdin.held
@@ -188,7 +190,7 @@ class ProcessChannel(MessageChannel):
             if self._child.process.returncode is None:
                 self._child.kill(self._next_signals[0])
                 del self._next_signals[:-1]
-                self._patience = trio.CancelScope(deadline=trio.current_time() + STEP_TIMEOUT_S)
+                self._patience = trio.CancelScope(deadline=trio.current_time() + self.step_timeout)
 
     def _give(self, seconds: float) -> None:
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + seconds)

@@ -10,7 +10,7 @@ import click
 
 from mcpmock.errors import McpMockError
 
-from .options_server import check_server, server_of, server_options
+from .options_server import check_server, server_of, server_options, url_of
 from .output import CASSETTE, DURATION, common, encodable, say, say_notices
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ if TYPE_CHECKING:
 @click.option(
     "--jobs",
     type=click.IntRange(1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="processors",
+    # A run waits for most of its time: for the start of a process, for pauses that were recorded.
+    default=lambda: 2 * (os.cpu_count() or 1),
+    show_default="twice the processors",
     metavar="N",
     help="Runs at once.",
 )
@@ -92,7 +93,7 @@ def explore(file: Path, output: Path | None, junit: Path | None, **options: Any)
     if again is not None:
         return _play_again(cassette, again, options)
     folder = output or Path(f"explore-{file.name.partition('.')[0]}")
-    space = _space(cassette, side, kinds, options["request"])
+    space = _space(cassette, side, kinds, options)
     subject = _peer(cassette, options, take=space.take, session=space.session)
     shown = ExploreOutput(encodable(file), options)
     return _run(subject, space, limits_of(options), folder, shown, junit)
@@ -210,12 +211,13 @@ def limits_of(options: dict[str, Any]) -> Limits:
     )
 
 
-def _space(cassette: Cassette, side: Any, kinds: Any, request: str | None) -> Space:
+def _space(cassette: Cassette, side: Any, kinds: Any, options: dict[str, Any]) -> Space:
     """The session of the cassette with the most requests."""
     from mcpmock.errors import CassetteError
     from mcpmock.explore.enumeration import Space
     from mcpmock.explore.recorded_call import richest
     from mcpmock.playback.plan.flatten_http import bare_take
+    from mcpmock.transports.session_router import TransportKind
 
     sessions = [
         (number, events[0].s, events)
@@ -226,10 +228,22 @@ def _space(cassette: Cassette, side: Any, kinds: Any, request: str | None) -> Sp
     if not sessions:
         raise CassetteError(cassette.name, "no client says anything in it")
     take, session, events = sessions[richest([one[2] for one in sessions])]
-    only: Any = request
+    only: Any = (request := options["request"])
     if request is not None and request.lstrip("-").isdecimal():
         only = int(request)
-    space = Space(side=side, events=events, kinds=kinds, take=take, session=session, only=only)
+    resumes = False
+    if side == "server" and options["url"] is not None:
+        server = url_of(options["url"], options["url_transport"])
+        resumes = server.kind is TransportKind.STREAMABLE_HTTP
+    space = Space(
+        side=side,
+        events=events,
+        kinds=kinds,
+        take=take,
+        session=session,
+        only=only,
+        resumes=resumes,
+    )
     if not space.requests:
         raise CassetteError(cassette.name, "no client asks for anything in it")
     if request is not None and all(one.json_id != only for one in space.requests):

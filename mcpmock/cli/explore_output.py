@@ -20,6 +20,7 @@ _STEPS = {
     "cells": "cancels",
     "faults": "single faults",
     "orders": "orders",
+    "resumes": "lost connections",
     "pairs": "pairs",
 }
 _VERDICTS = ("ok", "odd", "broken", "unreached")

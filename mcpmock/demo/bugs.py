@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from mcpmock.pipeline.stage import Action, Hangup
-from mcpmock.protocol.messages import Frame, Response
+from mcpmock.pipeline.stage import PASS, Action, Hangup, Send, Stage
+from mcpmock.protocol.messages import (
+    S2C,
+    ExchangeEnd,
+    Frame,
+    HttpRequest,
+    HttpResponse,
+    Response,
+)
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
 from .call import DemoCall, Question
 from .conversation import DemoServer
@@ -109,6 +117,35 @@ class LeaksTaskPerCancel(DemoServer):
                 yield action
 
 
+class ForgetsSessionOnResume(Stage):
+    """A client that resumes an event stream is taken for a new one, and its session for one that is
+    over: from then on every request of it is answered with 404.
+
+    It stands in front of the session, next to the client.
+    """
+
+    def __init__(self) -> None:
+        self._forgot = False
+        self._refused: set[int | None] = set()
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        if seen[0].direction is S2C:
+            return PASS
+        passed, back = list[Frame](), list[Frame]()
+        for frame in seen:
+            head = frame.fact
+            if isinstance(head, HttpRequest):
+                self._forgot = self._forgot or head.header(LAST_EVENT_ID_HEADER) is not None
+                if self._forgot:
+                    self._refused.add(frame.exchange)
+                    x = frame.exchange
+                    back.append(Frame(S2C, fact=HttpResponse(404, "Not Found", []), exchange=x))
+                    back.append(Frame(S2C, fact=ExchangeEnd(), exchange=x))
+            if frame.exchange is None or frame.exchange not in self._refused:
+                passed.append(frame)
+        return Send(back), Send(passed)
+
+
 BUGS: dict[str, type[DemoServer]] = {
     "answers-after-cancel": AnswersAfterCancel,
     "loses-overlapping-answer": LosesOverlappingAnswer,
@@ -118,3 +155,5 @@ BUGS: dict[str, type[DemoServer]] = {
     "leaks-task-per-cancel": LeaksTaskPerCancel,
 }
 """By the names that `--bug` takes."""
+HTTP_BUGS: dict[str, type[Stage]] = {"forgets-session-on-resume": ForgetsSessionOnResume}
+"""Bugs of a server over HTTP: each a stage in front of a session."""

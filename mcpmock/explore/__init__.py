@@ -4,6 +4,7 @@
     variant        one variant: another order, a shorter session, faults
     enumeration    all variants of a session, in a fixed order; seeded pairs of them
     arrangement    what a variant makes of the recorded events
+    disconnects    during a run over HTTP: connections that the client loses
     server_view    during a run: what the server owes
     oracles        after a run: what must hold, and does not
     shrink         the smallest variant that breaks the same

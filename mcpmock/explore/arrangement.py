@@ -7,7 +7,7 @@ for the rest of the call. Other faults act while the session is played.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import attrs
 import msgspec
@@ -33,8 +33,6 @@ class Arrangement:
 
     take: Take
     faults: tuple[Fault, ...]
-    moved: bool = True
-    """Whether every move of the plan could be made."""
 
 
 def arrange(cassette: Cassette, plan: Plan, *, probe: bytes | None = None) -> Arrangement:
@@ -55,11 +53,6 @@ def arrange(cassette: Cassette, plan: Plan, *, probe: bytes | None = None) -> Ar
         events = _with_probe(events, probe)
     arranged = msgspec.structs.replace(take, events=events, footer=None, sealed=None)
     return Arrangement(arranged, tuple(left))
-
-
-def cancelled_ids(faults: Iterable[Fault]) -> set[object]:
-    """The ids of the requests that the faults cancel."""
-    return {fault.match.id for fault in faults if isinstance(fault, Cancel)}
 
 
 def _cancelled_by(fault: Fault, requests: Sequence[RecordedRequest]) -> RecordedRequest | None:

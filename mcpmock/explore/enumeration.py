@@ -1,5 +1,6 @@
-"""The variants of a session, in a fixed order: cells of the cancellation grid, orders of
-messages, single faults at each message; then pairs of these, drawn from a seed.
+"""The variants of a session, in a fixed order: cells of the cancellation grid, orders of messages
+and lost connections in turn, then single faults at each message; then pairs of these, drawn from a
+seed.
 
 The cells of a server: what counts for it is how many messages it had sent when the cancel came, so
 of the grid of `faults.races.grid` only the diagonal can be told apart from outside. The cells of a
@@ -31,6 +32,8 @@ from .variant import Variant, VariantChange
 
 MAX_ORDERS_OF_A_PAIR = 8
 """Behind how many messages of a call the next one is tried."""
+RACE_TIMEOUT_S = 2.0
+"""How long a race waits for the client's cancel, which may be a timeout of its own."""
 MAX_GRID_MESSAGES = 7
 """Of longer calls only the ends of the grid are tried."""
 
@@ -47,17 +50,21 @@ class Space:
     only: Any = None
     """The id of the only request that is looked at, as JSON; None for all."""
     cancels: bool = True
+    race_timeout: float = RACE_TIMEOUT_S
+    resumes: bool = False
+    """Whether connections are lost: to a server over Streamable HTTP."""
     requests: list[RecordedRequest] = attrs.field(
         init=False, default=attrs.Factory(lambda self: requests_of(self.events), takes_self=True)
     )
 
     def variants(self) -> Iterator[Variant]:
         """Steps 1 to 3, each change alone."""
-        for change in self._cells() if self.cancels else ():
-            yield self.variant("cells", change)
-        # Before the faults: there are few of them, and they find most within a limited time.
-        for change in self._orders():
-            yield self.variant("orders", change)
+        cells = [self.variant("cells", one) for one in self._cells()] if self.cancels else []
+        orders = [self.variant("orders", one) for one in self._orders()]
+        resumes = [self.variant("resumes", one) for one in self._resumes()]
+        # Before the faults: there are few of them, and they find most within a limited time. Each
+        # step has its share of every stretch of runs, however long the recording is.
+        yield from _in_turn(cells, orders, resumes)
         for change in self._faults():
             yield self.variant("faults", change)
 
@@ -68,8 +75,10 @@ class Space:
         most = len(changes) * (len(changes) - 1) // 2
         while len(seen) < most:
             first, second = sorted(random.sample(range(len(changes)), 2))
-            if (first, second) not in seen:
-                seen.add((first, second))
+            if (first, second) in seen:
+                continue
+            seen.add((first, second))
+            if not _clash(changes[first], changes[second]):
                 yield self.variant("pairs", changes[first], changes[second])
 
     def variant(self, step: Any, *changes: VariantChange) -> Variant:
@@ -90,34 +99,20 @@ class Space:
             yield from self._server_cells(request) if self.side == "server" else self._grid(request)
 
     def _server_cells(self, request: RecordedRequest) -> Iterator[VariantChange]:
-        shown, progress, questions = request.shown, 0, 0
         k = sum(message.word != "question" for message in request.messages)
-        match = Match(method=request.method, id=request.json_id)
         for place in _ends_of(k + 1):
-            cell = Cell(place, place, k)
             at = f"behind message {place} of {k}" if place else "at once"
-            yield VariantChange(
-                kind=cell.name,
-                at=at,
-                text=f"{shown} cancelled {at}",
-                request=request.json_id,
-                place=request.place,
-                needs=frozenset({request.n}),
-                fault=Cancel(i=place, match=match),
-            )
-        for message in request.messages:
-            progress += message.word == "progress"
-            questions += message.word == "question"
-            if message.word == "question":
-                yield VariantChange(
-                    kind="cancel_during_question",
-                    at=f"behind question {questions}",
-                    text=f"{shown} cancelled behind question {questions} of the server",
-                    request=request.json_id,
-                    place=request.place,
-                    needs=frozenset({request.n}),
-                    fault=Cancel(i=questions, behind="question", match=match),
-                )
+            yield self._cancel(request, Cell(place, place, k).name, at, i=place)
+        questions = sum(message.word == "question" for message in request.messages)
+        for number in range(1, questions + 1):
+            at = f"behind question {number} of the server"
+            yield self._cancel(request, "cancel_during_question", at, i=number, behind="question")
+
+    def _cancel(self, request: RecordedRequest, kind: str, at: str, **knobs: Any) -> VariantChange:
+        """A cancel of the call at this place."""
+        match = Match(method=request.method, id=request.json_id)
+        text = f"{request.shown} cancelled {at}"
+        return _change_at(request, kind, at, text, fault=Cancel(match=match, **knobs))
 
     def _grid(self, request: RecordedRequest) -> Iterator[VariantChange]:
         k = sum(message.word != "question" for message in request.messages)
@@ -128,21 +123,24 @@ class Space:
             and other.messages[-1].n > request.n
             for other in self.requests
         )
-        if k < 2 and not overlaps and self.only is None and request.method != "tools/call":
+        if k < 2 and not overlaps and self.only is None and not _is_call(request):
             return
         match = Match(method=request.method, id=None, nth=self._nth(request))
         for cell in cells(k) if k <= MAX_GRID_MESSAGES else (Cell(0, 0, k), Cell(0, k, k)):
             for reaction in REACTIONS if cell.reacts else ("silent",):
                 if reaction == "late_progress" and request.token is None:
                     continue
-                yield VariantChange(
-                    kind=cell.name,
-                    at=f"i={cell.i}, j={cell.j} of {k}",
-                    text=f"{request.shown}: {cell.name} (i={cell.i}, j={cell.j}), {reaction}",
-                    request=request.json_id,
-                    place=request.place,
+                yield _change_at(
+                    request,
+                    cell.name,
+                    f"i={cell.i}, j={cell.j} of {k}",
+                    f"{request.shown}: {cell.name} (i={cell.i}, j={cell.j}), {reaction}",
                     fault=CancelRace(
-                        i=cell.i, j=cell.j, reaction=reaction, at_most=1.0, match=match
+                        i=cell.i,
+                        j=cell.j,
+                        reaction=reaction,
+                        at_most=self.race_timeout,
+                        match=match,
                     ),
                     reaction=reaction,
                     ends=reaction in ("crash", "close"),
@@ -167,21 +165,17 @@ class Space:
     def _odd_cancels(self) -> Iterator[VariantChange]:
         """Cancels of something unusual, for the calls of tools."""
         for request in self._chosen():
-            if request.method != "tools/call" or not request.answered:
+            if not _is_call(request) or not request.answered:
                 continue
             asks = any(message.word == "question" for message in request.messages)
             for target in (*CANCEL_TARGETS, *(("other_direction",) if asks else ())):
-                yield VariantChange(
-                    kind=f"cancel:{target}",
-                    at=f"at {request.shown}",
-                    text=f"a cancel ({target}) at {request.shown}",
-                    request=request.json_id,
-                    place=request.place,
-                    needs=frozenset({request.n}),
-                    fault=Cancel(
-                        target=target,
-                        match=Match(method=request.method, id=request.json_id),
-                    ),
+                match = Match(method=request.method, id=request.json_id)
+                yield _change_at(
+                    request,
+                    f"cancel:{target}",
+                    f"at {request.shown}",
+                    f"a cancel ({target}) at {request.shown}",
+                    fault=Cancel(target=target, match=match),
                 )
 
     def _targets(self, way: Direction) -> Iterator[_Target]:
@@ -279,6 +273,29 @@ class Space:
         # active requests."
         return first.token is None or first.token != second.token
 
+    # Lost connections.
+
+    def _resumes(self) -> Iterator[VariantChange]:
+        """The connection that carries a call is lost behind each event of its stream but the last;
+        in front of all of them too, where the server begins the stream with an event that has only
+        an id. A revision with a handshake is one that can resume.
+        """
+        if not self.resumes or all(one.method != "initialize" for one in self.requests):
+            return
+        for request in self._chosen():
+            words = [message for message in request.messages if message.word != "response"]
+            if not request.answered or request.cancelled or not (words or _is_call(request)):
+                continue
+            for place in _ends_of(len(words) + 1):
+                at = f"behind message {place}" if place else "before its first message"
+                yield _change_at(
+                    request,
+                    "resume",
+                    at,
+                    f"the connection of {request.shown} lost {at}",
+                    disconnect=words[place - 1].n if place else request.n,
+                )
+
     def _answer_orders(self) -> Iterator[VariantChange]:
         """The answers of calls that overlapped, in the other order."""
         answered = [one for one in self.requests if one.answered]
@@ -305,6 +322,42 @@ class _Target:
     nth: int
     shown: str
     request: RecordedRequest | None
+
+
+def _clash(one: VariantChange, other: VariantChange) -> bool:
+    """Whether one cuts a message in pieces that the other one changes, holds or adds to: what came
+    out would be no message.
+    """
+    return "slicer" in (one.kind, other.kind) and one.request == other.request
+
+
+def _change_at(
+    request: RecordedRequest, kind: str, at: str, text: str, **values: Any
+) -> VariantChange:
+    """A change that is about one request."""
+    return VariantChange(
+        kind=kind,
+        at=at,
+        text=text,
+        request=request.json_id,
+        place=request.place,
+        needs=frozenset({request.n}),
+        **values,
+    )
+
+
+def _is_call(request: RecordedRequest) -> bool:
+    return request.method == "tools/call"
+
+
+def _in_turn(*steps: Sequence[Variant]) -> list[Variant]:
+    """All of them, each list spread evenly over the whole."""
+    spread = [
+        (place / len(step), number, place)
+        for number, step in enumerate(steps)
+        for place in range(len(step))
+    ]
+    return [steps[number][place] for _, number, place in sorted(spread)]
 
 
 def _ends_of(count: int) -> Iterable[int]:

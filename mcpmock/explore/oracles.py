@@ -46,11 +46,21 @@ _EXCEPTIONS = (b"Traceback (most recent call last)", b"UnhandledPromiseRejection
 _EXCEPTION_LINE = re.compile(
     rb"^[ |+-]*((?:\w+\.)*\w*(?:Error|Exception|Rejection)\b.*)", re.MULTILINE
 )
-TIMED = ("unanswered", "does-not-end", "hang", "leaves-process")
+TIMED = ("unanswered", "does-not-end", "hang", "waits-for-ever", "leaves-process")
 """The oracles that a busy machine can break: such a failure has to come again."""
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
+_HTTP_STATUS = re.compile(r"HTTP [0-9]{3}.*")
+"""What our own client answers a request with that was refused (`protocol.http_reply`)."""
+_MAY_RESUME = (
+    '2025-11-25 basic/transports: "The server MAY use this header to replay messages that would '
+    'have been sent after the last event ID, [...] and to resume the stream from that point."'
+)
+_NO_CANCEL = (
+    '2025-11-25 basic/transports: "Disconnection SHOULD NOT be interpreted as the client '
+    'cancelling its request."'
+)
 
 
 @attrs.frozen
@@ -84,6 +94,8 @@ class ServerRun:
     """Processes that the server left behind."""
     over_http: bool = False
     """Whether answers came on exchanges of their own, which may overtake each other."""
+    resumed: tuple[bytes, ...] = ()
+    """The ids of the calls whose connection was lost and whose stream was resumed."""
     seconds: float = 0.0
 
     @property
@@ -126,6 +138,8 @@ class Baseline:
     exceptions: bool = False
     exits: frozenset[int | None] = frozenset()
     seconds: float = 0.0
+    end_seconds: float = 0.0
+    """How long the server took to end behind the end of its input, at most."""
 
     @classmethod
     def of(cls, runs: Sequence[ServerRun]) -> Baseline:
@@ -151,6 +165,7 @@ class Baseline:
             any(_exceptions(run.events) for run in runs),
             frozenset(code for run in runs for code in _exit_codes(run.events)),
             max(run.seconds for run in runs),
+            max(_end_seconds(run.events) for run in runs),
         )
 
 
@@ -163,7 +178,8 @@ def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[B
         found += [one for one in _late(run, seen) if one.cause not in baseline.late]
         found += _crossed(seen, baseline)
         if variant.benign:
-            found += _wrong(seen, baseline)
+            found += _refused(run, seen, variant, baseline)
+            found += _wrong(run, seen, baseline)
     for name in run.leftover:
         found.append(Broken("leaves-process", "", f"it left a process behind: {name}"))
     return sorted(found, key=lambda one: one.verdict != "broken")
@@ -192,10 +208,10 @@ def was_cancelled(run: ServerRun, id_: bytes) -> bool:
 
 
 def _seen_in(run: ServerRun) -> _Seen:
-    return _seen(run.events, rounds=2 if run.over_http else 1)
+    return _seen(run.events, rounds=2 if run.over_http else 1, over_http=run.over_http)
 
 
-def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
+def _seen(events: Iterable[Event], *, rounds: int, over_http: bool) -> _Seen:
     """What was said. So many requests have to be sent and answered one after the other, behind a
     cancel, until an answer to what it cancelled is late for certain.
     """
@@ -222,7 +238,11 @@ def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
             id_ = message.id
             if id_ in cancelled_at:
                 word = "late_result" if message.error is None else "late_error"
-                _note_late(seen, id_, word, closed=closing.get(id_, (0, 0))[0] >= rounds)
+                # On a connection of its own, a cancel may have overtaken its call: it was in time
+                # for certain only if the server had sent something for the call.
+                certain = id_ in seen.progress or not over_http
+                closed = certain and closing.get(id_, (0, 0))[0] >= rounds
+                _note_late(seen, id_, word, closed=closed)
             elif id_ in seen.places:
                 asked = seen.open_at[id_][0]
                 for one, at in cancelled_at.items():
@@ -237,9 +257,9 @@ def _seen(events: Iterable[Event], *, rounds: int) -> _Seen:
             token = member(message.params, "progressToken")
             owner = tokens.get(token or b"")
             if owner is not None and owner in cancelled_at:
-                _note_late(
-                    seen, owner, "late_progress", closed=closing.get(owner, (0, 0))[0] >= rounds
-                )
+                certain = owner in seen.progress or not over_http
+                closed = certain and closing.get(owner, (0, 0))[0] >= rounds
+                _note_late(seen, owner, "late_progress", closed=closed)
             elif owner is not None:
                 seen.progress.setdefault(owner, []).append(_without_token(message.params or b""))
     return seen
@@ -284,6 +304,17 @@ def _exit_codes(events: Iterable[Event]) -> Iterator[int | None]:
         fact = None if event.frame is None else event.frame.fact
         if isinstance(fact, ProcessExit):
             yield fact.code if fact.signal is None else -fact.signal
+
+
+def _end_seconds(events: Iterable[Event]) -> float:
+    ended_at = exited_at = 0
+    for event in events:
+        fact = None if event.frame is None else event.frame.fact
+        if isinstance(fact, StreamEnd) and event.d == "c2s":
+            ended_at = event.t
+        elif isinstance(fact, ProcessExit):
+            exited_at = event.t
+    return max(exited_at - ended_at, 0) / 1_000_000 if ended_at else 0.0
 
 
 def _exceptions(events: Iterable[Event]) -> bytes:
@@ -358,23 +389,32 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
     """The rules that this side broke."""
     events = cassette.takes[0].events
     asked = Counter(
-        (event.d, message.id)
+        (event.d, what)
         for event, message in messages_of_events(events)
         if isinstance(message, Request)
+        for what in (message.id, member(message.params, *TOKEN_PATH))
     )
     requests = {n: one.place for one in requests_of(events) for n in one.events}
     for found in check(cassette):
         violation = found.violation
         if found.event.d != side or violation.level is not Level.ERROR:
             continue
-        ids = {m.id for _, m in messages_of_events([found.event]) if isinstance(m, Response)}
         other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
-        if any(asked[other, id_] > 1 for id_ in ids if id_ is not None):
+        if any(asked[other, what] > 1 for what in _answers_to(found.event)):
             continue  # it was asked twice, so it may be answered twice
         cites = f'{violation.cited}: "{violation.rule.sentence}"'
         yield BrokenRule(
             violation.rule.name, requests.get(found.event.n, ""), violation.text, cites
         )
+
+
+def _answers_to(event: Event) -> Iterator[bytes]:
+    """The id, or the progress token, of the requests that the messages in an event are for."""
+    for _, message in messages_of_events([event]):
+        if isinstance(message, Response) and message.id is not None:
+            yield message.id
+        elif isinstance(message, Notification) and message.method == PROGRESS:
+            yield member(message.params, "progressToken") or b""
 
 
 def _rules(run: ServerRun, baseline: Baseline) -> Iterator[Broken]:
@@ -393,7 +433,7 @@ def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
     verdict: Verdict = "broken" if seen.modern and not run.over_http else "odd"
     for id_ in seen.late:
         words = " and ".join(dict.fromkeys(seen.late_words[id_])).replace("_", " ")
-        text = f"{seen.places[id_]} #{id_.decode()}: a {words} behind its cancel"
+        text = f"{_shown(seen, id_)}: a {words} behind its cancel"
         yield Broken("late", seen.places[id_], text, verdict, sentence)
 
 
@@ -415,8 +455,8 @@ def _crossed(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
 
 
 def _crossing(what: str, seen: _Seen, id_: bytes, other: bytes) -> Broken:
-    one, two = f"{seen.places[id_]} #{id_.decode()}", f"{seen.places[other]} #{other.decode()}"
-    return Broken(f"crossed-{what}", seen.places[id_], f"{one} gets the {what} of {two}")
+    text = f"{_shown(seen, id_)} gets the {what} of {_shown(seen, other)}"
+    return Broken(f"crossed-{what}", seen.places[id_], text)
 
 
 def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
@@ -429,14 +469,48 @@ def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
     ]
 
 
-def _wrong(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+def _refused(run: ServerRun, seen: _Seen, variant: Variant, baseline: Baseline) -> Iterator[Broken]:
+    """A request that gets an HTTP error in place of an answer: the session is gone. Told once."""
+    lost = [id_ for id_ in _newly_failed(seen, baseline) if _http_error(run, seen, id_)]
+    for id_ in lost:
+        if id_ in run.resumed:
+            text = f"{_shown(seen, id_)} is not resumed: {_http_error(run, seen, id_)}"
+            yield Broken("not-resumed", seen.places[id_], text, "odd", _MAY_RESUME)
+    for id_ in [one for one in lost if one not in run.resumed][:1]:
+        place = variant.changes[0].place if variant.changes else ""
+        text = f"the session is lost: {_shown(seen, id_)} gets {_http_error(run, seen, id_)}"
+        cites = _NO_CANCEL if run.resumed else ""
+        yield Broken("session-lost", place or seen.places[id_], text, cites=cites)
+
+
+def _newly_failed(seen: _Seen, baseline: Baseline) -> list[bytes]:
+    """The requests that get an error and get none in the recorded order, as they were sent."""
+    return [id_ for id_ in seen.answers if id_ in seen.failed and _succeeds(id_, baseline)]
+
+
+def _succeeds(id_: bytes, baseline: Baseline) -> bool:
+    return id_ in baseline.answers and id_ not in baseline.failed
+
+
+def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
+    """The status that a request was refused with, if that is why it failed."""
+    said = decode(member(seen.answers[id_], "message") or b"null") if run.over_http else None
+    found = _HTTP_STATUS.match(said) if isinstance(said, str) else None
+    return "" if found is None else found[0]
+
+
+def _shown(seen: _Seen, id_: bytes) -> str:
+    return f"{seen.places[id_]} #{id_.decode()}"
+
+
+def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
     """An error in place of a result. What a tool answers may depend on the calls before it."""
-    for id_ in seen.failed:
-        if id_ not in baseline.answers or id_ in baseline.failed:
+    for id_ in _newly_failed(seen, baseline):
+        if _http_error(run, seen, id_):
             continue
         method = seen.methods[id_]
         stateless = method in _STATELESS or method.endswith("/list")
-        text = f"{seen.places[id_]} #{id_.decode()} is answered with an error"
+        text = f"{_shown(seen, id_)} is answered with an error"
         verdict: Verdict = "broken" if stateless else "odd"
         yield Broken("wrong-answer", seen.places[id_], text, verdict)
 

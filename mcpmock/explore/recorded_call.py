@@ -103,7 +103,7 @@ def requests_of(events: Iterable[Event]) -> list[RecordedRequest]:
             if owner is None:
                 continue
             request = found[owner.index]
-            word = _word(message)
+            word = word_of(message)
             if word is not None and not note.late:
                 request.messages.append(ReceivedMessage(event.n, word))
                 request.seconds = max(event.t - request.t, 0) / 1_000_000
@@ -121,7 +121,8 @@ def messages_of_events(events: Iterable[Event]) -> Iterable[tuple[Event, Message
                 yield event, message
 
 
-def _word(message: Message) -> Word | None:
+def word_of(message: Message) -> Word | None:
+    """What a message of the server is to the call that it belongs to."""
     match message:
         case Request():
             return "question"

@@ -14,6 +14,9 @@ from mcpmock.cassette.model import Cassette
 from .oracles import Broken, Verdict
 from .variant import Variant
 
+_WORDS = {"cells": "cell", "faults": "fault", "orders": "order", "resumes": "resume"}
+"""What a row calls its change, by its step."""
+
 
 @attrs.frozen(kw_only=True)
 class JudgedRun:
@@ -26,6 +29,8 @@ class JudgedRun:
     cassette: Cassette | None = None
     status: int | None = None
     """The exit status of a client."""
+    in_full: bool = True
+    """Whether a silence was waited for as long as the hang limit says."""
 
     def verdict(self, *, strict: bool = False) -> Verdict:
         found = {one.verdict for one in self.broken}
@@ -55,7 +60,7 @@ class ExploredRow:
         """The row as a JSON object."""
         variant, run = self.run.variant, self.run
         first = variant.changes[0] if variant.changes else None
-        what = {"cells": "cell", "faults": "fault", "orders": "order"}.get(variant.step, "pair")
+        what = _WORDS.get(variant.step, "pair")
         kind = " + ".join(change.kind for change in variant.changes) or "recorded"
         found = run.broken[0] if run.broken else None
         return {

@@ -14,12 +14,14 @@ from mcpmock.faults.plan import Plan
 
 from .fault_set import TOWARD_CLIENT, TOWARD_SERVER
 
-Step = Literal["baseline", "cells", "faults", "orders", "pairs"]
+Step = Literal["baseline", "cells", "faults", "orders", "resumes", "pairs"]
 
 
 @attrs.frozen(kw_only=True)
 class VariantChange:
-    """One difference from the recorded session: a fault, or a move of an event."""
+    """One difference from the recorded session: a fault, a move of an event, or the loss of a
+    connection.
+    """
 
     kind: str
     """What the row of a report calls it: the name of a cell, the kind of a fault, `order`."""
@@ -33,6 +35,8 @@ class VariantChange:
     """The method and the tool of that request."""
     fault: Fault | None = None
     move: str | None = None
+    disconnect: int | None = None
+    """The event behind which the connection that carries it is lost, and the stream resumed."""
     reaction: str | None = None
     """How a fake server reacts to a cancel."""
     benign: bool = True
@@ -73,8 +77,14 @@ class Variant:
     def plan(self, seed: int, *, strict: bool = False) -> Plan:
         """As a plan of faults, with its schedule."""
         moves = tuple(one.move for one in self.changes if one.move is not None)
+        lost = tuple(one.disconnect for one in self.changes if one.disconnect is not None)
         order = EventOrder(
-            take=self.take, session=self.session, order=moves, keep=self.keep, strict=strict
+            take=self.take,
+            session=self.session,
+            order=moves,
+            disconnect=lost,
+            keep=self.keep,
+            strict=strict,
         )
         faults = tuple(one.fault for one in self.changes if one.fault is not None)
         return Plan(faults=faults, seed=seed, schedule=order)
@@ -84,8 +94,17 @@ def variant_of(plan: Plan) -> Variant:
     """The variant that a plan describes."""
     order = plan.schedule or EventOrder()
     moves = [VariantChange(kind="order", at=move, text=move, move=move) for move in order.order]
+    lost = [
+        VariantChange(
+            kind="resume",
+            at=f"behind event {n}",
+            text=f"the connection lost behind event {n}",
+            disconnect=n,
+        )
+        for n in order.disconnect
+    ]
     return Variant(
-        changes=(*moves, *map(_change_of, plan.faults)),
+        changes=(*moves, *lost, *map(_change_of, plan.faults)),
         take=order.take,
         session=order.session,
         keep=order.keep,

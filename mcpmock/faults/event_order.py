@@ -16,7 +16,7 @@ import msgspec
 from mcpmock.cassette.model import Cassette, Event
 
 _MOVE = re.compile(r"([1-9][0-9]*) before ([1-9][0-9]*)")
-_KEYS = ("take", "session", "order", "keep", "strict")
+_KEYS = ("take", "session", "order", "disconnect", "keep", "strict")
 
 
 @attrs.frozen(kw_only=True)
@@ -32,6 +32,10 @@ class EventOrder:
     session: int = 1
     order: tuple[str, ...] = ()
     """Each moves one event directly in front of another one: `7 before 6`."""
+    disconnect: tuple[int, ...] = ()
+    """Behind each of these events the client loses the connection that carries it, and resumes its
+    event stream (Streamable HTTP). Only `drive` and `explore` do so.
+    """
     keep: tuple[int, ...] | None = None
     """The events that are played; all, if it is not given."""
     strict: bool = False
@@ -85,13 +89,18 @@ def order_of(written: Any) -> tuple[EventOrder | None, list[str]]:
     keep = written.get("keep")
     if keep is not None and not _is_list(keep, int):
         mistakes.append("schedule.keep: expected numbers of events")
+    disconnect = written.get("disconnect", [])
+    if not _is_list(disconnect, int):
+        mistakes.append("schedule.disconnect: expected numbers of events")
     order = written.get("order", [])
     if not _is_list(order, str):
         mistakes.append("schedule.order: expected texts such as '7 before 6'")
     if mistakes:
         return None, mistakes
     kept = None if keep is None else tuple(keep)
-    found = EventOrder(**values, order=tuple(order), keep=kept, strict=strict)
+    found = EventOrder(
+        **values, order=tuple(order), disconnect=tuple(disconnect), keep=kept, strict=strict
+    )
     try:
         list(found.moves())
     except ValueError as error:
@@ -116,6 +125,8 @@ def written_order(order: EventOrder) -> Iterable[str]:
         yield f"session = {order.session}"
     if order.order:
         yield f"order = {list(order.order)!r}".replace("'", '"')
+    if order.disconnect:
+        yield f"disconnect = {list(order.disconnect)!r}"
     if order.keep is not None:
         yield f"keep = {list(order.keep)!r}"
     if order.strict:

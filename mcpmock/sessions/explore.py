@@ -39,8 +39,9 @@ CONFIRMED_TIMEOUT_S = 1.0
 """How long a run waits for an answer once a first hang was waited for in full."""
 LEFTOVER_TIMEOUT_S = 2.0
 """How long children of a process that has ended may live on: they notice the end of their input."""
+_HUNG = ("unanswered", "does-not-end", "hang", "waits-for-ever")
 _LEFTOVER_POLL_S = 0.05
-_SLOWER = 5
+SLOWER = 5
 """A run may take so many times as long as the slowest run of the recorded order."""
 
 
@@ -99,11 +100,13 @@ class Explorer:
     tell: Callable[[ExploredRow], None] = lambda _row: None
     progress: Callable[[str], None] = lambda _text: None
     found: Exploration = attrs.field(init=False)
+    _turn: trio.CapacityLimiter = attrs.field(init=False)
     _hung: bool = False
     """Whether a hang was waited for in full."""
 
     def __attrs_post_init__(self) -> None:
         self.found = Exploration(seed=self.limits.seed)
+        self._turn = trio.CapacityLimiter(self.limits.jobs)
 
     async def explore(self, stop: trio.Event) -> Exploration:
         """Until everything was run, or `stop`: then with what there is."""
@@ -173,11 +176,14 @@ class Explorer:
         return hang_limit(self.limits.timeout, self.subject)
 
     async def _run(self, variant: Variant, *, in_full: bool = False) -> JudgedRun:
-        slower = max(CONFIRMED_TIMEOUT_S, _SLOWER * self.subject.slowest)
-        timeout = min(slower, self.timeout) if self._hung and not in_full else self.timeout
-        run = await self.subject.run(variant, timeout)
-        self._hung = self._hung or any(one.oracle == "unanswered" for one in run.broken)
-        return run
+        async with self._turn:
+            in_full = in_full or not self._hung
+            slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.subject.slowest)
+            timeout = self.timeout if in_full else min(slower, self.timeout)
+            run = await self.subject.run(variant, timeout)
+        waited = any(one.oracle in _HUNG for one in run.broken)
+        self._hung = self._hung or waited
+        return attrs.evolve(run, in_full=in_full)
 
     # Failures.
 
@@ -189,34 +195,49 @@ class Explorer:
             if broken is not None:
                 causes.setdefault(broken.cause, row)
                 times[broken.cause] += 1
-        most = len(self.found.rows)
-        for n, (cause, row) in enumerate(list(causes.items())[:MAX_CAUSES], 1):
-            self.progress(f"failure {n} of {len(causes)}: run again and shrunk")
-            failure = await self._failure(n, row, times[cause], most)
-            self.found.failures.append(failure)
+        if not causes:
+            return
+        told = list(causes.items())[:MAX_CAUSES]
+        most = (len(self.found.rows) + RERUNS * MAX_CAUSES) // len(told)
+        failures: dict[int, Failure] = {}
+
+        async def explain(n: int, cause: tuple[str, str], row: ExploredRow) -> None:
+            failures[n] = await self._failure(n, row, times[cause], most)
+            self.progress(f"failures: {len(failures)} of {len(told)} run again and shrunk")
+
+        try:
+            async with trio.open_nursery() as nursery:
+                for n, (cause, row) in enumerate(told, 1):
+                    nursery.start_soon(explain, n, cause, row)
+        finally:
+            self.found.failures += [failures[n] for n in sorted(failures)]
 
     async def _failure(self, n: int, row: ExploredRow, rows: int, most: int) -> Failure:
+        """Runs it again, and then at most so many smaller variants."""
         broken = row.run.cause(strict=self.limits.strict)
         assert broken is not None
-        again = await self._rerun(row.run.variant, broken)
+        again = await self._rerun(row.run, broken)
         best = row.run
         if any(run is not None for run in again):
             best = next(run for run in again if run is not None)
             best = await self._shrink(best, broken, most)
         times = sum(run is not None for run in again)
         timed = broken.oracle in TIMED
-        confirmed = not timed or (times > 0 and not await self._fails_anyway(broken.oracle))
+        # What a shortened time showed counts if it came again without.
+        came_again = times > 0 if row.run.in_full else again[0] is not None
+        confirmed = not timed or (came_again and not await self._fails_anyway(broken.oracle))
         written = self._written(n, best, broken, rows, f"{times} of {len(again)}")
         return attrs.evolve(written, confirmed=confirmed)
 
-    async def _rerun(self, variant: Variant, broken: Broken) -> list[JudgedRun | None]:
-        """The variant again, so many times; None for each run without the same failure."""
+    async def _rerun(self, failed: JudgedRun, broken: Broken) -> list[JudgedRun | None]:
+        """The variant again, so many times; None for each run without the same failure. One that
+        was a matter of a shortened time gets all of it once.
+        """
         found: list[JudgedRun | None] = [None] * RERUNS
-        turn = trio.CapacityLimiter(self.limits.jobs)
 
         async def once(place: int) -> None:
-            async with turn:
-                found[place] = await self._same(variant, broken, in_full=place == 0)
+            in_full = place == 0 and not failed.in_full
+            found[place] = await self._same(failed.variant, broken, in_full=in_full)
 
         async with trio.open_nursery() as nursery:
             for place in range(RERUNS):
@@ -225,13 +246,18 @@ class Explorer:
 
     async def _fails_anyway(self, oracle: str) -> bool:
         """Whether the recorded order fails so too, at this moment: then the machine is too busy."""
-        plain = self.space.variant("baseline")
-        for _ in range(RERUNS):
+        plain, fails = self.space.variant("baseline"), False
+
+        async def once() -> None:
+            nonlocal fails
             self.found.reruns += 1
             run = await self._run(plain)
-            if any(one.oracle == oracle for one in run.broken):
-                return True
-        return False
+            fails = fails or any(one.oracle == oracle for one in run.broken)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(RERUNS):
+                nursery.start_soon(once)
+        return fails
 
     async def _same(
         self, variant: Variant, broken: Broken, *, in_full: bool = False
@@ -248,7 +274,7 @@ class Explorer:
         requests = self.space.requests if self.subject.drops_exchanges else []
         candidates = shrink(best.variant, self.space.events, requests)
         fails: bool | None = None
-        while self.found.reruns < most + RERUNS * MAX_CAUSES:
+        for _ in range(most):
             try:
                 candidate = next(candidates) if fails is None else candidates.send(fails)
             except StopIteration:
@@ -280,7 +306,7 @@ class Explorer:
 
 def hang_limit(given: float | None, subject: ExploredPeer) -> float:
     """How long a silence is a hang, in seconds."""
-    return max(given or LEAST_TIMEOUT_S, _SLOWER * subject.slowest)
+    return max(given or LEAST_TIMEOUT_S, SLOWER * subject.slowest)
 
 
 async def play_again(subject: ExploredPeer, variant: Variant) -> JudgedRun:

@@ -20,9 +20,10 @@ import trio
 from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
 from mcpmock.cassette.parser import read
 from mcpmock.channels.null_client import NullClient
-from mcpmock.channels.process import ProcessChannel
+from mcpmock.channels.process import STEP_TIMEOUT_S, ProcessChannel
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.explore.arrangement import PROBE_ID, Arrangement, arrange
+from mcpmock.explore.disconnects import Disconnects
 from mcpmock.explore.oracles import (
     Baseline,
     Broken,
@@ -48,13 +49,23 @@ from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.transports.session_router import TransportKind
 
-from .explore import BASELINE_RUNS, LEAST_TIMEOUT_S, ExploredPeer, encoded_as, end_session
+from .explore import (
+    BASELINE_RUNS,
+    LEAST_TIMEOUT_S,
+    SLOWER,
+    ExploredPeer,
+    encoded_as,
+    end_session,
+)
 from .run import Conversation, Run, Setup
 from .servers import Server
 
 MOMENT_S = 0.1
 """How long the driver waits for what need not come, such as a notification."""
+LEAST_END_TIMEOUT_S = 0.5
+"""How long the end of a process may take at least, however quick the baseline was."""
 MAX_LINGER_S = 1.0
 """How long the end of a session is put off, for a late answer to a cancelled call to be seen."""
 
@@ -91,8 +102,9 @@ class ExploredServer(ExploredPeer):
         receipts: list[object] = []
         run = await self._play(variant, hang_limit, receipts.append)
         broken = judge(run, self.baseline, variant)
+        lost = [change for change in variant.changes if change.disconnect is not None]
         cancel = next((c for c in variant.changes if _is_call_cancel(c.fault)), None)
-        reaction, reached = None, True
+        reaction, reached = None, len(run.resumed) == len(lost)
         for change in variant.changes:
             if change.fault is not None and not _is_call_cancel(change.fault):
                 reached = reached and bool(receipts)
@@ -141,8 +153,15 @@ class ExploredServer(ExploredPeer):
         leftover: tuple[str, ...] = ()
         server = await run.open_server()
         assert server is not None
+        if isinstance(server, ProcessChannel) and hang_limit < LEAST_TIMEOUT_S:
+            server.step_timeout = self._end_timeout
+        disconnects = Disconnects(self._places(variant))
         conversation = Conversation(
-            number=self._session(script), head=[driver], rules=[view, recorder]
+            number=self._session(script),
+            head=[driver],
+            rules=[view, recorder],
+            wire=[disconnects] if disconnects.places else [],
+            in_order=True,
         )
         try:
             await run.converse(conversation, NullClient(), server)
@@ -158,8 +177,27 @@ class ExploredServer(ExploredPeer):
             unreachable="the connection is refused" if run.reach.failing else "",
             leftover=leftover,
             over_http=self.server.kind is not None,
+            resumed=tuple(disconnects.made),
             seconds=trio.current_time() - began,
         )
+
+    @property
+    def _end_timeout(self) -> float:
+        """How long a server may take to end, once one that does not was waited for in full."""
+        took = 0.0 if self.baseline is None else self.baseline.end_seconds
+        return min(max(LEAST_END_TIMEOUT_S, SLOWER * took), STEP_TIMEOUT_S)
+
+    def _places(self, variant: Variant) -> dict[bytes, int]:
+        """The calls whose connections are lost, and behind how many of their messages."""
+        if self.server.kind is not TransportKind.STREAMABLE_HTTP:
+            return {}
+        lost = {c.disconnect for c in variant.changes if c.disconnect is not None}
+        return {
+            one.id: place
+            for one in self._requests
+            for place, n in enumerate([one.n, *(message.n for message in one.messages)])
+            if n in lost
+        }
 
     def _session(self, script: ClientScript) -> int:
         stateless = self.server.kind is not None and not script.opens
@@ -218,4 +256,4 @@ class ExploredServer(ExploredPeer):
 
 
 def _is_call_cancel(fault: object) -> bool:
-    return isinstance(fault, Cancel) and fault.target == "call"
+    return isinstance(fault, Cancel) and fault.target in ("call", "twice")

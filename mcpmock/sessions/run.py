@@ -61,11 +61,16 @@ class Conversation:
     """Stages next to the client: a recorded client, or translation that recorders do not see."""
     rules: Sequence[Stage] = ()
     """Translation from the client's exchanges to bare messages, behind recorders and faults."""
+    wire: Sequence[Stage] = ()
+    """Stages next to the server, behind the translation on its side."""
     player: Player | None = None
     unchanged: bool = False
     """Whether exchanges reach the server as they are: no rules on its side either."""
     client_opens_stream: bool = False
     """Whether the client says when a standalone stream is opened: otherwise the rules decide."""
+    in_order: bool = False
+    """Whether over HTTP a notification is accepted before what the client says behind it is sent.
+    """
     recorder_at_server: bool = False
     """Whether recorders stand next to the server, and see what reaches it, instead of next to the
     client, where they see what it sees.
@@ -135,6 +140,7 @@ def compose(
             *conversation.rules,
             *_answering(setup, player),
             *_to_server(setup, conversation, exchange_numbers or count(1)),
+            *conversation.wire,
             *(recorders if at_server else []),
         ]
     )
@@ -177,8 +183,11 @@ def _to_server(
 ) -> list[Stage]:
     if setup.back is None or conversation.unchanged:
         return []
-    opens = conversation.client_opens_stream
-    return setup.back.rules(exchange_numbers, client_opens_stream=opens)
+    return setup.back.rules(
+        exchange_numbers,
+        client_opens_stream=conversation.client_opens_stream,
+        in_order=conversation.in_order,
+    )
 
 
 class Run:

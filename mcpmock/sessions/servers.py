@@ -84,6 +84,7 @@ class Server:
         exchange_numbers: Iterator[int],  # noqa: ARG002
         *,
         client_opens_stream: bool = False,  # noqa: ARG002
+        in_order: bool = False,  # noqa: ARG002
     ) -> list[Stage]:
         """Translation from bare messages to what the server speaks."""
         return []

@@ -85,14 +85,22 @@ class Url(Server):
         )
 
     def rules(
-        self, exchange_numbers: Iterator[int], *, client_opens_stream: bool = False
+        self,
+        exchange_numbers: Iterator[int],
+        *,
+        client_opens_stream: bool = False,
+        in_order: bool = False,
     ) -> list[Stage]:
         target = self.upstream.target
         if self.transport is TransportKind.SSE:
             return [SseClient(target, self.headers, exchange_numbers)]
         return [
             StreamableHttpClient(
-                target, self.headers, exchange_numbers, client_opens_stream=client_opens_stream
+                target,
+                self.headers,
+                exchange_numbers,
+                client_opens_stream=client_opens_stream,
+                in_order=in_order,
             )
         ]
 

@@ -90,7 +90,8 @@ def event_summary(event: Event) -> str:
         case Event(http=dict()):
             return brief(_head_summary(event))
         case Event(gap=Gap() as gap):
-            return brief(f"{gap.events} events, {gap.bytes} bytes: {gap.reason}")
+            size = f", {gap.bytes} bytes" if gap.bytes else ""
+            return brief(f"{gap.events} events{size}: {gap.reason}")
         case Event(sse=SseMeta() as sse):
             fields = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
             rest = [f"{name}={value}" for name, value in fields.items() if value is not None]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mcpmock.explore.oracles import Baseline, ServerRun, judge
 from mcpmock.explore.variant import Variant
 from tests.support import OPENING, c, call, cancelled, cassette, progress, request, response, s
 from tests.support import error as failure
 
+ASK = request(1, "tools/call", {"name": "a", "_meta": {"progressToken": "t"}})
 PLAIN = (c(call(1, "a")), s(response(1, {"x": 1})), c(call(2, "b")), s(response(2, {"x": 2})))
 
 
-def found(*lines: object, over_http: bool = False, variant: Variant | None = None) -> list[str]:
+def found(*lines: object, **known: Any) -> list[str]:
     """The oracles that do not hold, beside a baseline of two calls."""
     baseline = Baseline.of([ServerRun(cassette(*OPENING, *PLAIN))])
-    run = ServerRun(cassette(*OPENING, *lines), over_http=over_http)  # type: ignore[arg-type]
-    judged = judge(run, baseline, variant or Variant())
+    run = ServerRun(cassette(*OPENING, *lines), **known)  # type: ignore[arg-type]
+    judged = judge(run, baseline, Variant())
     return [one.oracle for one in judged if one.oracle != "ends-early"]
 
 
@@ -25,16 +28,21 @@ def test_the_recorded_order() -> None:
 
 def test_a_late_answer() -> None:
     """It accuses the server behind the answer to a request that was sent after the cancel; over
-    HTTP, where answers overtake each other, behind two of them.
+    HTTP, where answers and cancels overtake each other, behind two of them, and if the server
+    had sent something for the call.
     """
     late = s(response(1, {"x": 1}))
     rounds = [(c(request(n, "ping")), s(response(n))) for n in (8, 9)]
     crossed = (c(call(1, "a")), c(cancelled(1)), late, *rounds[0])
     once = (c(call(1, "a")), c(cancelled(1)), *rounds[0], late)
-    twice = (c(call(1, "a")), c(cancelled(1)), *rounds[0], *rounds[1], late)
+    assert [[], ["late"]] == [found(*lines) for lines in (crossed, once)]
 
-    assert [[], ["late"], ["late"]] == [found(*lines) for lines in (crossed, once, twice)]
-    assert [[], ["late"]] == [found(*lines, over_http=True) for lines in (once, twice)]
+    begun = (c(ASK), s(progress("t")), c(cancelled(1)))
+    one_round = (*begun, *rounds[0], late)
+    twice = (*begun, *rounds[0], *rounds[1], late)
+    overtaken = (c(call(1, "a")), c(cancelled(1)), *rounds[0], *rounds[1], late)
+    over_http = [found(*lines, over_http=True) for lines in (one_round, twice, overtaken)]
+    assert [[], ["late"], []] == over_http
 
 
 def test_a_crossed_answer() -> None:
@@ -52,5 +60,22 @@ def test_a_wrong_answer() -> None:
 
 
 def test_rules() -> None:
-    """Those of the protocol, for what the server sent."""
+    """Those of the protocol, for what the server sent; what it was asked twice it may do twice."""
     assert ["rule:progress-token"] == found(*PLAIN, s(progress("nobody's")))
+
+    once, reports = c(ASK), (s(progress("t")), s(progress("t")))
+    assert ["rule:progress-increases"] == found(once, *reports)
+    assert [] == found(once, once, *reports, s(response(1, {"x": 1})), s(response(1, {"x": 1})))
+
+
+def test_a_lost_session() -> None:
+    """HTTP errors in place of answers are told once; one for the call whose stream was resumed is
+    odd, for a server may offer that and need not.
+    """
+    refused = [s(failure(id_, message="HTTP 404 Not Found: gone")) for id_ in (1, 2)]
+    lines = (c(call(1, "a")), refused[0], c(call(2, "b")), refused[1])
+
+    assert ["session-lost"] == found(*lines, over_http=True)
+    resumed = found(*lines, over_http=True, resumed=(b"1",))
+    assert ["session-lost", "not-resumed"] == resumed
+    assert ["not-resumed"] == found(*lines[:2], over_http=True, resumed=(b"1",))

@@ -28,7 +28,9 @@ def test_written_plans_are_read() -> None:
     """With the schedule and with every knob that has another value than usual."""
     cancel = Cancel(i=2, behind="question", match={"method": "tools/call", "id": 'a "b"'})
     delay = Delay(delay=0.05, toward="server", name="slow", match={"nth": 2})
-    order = EventOrder(take=2, session=3, order=("6 before 5",), keep=(1, 2), strict=True)
+    order = EventOrder(
+        take=2, session=3, order=("6 before 5",), disconnect=(4,), keep=(1, 2), strict=True
+    )
     plan = Plan(faults=(cancel, delay), seed=7, schedule=order)
 
     assert plan == read_plan(plan_text(plan), "plan.toml")
@@ -38,6 +40,7 @@ def test_written_plans_are_read() -> None:
     ("text", "mistake"),
     [
         ('order = ["six before 5"]', "schedule.order: expected '7 before 6', not 'six before 5'"),
+        ("disconnect = 3", "schedule.disconnect: expected numbers of events"),
         ("keep = 3", "schedule.keep: expected numbers of events"),
         ("take = 0", "schedule.take: expected a whole number from 1"),
         ("ordre = []", "schedule.ordre: unknown key"),

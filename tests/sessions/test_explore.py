@@ -11,16 +11,18 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
-from mcpmock.explore.variant import variant_of
-from mcpmock.faults.plan import load_plan
-from mcpmock.sessions.explore import play_again
-from mcpmock.sessions.explore_server import ExploredServer
-from tests.support.explored import RECORDED, DemoInMemory, explored
+from mcpmock.explore.enumeration import Space
+from mcpmock.explore.oracles import Broken
+from mcpmock.explore.results import Exploration, JudgedRun
+from mcpmock.explore.variant import Variant
+from mcpmock.sessions.explore import ExploredPeer, Explorer, Limits
+from tests.support.explored import RECORDED, explored, shown_again
 
 
-def test_a_sound_server_passes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("http", [False, True])
+def test_a_sound_server_passes(tmp_path: Path, http: bool) -> None:
     """Nothing is broken or odd, whatever is tried, and no folder is made."""
-    found, rows = explored(tmp_path, kinds="duplicate", jobs=4)
+    found, rows = explored(tmp_path, kinds="duplicate", jobs=4, http=http)
 
     assert [] == [row.value() for row in rows if row.verdict in ("broken", "odd")]
     assert (found.planned, 0, []) == (len(rows), found.status, list(tmp_path.iterdir()))
@@ -57,18 +59,33 @@ def test_a_bug_is_found_and_shrunk(tmp_path: Path, bug: str, oracle: str, text: 
     assert f"recorded order, except: {text}" == first.variant.text
     assert first.variant.keep is not None
     assert len(first.variant.keep) < len(load(RECORDED).takes[0].events) / 2
-    assert [oracle, None] == [_again(first.plan, one) for one in (bug, None)]
+    assert [oracle, None] == [shown_again(first.plan, one) for one in (bug, None)]
 
 
-def _again(plan_file: str, bug: str | None) -> str | None:
-    """The oracle that the plan breaks in a server with this bug."""
-    plan = load_plan(Path(plan_file))
-    schedule = plan.schedule
-    assert schedule is not None
-    subject = ExploredServer(cassette=load(RECORDED), server=DemoInMemory(bug), keep=schedule.keep)
-    clock = MockClock(autojump_threshold=0)
-    broken = trio.run(play_again, subject, variant_of(plan), clock=clock).broken
-    return broken[0].oracle if broken else None
+@pytest.mark.parametrize(
+    ("bug", "oracle", "text"),
+    [
+        (
+            "loses-overlapping-answer",
+            "unanswered",
+            "tools/call countdown #4 sent before the progress 1 of tools/call countdown #3",
+        ),
+        (
+            "forgets-session-on-resume",
+            "session-lost",
+            "the connection of tools/call countdown #3 lost before its first message",
+        ),
+    ],
+)
+def test_a_bug_is_found_over_http(tmp_path: Path, bug: str, oracle: str, text: str) -> None:
+    """A call that is lost, and a session that is forgotten when its client loses a connection."""
+    found, _ = explored(tmp_path, bug, only=3, http=True)
+    first = found.failures[0]
+
+    assert (1, oracle, "5 of 5") == (found.status, first.broken.oracle, first.again)
+    assert f"recorded order, except: {text}" == first.variant.text
+    again = [shown_again(first.plan, one, http=True) for one in (bug, None)]
+    assert [oracle, None] == again
 
 
 def test_an_answer_behind_a_cancel_is_odd(tmp_path: Path) -> None:
@@ -96,3 +113,45 @@ def test_same_seed_same_rows(tmp_path: Path) -> None:
 
     assert runs[0] == runs[1]
     assert {"cells", "faults", "orders", "pairs"} == {row["step"] for row in runs[0]}
+
+
+class BusyMachine(ExploredPeer):
+    """A peer that hangs in every variant of these steps."""
+
+    slowest = 0.0
+
+    def __init__(self, *hangs: str) -> None:
+        self.hangs = hangs
+
+    async def begin(self) -> list[Broken]:
+        return []
+
+    async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
+        await trio.sleep(hang_limit)
+        hung = variant.step in self.hangs
+        broken = [Broken("unanswered", "ping", "ping is not answered")] if hung else []
+        return JudgedRun(variant=variant, reached=True, broken=broken)
+
+    def command(self, plan: Path) -> str:
+        return f"drive {plan}"
+
+
+@pytest.mark.parametrize("anyway", [False, True])
+def test_what_fails_anyway_is_not_counted(tmp_path: Path, anyway: bool) -> None:
+    """A matter of time that the recorded order shows too by then accuses the machine: it is told,
+    and the exit status stays 0.
+    """
+    space = Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10)
+    explorer = Explorer(
+        subject=BusyMachine("cells", *(["baseline"] if anyway else [])),  # type: ignore[abstract]
+        space=space,
+        limits=Limits(runs=1),
+        output=tmp_path,
+    )
+
+    async def explore() -> Exploration:
+        return await explorer.explore(trio.Event())
+
+    found = trio.run(explore, clock=MockClock(autojump_threshold=0))
+    confirmed = [one.confirmed for one in found.failures]
+    assert (int(not anyway), [not anyway]) == (found.status, confirmed)

@@ -26,8 +26,12 @@ class Door(trio.abc.Listener[trio.abc.Stream]):
     async def aclose(self) -> None:
         await trio.lowlevel.checkpoint()
 
-    def client(self, target: str = "/mcp") -> Caller:
-        """Somebody who has connected."""
+    def connect(self) -> trio.abc.Stream:
+        """The other end of a connection."""
         ours, theirs = memory_stream_pair()
         self._come.send_nowait(theirs)
-        return Caller(ours, f"127.0.0.1:{PORT}", target)
+        return ours
+
+    def client(self, target: str = "/mcp") -> Caller:
+        """Somebody who has connected."""
+        return Caller(self.connect(), f"127.0.0.1:{PORT}", target)

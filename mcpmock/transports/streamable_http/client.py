@@ -58,6 +58,8 @@ class _Exchange:
     modern: bool = False
     initializes: bool = False
     """It carries `initialize`."""
+    asks: bool = False
+    """It carries a request."""
     opens_stream: bool = False
     """The standalone stream is opened once it is accepted."""
     standalone: bool = False
@@ -78,8 +80,13 @@ class StreamableHttpClient(ExchangeClient):
         numbers: Iterator[int],
         *,
         client_opens_stream: bool = False,
+        in_order: bool = False,
     ) -> None:
         super().__init__(target, headers, numbers)
+        self._in_order = in_order
+        """Whether a notification, or an answer, is accepted before anything else is posted: on two
+        connections, what is sent later may arrive first.
+        """
         self._client_opens_stream = client_opens_stream
         """Whether the client says when to open the standalone stream, by a GET without an exchange.
         """
@@ -142,9 +149,14 @@ class StreamableHttpClient(ExchangeClient):
             self._post_message(self._held.pop())
 
     def _must_wait(self) -> bool:
-        """Whether messages wait: for `initialize`, or for a stream to open where recorded."""
-        opens = (exchange.opens_stream for exchange in self._exchanges.values())
-        return self._awaits_initialize() or (self._client_opens_stream and any(opens))
+        """Whether messages wait: for `initialize`, for a stream to open where recorded, or for what
+        has to arrive first.
+        """
+        open_ = self._exchanges.values()
+        opens = self._client_opens_stream and any(exchange.opens_stream for exchange in open_)
+        posts = (one for one in open_ if not one.asks and not one.standalone)
+        unheard = self._in_order and any(exchange.head is None for exchange in posts)
+        return self._awaits_initialize() or opens or unheard
 
     def _awaits_initialize(self) -> bool:
         open_ = self._exchanges.values()
@@ -160,6 +172,7 @@ class StreamableHttpClient(ExchangeClient):
             return
         methods = {item.method for item in items if isinstance(item, Request | Notification)}
         exchange = _Exchange(ReplyFlattener(raw))
+        exchange.asks = not exchange.reply.answered
         exchange.initializes = "initialize" in methods
         confirms = "notifications/initialized" in methods
         exchange.opens_stream = confirms and not self._client_opens_stream

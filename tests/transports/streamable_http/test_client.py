@@ -358,6 +358,24 @@ def test_a_script_gets_its_answers() -> None:
     assert [(None, response(1)), (4, "DELETE /mcp?x=1"), (2, "end closed")] == told
 
 
+def test_in_order() -> None:
+    """What is sent behind a notification waits until that was accepted; behind a request nothing
+    waits, for its head may come with the answer.
+    """
+    wire = Wire(StreamableHttpClient("/mcp", [], count(1), in_order=True))
+    wire.client(c2s(INITIALIZE))
+    assert [(2, "POST /mcp"), (2, INITIALIZED)] == [
+        *wire.client(c2s(INITIALIZED), c2s(LIST)),
+        *wire.server(welcome(1, S)),
+    ][-2:]
+    told = wire.server(answers(2, 202, "Accepted"))
+    assert [(3, "GET /mcp"), (4, "POST /mcp"), (4, LIST)] == told
+
+    told = ask(wire, cancelled(1), request(2, "ping"))
+    assert [(5, "POST /mcp"), (5, cancelled(1))] == told
+    assert [(6, "POST /mcp"), (6, request(2, "ping"))] == wire.server(answers(5, 202, "Accepted"))
+
+
 def test_input_end_stops_resumption() -> None:
     """At the end of the input a broken stream is not resumed."""
     wire = session()

@@ -1,0 +1,89 @@
+"""The demo server over Streamable HTTP, `python -m mcpmock.demo.server --listen 127.0.0.1:8000`: a
+server of its own for each session.
+
+The listener and the rules of the transport are those of every command (`sessions.http_front`): so
+sessions, event streams whose events have ids, and resuming with `Last-Event-ID` are there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+import attrs
+import trio
+
+from mcpmock.channels.channel import ConversationEnd, MemoryChannel, memory_pair
+from mcpmock.channels.http.addresses import parse_listen
+from mcpmock.channels.standard_streams import write_log_line
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.pipeline.stage import Stage
+from mcpmock.runner import LiveSession, run
+from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.servers import Reach, Server
+
+from .conversation import DemoServer
+
+
+@attrs.frozen
+class DemoSessions(Server):
+    """A demo server for each session, as a task of `nursery`. An exception ends its own session, as
+    in web frameworks; the tool that crashes the server ends the process.
+    """
+
+    make: Callable[[], DemoServer]
+    nursery: trio.Nursery
+
+    @property
+    def described(self) -> str:
+        return "mcpmock demo server"
+
+    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:  # noqa: ARG002
+        theirs, ours = memory_pair()
+        self.nursery.start_soon(self._serve, theirs)
+        return ours
+
+    async def _serve(self, client: MemoryChannel) -> None:
+        try:
+            ended = await run(LiveSession(Pipeline([self.make()]), client, None))
+        except* Exception as group:  # noqa: BLE001 (one of many sessions)
+            sys.stderr.write("".join(traceback.format_exception(group)))
+            await client.aclose()
+        else:
+            if ended is not None:
+                os._exit(ended.status)
+
+
+async def serve_http(
+    make: Callable[[], DemoServer],
+    bug: Callable[[], Stage] | None,
+    front: HttpFront,
+    stop: trio.Event | None = None,
+) -> int:
+    """Serves clients until a stop signal, or `stop`; `bug` makes a stage in front of each session.
+    Gives the exit status. Raises CannotListen.
+    """
+    async with trio.open_nursery() as nursery:
+        setup = Setup(
+            front=front,
+            back=DemoSessions(make, nursery),
+            observers=[] if bug is None else [lambda _number, _player: bug()],
+            say=write_log_line,
+            stop=stop,
+        )
+        status = await run_sessions(setup)
+        nursery.cancel_scope.cancel()
+    return status
+
+
+def front_at(address: str) -> HttpFront:
+    """A listener at this address, which prints its URL. Raises McpMockError for what is none."""
+    host, port = parse_listen(address)
+
+    def announce(url: str, _token: str | None) -> None:
+        write_log_line(f"mcpmock demo server ready, listening on {url}")
+
+    return HttpFront(host=host, port=port, announce=announce)
