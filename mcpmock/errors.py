@@ -119,7 +119,7 @@ class MissingExtra(McpMockError):
     exit_code = 2
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra: pip install 'mcpmock[{extra}]'")
+        super().__init__(f"{what} needs more packages; run `pip install 'mcpmock[{extra}]'`")
 
 
 class WorkerLost(McpMockError):

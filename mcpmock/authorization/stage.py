@@ -8,11 +8,11 @@ changed without a new recording.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from http import HTTPStatus
 
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol.http_reply import whole_reply
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -21,7 +21,6 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpBody,
     HttpRequest,
-    HttpResponse,
     Request,
     decode,
     member,
@@ -140,13 +139,6 @@ def _called_tools(body: bytes) -> list[str]:
 
 
 def _frames(exchange: int | None, reply: AuthorizationReply) -> list[Frame]:
-    phrase = HTTPStatus(reply.status).phrase
-    head = HttpResponse(
-        reply.status, phrase, [*reply.headers, ("Content-Length", str(len(reply.body)))]
-    )
-    body = [Frame(S2C, reply.body, b"", HttpBody(), exchange)] if reply.body else []
-    return [
-        Frame(S2C, fact=head, exchange=exchange),
-        *body,
-        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
-    ]
+    headers = [*reply.headers, ("Content-Length", str(len(reply.body)))]
+    body = Frame(S2C, reply.body, b"", HttpBody(), exchange) if reply.body else None
+    return whole_reply(exchange, reply.status, headers, body)

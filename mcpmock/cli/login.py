@@ -6,7 +6,7 @@ import os
 
 import click
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import MissingExtra
 
 from .options_server import url_of
 from .output import common, emit, say
@@ -50,13 +50,13 @@ def login(
 
     import trio
 
-    from mcpmock.sessions.oauth.credentials import MISSING_EXTRA
+    from mcpmock.sessions.oauth.credentials import LOGIN_EXTRA
     from mcpmock.sessions.oauth.token_store import TokenStore
 
     try:
         from mcpmock.sessions.oauth.provider import LoginOptions, log_in
     except ImportError as error:
-        raise McpMockError(MISSING_EXTRA) from error
+        raise MissingExtra(*LOGIN_EXTRA) from error
 
     options = LoginOptions(
         scopes=tuple((scope or "").split()),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mcpmock.client_config.clients import Machine
     from mcpmock.client_config.files import FoundServer
 
-_PLATFORMS = {"darwin": "macos", "win32": "windows"}
 _COLORS = {"-": BAD, "+": GOOD}
 _COMMAND_TIMEOUT_S = 60
 _UV_CACHES = {"archive-v0", "environments-v2", "builds-v0"}
@@ -65,15 +64,6 @@ class NotChosen(McpMockError):
     """What to change, or that it may be changed, was not said."""
 
     exit_code = 2
-
-
-def machine_here() -> Machine:
-    """This machine, user and folder."""
-    from mcpmock.client_config.clients import Machine
-    from mcpmock.client_config.files import project_root
-
-    platform = _PLATFORMS.get(sys.platform, "linux")
-    return Machine(platform, Path.home(), os.environ, project_root(Path.cwd()))
 
 
 def own_words() -> list[str]:

@@ -13,7 +13,7 @@ import click
 
 from mcpmock.errors import CannotStart
 
-from .options_wrap import machine_here, own_words
+from .options_wrap import own_words
 from .output import common, emit, say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(
     For clients that take servers as options: claude, codex, opencode. Give all options of mcpmock
     before CLIENT. The exit status is that of the client.
     """
-    from mcpmock.client_config.files import approved_servers, find_servers
+    from mcpmock.client_config.files import approved_servers, find_servers, machine_here
     from mcpmock.client_config.launch import plan_launch
 
     machine = machine_here()

@@ -13,7 +13,6 @@ from .options_wrap import (
     change_options,
     choose_servers,
     is_meant,
-    machine_here,
     place_of,
 )
 from .output import say
@@ -35,7 +34,7 @@ def unwrap(all_: bool, **options: Any) -> int:
     from mcpmock.client_config.changes import plan_unwrap
     from mcpmock.client_config.clients import BY_ID
     from mcpmock.client_config.edit import parse_config
-    from mcpmock.client_config.files import find_stored, side_store
+    from mcpmock.client_config.files import find_stored, machine_here, side_store
 
     machine = machine_here()
     if (options["name"] is None) is not all_:

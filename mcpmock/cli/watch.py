@@ -42,6 +42,7 @@ def watch(
     """
     import trio
 
+    from mcpmock.channels.browser import open_page
     from mcpmock.channels.http.addresses import parse_listen
     from mcpmock.sessions.watch import Watch
 
@@ -62,7 +63,7 @@ def watch(
         else:
             write_log_line(f"listening on {url}")
         if open_:
-            click.launch(url)
+            open_page(url)
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 

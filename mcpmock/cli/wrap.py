@@ -17,7 +17,6 @@ from .options_wrap import (
     change_options,
     choose_servers,
     is_meant,
-    machine_here,
     own_words,
     place_of,
 )
@@ -50,6 +49,8 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
     becomes one over stdio: a proxy that speaks to its URL, with its headers or with the login of
     `mcpmock login URL`. --list finds the configurations of all known clients.
     """
+    from mcpmock.client_config.files import machine_here
+
     machine = machine_here()
     if list_:
         return _list(machine, options)

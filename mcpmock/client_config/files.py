@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from glob import glob
 from pathlib import Path
@@ -37,9 +38,10 @@ from .edit import Pieces, parse_config, servers_of
 from .entry import ServerEntry
 
 FOLDER = "mcpmock"
-"""Below the data folder of the user: a folder of recordings for each server, and the store."""
+"""Below the data folder of the user: a folder of recordings for each server, and the stores."""
 PROJECT_FOLDER = ".mcpmock"
 """The recordings of a project, below its root."""
+_PLATFORMS = {"darwin": "macos", "win32": "windows"}
 _STORE = ".wrapped"  # no folder of a server begins with a dot
 _OWNED = "belongs to running sessions of claude, which rewrite it"
 # The folder itself is committed, so that the recorder of everybody who clones the project finds it;
@@ -128,6 +130,12 @@ class SideStore:
             return msgspec.json.decode(name.read_bytes(), type=WrappedServer)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None  # then the entry is taken back by what stands in it
+
+
+def machine_here() -> Machine:
+    """This machine, user and folder."""
+    platform = _PLATFORMS.get(sys.platform, "linux")
+    return Machine(platform, Path.home(), os.environ, project_root(Path.cwd()))
 
 
 def side_store(machine: Machine) -> SideStore:
@@ -231,8 +239,11 @@ def write_config(path: Path, text: str, was: Document) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes a folder that only the user can look into. Raises OSError."""
+    """Makes a folder that only the user can look into, or lets nobody else look into it. Raises
+    OSError.
+    """
     folder.mkdir(0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
 
 
 def make_project_folder(root: Path) -> None:

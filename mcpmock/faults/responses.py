@@ -5,12 +5,9 @@ kinds are given (`fault`) and by the kinds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 
-from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
-
-_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+from mcpmock.protocol.http_reply import EVENT_STREAM, whole_reply
+from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse
 
 
 def refusal(
@@ -23,13 +20,8 @@ def refusal(
     headers = list((fields or {}).items())
     if body is not None:
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
-    text = [] if body is None else [Frame(S2C, body.encode(), b"", HttpBody(), exchange)]
-    head = HttpResponse(status, _PHRASES.get(status, ""), headers)
-    return [
-        Frame(S2C, fact=head, exchange=exchange),
-        *text,
-        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
-    ]
+    text = None if body is None else Frame(S2C, body.encode(), b"", HttpBody(), exchange)
+    return whole_reply(exchange, status, headers, text)
 
 
 def with_type(head: Frame, content_type: str) -> Frame:

@@ -20,14 +20,8 @@ from mcpmock.protocol.error_codes import (
     PARSE_ERROR,
     SESSION_NOT_FOUND,
 )
-from mcpmock.protocol.messages import (
-    S2C,
-    ExchangeEnd,
-    Frame,
-    HttpResponse,
-    Opaque,
-    Request,
-)
+from mcpmock.protocol.http_reply import whole_reply
+from mcpmock.protocol.messages import S2C, Frame, Opaque, Request
 
 from .miss import NearMiss
 from .request_assembly import ClientMessage
@@ -78,13 +72,8 @@ def exchange(
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         # RFC 9110, 15.5.6: a 405 must name the methods that are allowed.
         headers.append(("Allow", "POST"))
-    head = HttpResponse(int(status), HTTPStatus(status).phrase, headers)
-    body = [] if message is None else [Frame(S2C, message.raw, exchange=number)]
-    return [
-        Frame(S2C, fact=head, exchange=number),
-        *body,
-        Frame(S2C, fact=ExchangeEnd(), exchange=number),
-    ]
+    body = None if message is None else Frame(S2C, message.raw, exchange=number)
+    return whole_reply(number, status, headers, body)
 
 
 def answer_unrecorded(live: ClientMessage) -> list[Frame] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from http import HTTPStatus
 
 import attrs
 
@@ -28,9 +29,10 @@ from .messages import (
 )
 from .reassembly import Reassembly
 from .revisions import speaks_modern
-from .transport_facts import ExchangeEnd, Fragment, HttpBody, HttpResponse, SseMeta
+from .transport_facts import ExchangeEnd, Fragment, Headers, HttpBody, HttpResponse, SseMeta
 
 EVENT_STREAM = "text/event-stream"
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _BOM = b"\xef\xbb\xbf"
 _MAX_QUOTE_CHARS = 200
 _MAX_UTF8_BYTES_PER_CHAR = 4
@@ -44,6 +46,22 @@ def flatten(body: bytes) -> bytes:
         return body
     # In JSON a line break can only be white space, so a space has the same meaning.
     return body.strip(b"\r\n").replace(b"\r\n", b" ").replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def whole_reply(
+    exchange: int | None,
+    status: int,
+    headers: Headers,
+    body: Frame | None = None,
+    reason: str | None = None,
+) -> list[Frame]:
+    """The frames of a response that has at most one piece of a body."""
+    phrase = _PHRASES.get(status, "") if reason is None else reason
+    return [
+        Frame(S2C, fact=HttpResponse(int(status), phrase, headers), exchange=exchange),
+        *([] if body is None else [body]),
+        Frame(S2C, fact=ExchangeEnd(), exchange=exchange),
+    ]
 
 
 def request_ids(items: Iterable[Message]) -> list[bytes]:

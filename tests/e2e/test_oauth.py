@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,33 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-CLIENT_LINES = "".join(
-    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
-    for message in (
-        {"id": 1, "method": "initialize", "params": INITIALIZE},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "read"}},
-    )
-)
+
+
+def heard(argv: Sequence[str], tool: str = "read", **how: Any) -> tuple[str, str]:
+    """What a client over stdio, which stays until it is answered, hears from a tool: a text or the
+    message of an error. And standard error, if it is a pipe.
+    """
+    how = {"stderr": subprocess.PIPE, **how}
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message in (
+            {"id": 1, "method": "initialize", "params": INITIALIZE},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": tool}},
+        ):
+            print(json.dumps({"jsonrpc": "2.0", **message}), file=process.stdin, flush=True)
+        answers = map(json.loads, process.stdout)
+        answer = next(one for one in answers if one.get("id") == 2)
+        process.stdin.close()
+        said = process.stderr.read() if process.stderr else ""
+    if "error" in answer:
+        return answer["error"]["message"], said
+    return answer["result"]["content"][0]["text"], said
+
+
 BROWSER = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20).read()"
 
 
@@ -80,15 +99,27 @@ class World:
         done = self.run("login", self.url, *options)
         assert done.returncode == 0, done.stderr
 
+    @property
+    def issuer(self) -> str:
+        return issuer_of(self.server)
+
     def tell(self, path: str) -> str:
         """What the server says to a GET beside MCP."""
-        with urllib.request.urlopen(self.url.replace("/mcp", path), timeout=20) as answer:
+        with urllib.request.urlopen(self.issuer + path, timeout=20) as answer:
             return str(answer.read().decode())
+
+    def read(self) -> str:
+        """What a client over stdio hears from the tool `read`."""
+        return heard([*MCPMOCK, "proxy", "--url", self.url, "--oauth"], env=self.env)[0]
 
     def secrets(self) -> set[str]:
         """All that must be nowhere but in the store."""
         kept = "".join(path.read_text() for path in self.store.glob("*.json"))
         return set(re.findall(r'"(?:access_token|refresh_token|client_secret)":"([^"]+)"', kept))
+
+
+def issuer_of(served: Served) -> str:
+    return served.url.removesuffix("/mcp")
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +200,7 @@ def test_a_login_made_while_a_recorder_runs(world: World, recorder: Served) -> N
     ) == refused
     assert allowed[0] == 200
     assert "read" in allowed[1]
-    assert [{"how": "oauth", "issuer": world.url.removesuffix("/mcp"), "scopes": ["read"]}] == notes
+    assert [{"how": "oauth", "issuer": world.issuer, "scopes": ["read"]}] == notes
     assert len(world.secrets()) == 2
     assert not [path for path in open_files for one in world.secrets() if one in path.read_text()]
     assert not [one for one in world.secrets() if one in recorder.stderr]
@@ -206,6 +237,22 @@ def test_more_scopes(world: World, recorder: Served) -> None:
     assert "written" in allowed[1]
 
 
+def test_more_scopes_on_a_terminal(world: World) -> None:
+    """The browser opens, the person agrees, and the call that needed more is sent again."""
+    world.log_in("--scope", "read")
+    terminal, stderr = os.openpty()
+    argv = [*MCPMOCK, "proxy", "--url", world.url, "--oauth"]
+    text, _ = heard(argv, "write", env=world.env, stderr=stderr)
+    os.write(stderr, b"\n")
+    said = os.read(terminal, 1 << 16).decode()
+    os.close(stderr)
+    os.close(terminal)
+
+    assert "written" == text, said
+    assert f"mcpmock: log in at {world.issuer}/authorize?" in said
+    assert not [one for one in world.secrets() if one in said]
+
+
 def test_a_login_that_was_revoked(world: World, recorder: Served) -> None:
     """The client gets its answer at once, and the next login is taken."""
     world.log_in()
@@ -224,19 +271,41 @@ def test_a_login_that_was_revoked(world: World, recorder: Served) -> None:
 def test_a_client_over_stdio(world: World) -> None:
     """`proxy --oauth` is a server over stdio that needs no login."""
     world.log_in()
-    done = subprocess.run(
-        [*MCPMOCK, "proxy", "--url", world.url, "--oauth"],
-        input=CLIENT_LINES,
-        env=world.env,
-        capture_output=True,
-        text=True,
-        timeout=END,
-        check=False,
-    )
 
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {1, 2} == {answer["id"] for answer in answers if "id" in answer}
-    assert all("result" in answer for answer in answers if "id" in answer), done.stderr
+    assert "read" == world.read()
+
+
+def test_two_servers_with_one_issuer(world: World) -> None:
+    """Each has a login of its own, whose token is for it alone."""
+    with serving([sys.executable, str(SERVER), world.issuer]) as served:
+        other = World(world.home, served)
+        world.log_in()
+        assert "run `mcpmock login" in other.read()
+        other.log_in()
+
+        assert ["read", "read"] == [world.read(), other.read()]
+    assert 2 == len([*world.store.glob("*.json")])
+    assert 4 == len(world.secrets())
+
+
+def test_one_server_with_two_issuers(world: World) -> None:
+    """A login is bound to its issuer: the other one gets nothing of it, and both are kept."""
+    with (
+        serving([sys.executable, str(SERVER)]) as second,
+        serving([sys.executable, str(SERVER), world.issuer, issuer_of(second)]) as served,
+    ):
+        here, there = World(world.home, served), World(world.home, second)
+        here.log_in()
+        assert "read" == here.read()
+        first = here.secrets()
+        here.tell("/turn")
+        refused = here.read()
+        here.log_in()
+
+        assert "run `mcpmock login" in refused
+        assert "read" == here.read()
+        assert {"False"} == {there.tell(f"/heard?{secret}") for secret in first}
+    assert 4 <= len(here.secrets())
 
 
 def test_a_wrapped_entry(world: World) -> None:
@@ -250,27 +319,18 @@ def test_a_wrapped_entry(world: World) -> None:
     entry = json.loads(file.read_text())["mcpServers"]["r"]
     few = {name: world.env[name] for name in ("HOME", "PYTHON_KEYRING_BACKEND", TAG)}
 
-    def start() -> list[Any]:
-        done = subprocess.run(
-            [entry["command"], *entry["args"]],
-            cwd="/",
-            env={**few, "PATH": "/usr/bin:/bin"},
-            input=CLIENT_LINES,
-            capture_output=True,
-            text=True,
-            timeout=END,
-            check=False,
-        )
-        assert not [one for one in world.secrets() if one in done.stderr]
-        return [json.loads(line) for line in done.stdout.splitlines()]
+    def start() -> str:
+        argv = [entry["command"], *entry["args"]]
+        text, said = heard(argv, cwd="/", env={**few, "PATH": "/usr/bin:/bin"})
+        assert not [one for one in world.secrets() if one in said]
+        return text
 
-    refused, *_ = start()
+    refused = start()
     world.log_in()
-    answers = {answer["id"]: answer for answer in start() if "id" in answer}
+    assert "read" == start()
     files = sorted((world.home / ".local/share/mcpmock/r").iterdir())
 
-    assert f"run `mcpmock login {world.url}`" in refused["error"]["message"]
-    assert answers[2]["result"]["content"][0]["text"] == "read"
+    assert f"run `mcpmock login {world.url}`" in refused
     assert [0, 1] == [len([event for event in takes(one)[0].events if event.auth]) for one in files]
     assert not [one for one in world.secrets() for file in files if one in file.read_text()]
     assert world.run("unwrap", "r", "--yes").returncode == 0

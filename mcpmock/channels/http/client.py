@@ -60,6 +60,9 @@ class Credentials(Protocol):
         what the client is to be told.
         """
 
+    def refused_anew(self) -> str:
+        """The server has refused with 401 what was just renewed. Gives what the client is told."""
+
 
 class _CredentialsRefused(Exception):
     def __init__(self, head: HttpResponse) -> None:
@@ -187,6 +190,8 @@ class _Exchange:
         (RFC 9110, 15.5.2). Gives an answer of our own where there are none.
         """
         assert self._credentials is not None
+        if self._renewing is not None:
+            return self._own_answer(head.status, head.reason, self._credentials.refused_anew())
         self.out.drop()
         if self._wire is not None:
             self._connections.discard(self._wire)
@@ -270,7 +275,7 @@ class _Exchange:
     def _frames(self, part: HttpResponse | bytes) -> list[Frame]:
         if isinstance(part, HttpResponse):
             if self._credentials is not None and _refuses_credentials(part):
-                if self._renewing is None:
+                if self._renewing is None or part.status == 401:
                     raise _CredentialsRefused(part)
                 part = _without_challenge(part)
             if not self._reader.again:

@@ -6,7 +6,8 @@ it, is decided elsewhere; `connection` and `server` stand above.
 
 from __future__ import annotations
 
-from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
+from mcpmock.protocol.http_reply import whole_reply
+from mcpmock.protocol.messages import S2C, Frame, HttpBody
 from mcpmock.transports.access_policy import HttpRefusal
 from mcpmock.transports.headers import MAX_FIELDS
 
@@ -28,8 +29,5 @@ GIVEN_UP = refusal(503, "Service Unavailable", "the conversation ended without a
 
 
 def frames_of(refusal: HttpRefusal) -> list[Frame]:
-    return [
-        Frame(S2C, fact=HttpResponse(refusal.status, refusal.reason, refusal.headers)),
-        Frame(S2C, refusal.text.encode(), fact=HttpBody()),
-        Frame(S2C, fact=ExchangeEnd()),
-    ]
+    text = Frame(S2C, refusal.text.encode(), fact=HttpBody())
+    return whole_reply(None, refusal.status, refusal.headers, text, refusal.reason)

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import trio
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, MissingExtra
 from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.transport_facts import Headers
 
@@ -73,6 +73,11 @@ class OAuthCredentials:
             self._login, self._told = login, ""
         return None
 
+    def refused_anew(self) -> str:
+        """As `Credentials.refused_anew`: the issuer renews what the server no longer takes."""
+        self._tell(self._outdated)
+        return self._outdated
+
     async def _newer(self, refused: HttpResponse, sent: Headers) -> ServerLogin:
         """Raises McpMockError with what to do."""
         stored = self.store.load(self.url)
@@ -85,23 +90,25 @@ class OAuthCredentials:
         try:
             from .provider import refresh
         except ImportError as error:
-            raise McpMockError(MISSING_EXTRA) from error
+            raise MissingExtra(*LOGIN_EXTRA) from error
         login = await refresh(self.store, stored)
         if login is None:
-            raise McpMockError(
-                f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
-            )
+            raise McpMockError(self._outdated)
         return login
 
     @property
     def _missing(self) -> str:
         return f"there is no login for {self.url}; run `mcpmock login {self.url}`"
 
+    @property
+    def _outdated(self) -> str:
+        return f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
+
     async def _step_up(self, refused: HttpResponse, stored: ServerLogin) -> ServerLogin:
         try:
             from .provider import LoginOptions, challenged_scopes, log_in
         except ImportError as error:
-            raise McpMockError(MISSING_EXTRA) from error
+            raise MissingExtra(*LOGIN_EXTRA) from error
         scopes = list(dict.fromkeys([*stored.scopes, *challenged_scopes(refused)]))
         if not self.person:
             shown = " ".join(scopes)
@@ -119,4 +126,5 @@ class OAuthCredentials:
                 self._say(text)
 
 
-MISSING_EXTRA = "a login needs more packages; run `pip install 'mcpmock[oauth]'`"
+LOGIN_EXTRA = "a login", "oauth"
+"""What needs which extra."""

@@ -11,14 +11,9 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from shutil import which
 from typing import Any
 
 import attrs
@@ -39,6 +34,7 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 
+from mcpmock.channels.browser import open_page
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import HttpResponse
 
@@ -236,9 +232,9 @@ async def _browser(url: str, options: LoginOptions, say: Say) -> AsyncIterator[_
         return
     async with waiting_for_browser(port) as callback:
 
-        async def open_page(page: str) -> None:
+        async def show(page: str) -> None:
             say(f"log in at {page}")
-            _open_browser(page)
+            open_page(page)
 
         async def come_back() -> AuthorizationCodeResult:
             came = await callback.parameters()
@@ -246,7 +242,7 @@ async def _browser(url: str, options: LoginOptions, say: Say) -> AsyncIterator[_
                 code=came["code"], state=came.get("state"), iss=came.get("iss")
             )
 
-        yield _Browser(_client_metadata(redirect_uri(port), _GRANTS), open_page, come_back)
+        yield _Browser(_client_metadata(redirect_uri(port), _GRANTS), show, come_back)
 
 
 def _client_metadata(redirect: str, grants: list[str]) -> OAuthClientMetadata:
@@ -418,17 +414,3 @@ async def _accept_resource(_url: str, _resource: str | None) -> None:
 
 def _say_nothing(_text: str) -> None:
     pass
-
-
-def _open_browser(page: str) -> None:
-    """`$BROWSER`, else the system's; none on a headless machine. It may run on behind us."""
-    given = shlex.split(os.environ.get("BROWSER", ""))
-    command = given or ["open" if sys.platform == "darwin" else "xdg-open"]
-    # The address comes from the server: no other scheme, and no option of a browser.
-    if not page.startswith(("https://", "http://")) or which(command[0]) is None:
-        return
-    words = [word.replace("%s", page) for word in command]
-    if words == command:
-        words.append(page)
-    null = subprocess.DEVNULL  # what it prints must not reach our standard output
-    subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True)

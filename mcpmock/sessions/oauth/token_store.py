@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,8 @@ from typing import Any, Protocol
 import attrs
 import msgspec
 
+from mcpmock.cassette.file import replace_file
+from mcpmock.client_config.files import FOLDER, machine_here, make_private_folder
 from mcpmock.errors import McpMockError
 
 KEYRING_SERVICE = "mcpmock"
@@ -72,12 +74,9 @@ class TokenStore:
     keyring: Keyring | None = None
 
     @classmethod
-    def of_user(cls, environment: Mapping[str, str] = os.environ) -> TokenStore:
+    def of_user(cls) -> TokenStore:
         """That of whoever runs this."""
-        home = Path(environment.get("HOME") or Path.home())
-        named = Path(environment.get("XDG_DATA_HOME", ""))
-        data = named if named.is_absolute() else home / ".local/share"
-        return cls(data / "mcpmock" / "logins", _system_keyring())
+        return cls(machine_here().data / FOLDER / "logins", _system_keyring())
 
     @property
     def place(self) -> str:
@@ -108,7 +107,7 @@ class TokenStore:
     @contextmanager
     def locked(self, url: str) -> Iterator[None]:
         """Alone with the login of a server, among all processes. Waits for others."""
-        self._make_folder()
+        make_private_folder(self.folder)
         handle = os.open(self._path(url, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -144,22 +143,11 @@ class TokenStore:
                 self.keyring.set_password(KEYRING_SERVICE, url, data.decode())
             return
         path = self._path(url, ".json")
-        fresh = path.with_suffix(f".{os.getpid()}")
         try:
-            self._make_folder()
-            handle = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-            with open(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(fresh, path)
+            make_private_folder(self.folder)
+            replace_file(path, data)
         except OSError as error:
-            fresh.unlink(missing_ok=True)
             raise McpMockError(f"{path}: {error.strerror}") from error
-
-    def _make_folder(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder.chmod(0o700)
 
     def _path(self, url: str, suffix: str) -> Path:
         return self.folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + suffix)
@@ -176,6 +164,10 @@ def _explained() -> Iterator[None]:
 
 def _system_keyring() -> Keyring | None:
     """The keyring of the desktop; None on a headless machine, or without the package."""
+    # SDKs start servers without this variable: its place is where sd-bus and GLib look then.
+    bus = f"/run/user/{os.getuid()}/bus"
+    if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and os.path.exists(bus):
+        os.environ["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={bus}"
     try:
         import keyring
         from keyring.errors import KeyringError

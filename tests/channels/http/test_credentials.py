@@ -44,6 +44,9 @@ class Tokens:
         self.number += 1
         return None
 
+    def refused_anew(self) -> str:
+        return "log in anew"
+
 
 async def test_a_token_on_every_request(autojump_clock: MockClock) -> None:
     """Also where the client has one of its own, which is none of this server."""
@@ -81,18 +84,25 @@ async def _answers_later(there: object, data: bytes) -> None:
 
 
 async def test_a_second_refusal(autojump_clock: MockClock) -> None:
-    """It is the answer, without the challenge: the client is not to log in here."""
-    tokens = Tokens()
-    async with back(credentials=tokens) as there:
-        receive = await there.send(*said(1, request(), b"{}"))
-        there.nursery.start_soon(_answers, there, 1, b"{}", REFUSED)
-        there.nursery.start_soon(_answers_later, there, REFUSED)
-        frames = await everything(receive)
+    """The client reads what is to be done; a 403 goes on without the challenge, for the client is
+    not to log in here.
+    """
+    for refusal, status, told in (
+        (REFUSED, 401, b"mcpmock: log in anew\n"),
+        (STEP_UP, 403, b""),
+    ):
+        tokens = Tokens()
+        async with back(credentials=tokens) as there:
+            receive = await there.send(*said(1, request(), b"{}"))
+            there.nursery.start_soon(_answers, there, 1, b"{}", refusal)
+            there.nursery.start_soon(_answers_later, there, refusal)
+            frames = await everything(receive)
 
-    head = frames[0].fact
-    assert isinstance(head, HttpResponse)
-    assert (401, None) == (head.status, head.header("www-authenticate"))
-    assert [401] == tokens.refused
+        head = frames[0].fact
+        assert isinstance(head, HttpResponse)
+        assert (status, None) == (head.status, head.header("www-authenticate"))
+        assert told == b"".join(frame.raw for frame in frames)
+        assert [status] == tokens.refused
 
 
 async def test_nobody_can_log_in(autojump_clock: MockClock) -> None:

@@ -1,21 +1,26 @@
 """A server of the official SDK with an authorization server of its own, which agrees to everything.
 
-    python oauth_server.py
+    python oauth_server.py [ISSUER...]
 
 A token's first letter is `w` where its scopes have `write`, without which the tool `write` is
-refused. `GET /expire` ends all access tokens, `GET /revoke` all tokens, and `GET /refreshed` says
-how many refreshes there were.
+refused. `GET /expire` ends all access tokens, `GET /revoke` all tokens, `GET /refreshed` says how
+many refreshes there were, and `GET /heard?TEXT` whether a request had this text in it.
+
+With ISSUERs it takes the tokens of the first of them, which are other processes of this program,
+and `GET /turn` puts that one last.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 import socket
 import sys
 import time
 from typing import Any
 
+import httpx2
 import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
@@ -118,14 +123,43 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         raise NotImplementedError
 
 
-class StepUp:
-    """403 for the tool `write` where the token has not its scope, as RFC 6750 has it."""
+class Elsewhere:
+    """The tokens of other authorization servers."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, issuers: list[str]) -> None:
+        self.issuers = issuers
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        async with httpx2.AsyncClient() as http:
+            answer = await http.post(f"{self.issuers[0]}/introspect", content=token)
+        return AccessToken.model_validate_json(answer.content) if answer.content else None
+
+
+class Around:
+    """What the SDK's server does not do: 403 for the tool `write` where the token has not its
+    scope, as RFC 6750 has it, and several issuers in the metadata.
+    """
+
+    def __init__(self, app: ASGIApp, url: str, issuers: list[str]) -> None:
         self.app = app
+        self.protected = {"resource": f"{url}/mcp", "authorization_servers": issuers}
+        self.heard = b""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != "/mcp":
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        issuers, path = self.protected["authorization_servers"], scope["path"]
+        if issuers and path == "/.well-known/oauth-protected-resource/mcp":
+            await PlainTextResponse(json.dumps(self.protected))(scope, receive, send)
+            return
+        if path == "/heard":
+            told = PlainTextResponse(str(scope["query_string"] in self.heard))
+            await told(scope, receive, send)
+            return
+        if path != "/introspect":
+            self.heard += b"".join(value for _, value in scope["headers"])
+        if scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
         body, more = b"", True
@@ -133,8 +167,10 @@ class StepUp:
             message = await receive()
             body += message.get("body", b"")
             more = message.get("more_body", False)
+        if path != "/introspect":
+            self.heard += body
         token = dict(scope["headers"]).get(b"authorization", b"").removeprefix(b"Bearer ")
-        if b'"name":"write"' in body.replace(b" ", b"") and token[:1] == b"r":
+        if path == "/mcp" and b'"name":"write"' in body.replace(b" ", b"") and token[:1] == b"r":
             challenge = 'Bearer error="insufficient_scope", scope="write"'
             refusal = Response(status_code=403, headers={"WWW-Authenticate": challenge})
             await refusal(scope, receive, send)
@@ -149,12 +185,12 @@ class StepUp:
         await self.app(scope, again, send)  # type: ignore[arg-type]
 
 
-def main() -> None:
+def main(issuers: list[str]) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     provider = Provider()
     settings = AuthSettings(
-        issuer_url=url,  # type: ignore[arg-type]
+        issuer_url=issuers[0] if issuers else url,  # type: ignore[arg-type]
         resource_server_url=f"{url}/mcp",  # type: ignore[arg-type]
         validate_token_resource=True,
         client_registration_options=ClientRegistrationOptions(
@@ -162,7 +198,10 @@ def main() -> None:
         ),
         required_scopes=["read"],
     )
-    server = MCPServer("oauth", auth=settings, auth_server_provider=provider)
+    tokens: Any = (
+        {"token_verifier": Elsewhere(issuers)} if issuers else {"auth_server_provider": provider}
+    )
+    server = MCPServer("oauth", auth=settings, **tokens)
 
     @server.tool()
     def read() -> str:
@@ -187,10 +226,20 @@ def main() -> None:
     async def refreshed(_request: Request) -> Response:
         return PlainTextResponse(str(provider.refreshed))
 
-    app = StepUp(server.streamable_http_app())
+    @server.custom_route("/introspect", methods=["POST"])  # type: ignore[untyped-decorator]
+    async def introspect(request: Request) -> Response:
+        token = await provider.load_access_token((await request.body()).decode())
+        return Response(token.model_dump_json() if token else "")
+
+    @server.custom_route("/turn", methods=["GET"])  # type: ignore[untyped-decorator]
+    async def turn(_request: Request) -> Response:
+        issuers.append(issuers.pop(0))
+        return PlainTextResponse("")
+
+    app = Around(server.streamable_http_app(), url, issuers)
     print(f"listening on {url}/mcp", file=sys.stderr, flush=True)
     uvicorn.run(app, fd=listener.fileno(), log_level="error", lifespan="on")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

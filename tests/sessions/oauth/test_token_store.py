@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,12 +115,10 @@ def test_a_keyring_that_is_locked(tmp_path: Path) -> None:
         TokenStore(tmp_path, Locked()).load(URL)
 
 
-def test_the_folder_of_a_user(tmp_path: Path) -> None:
-    """XDG: a relative one counts as none."""
-    home = {"HOME": str(tmp_path), "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+def test_the_folder_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside what `wrap` keeps."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
 
-    assert tmp_path / ".local/share/mcpmock/logins" == TokenStore.of_user(home).folder
-    named = {**home, "XDG_DATA_HOME": str(tmp_path / "x")}
-    assert tmp_path / "x/mcpmock/logins" == TokenStore.of_user(named).folder
-    odd = {**home, "XDG_DATA_HOME": "x"}
-    assert tmp_path / ".local/share/mcpmock/logins" == TokenStore.of_user(odd).folder
+    assert tmp_path / "mcpmock/logins" == TokenStore.of_user().folder
