@@ -165,6 +165,17 @@ def test_a_request_without_the_session_id() -> None:
     )
 
 
+def test_an_answer_in_the_handshake() -> None:
+    """A question may come before the revision: its answer need not name it."""
+    opening, answered = opening_http()[:2], posted(2, response(7), None)
+    told = names(*opening, answered, accepts(2), transport=HTTP)
+
+    assert ["answers-nothing"] == told  # nothing was asked
+    assert ["version-missing"] == names(
+        *opening, posted(2, INITIALIZED, None), accepts(2), transport=HTTP
+    )
+
+
 def test_a_session_from_end_to_end() -> None:
     """A session is opened, used and deleted; later requests get a 404."""
     used = [*pinged(), got(4), opens(4), posted(5, ROOTS), accepts(5), *deleted(6)]

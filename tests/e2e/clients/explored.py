@@ -4,9 +4,9 @@ two at once, gives one up after a timeout, and calls once more.
     explored.py py2|py2-modern|py1|fastmcp URL
     explored.py py2|py2-modern|py1|fastmcp COMMAND..
 
-The server is the demo server, real or fake. A call that takes longer than TIMEOUT_S is given up, and
-the program goes on. Exit status: 0 if everything is as the demo server has it, 3 if something took
-too long, else 1. explored.mjs is the same for Node.
+The server is the demo server, real or fake. A call that takes longer than TIMEOUT_S is given up,
+and the program goes on. Exit status: 0 if everything is as the demo server has it, 3 if something
+took too long, else 1. explored.mjs is the same for Node.
 """
 
 from __future__ import annotations
