@@ -26,6 +26,7 @@ from tests.rules.violations import (
     welcome,
 )
 from tests.support import (
+    INITIALIZED,
     accepts,
     answers,
     bodiless,
