@@ -103,6 +103,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         authorization, gaps).
         """
         direction = C2S if self.d == "c2s" else messages.S2C
+        if self.m is not UNSET and self.eol == "\n":  # nearly all, in half the time
+            return Frame(direction, bytes(self.m), b"\n", None, self.x)
         if self.stderr is not UNSET:
             return Frame(messages.S2C, self._bytes_of(self.stderr), b"", messages.Stderr(), self.x)
         fact = self._fact()
