@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcpmock.api.thread_server import ThreadServer
     from mcpmock.faults.control import FaultControl
     from mcpmock.testing.cassette_store import CassetteStore
+    from mcpmock.testing.explored_body import ExploredBody
     from mcpmock.testing.failure_page import SessionLog
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
@@ -43,6 +44,7 @@ _MARKER = (
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
 _store: pytest.StashKey[CassetteStore] = pytest.StashKey()
+_body: pytest.StashKey[ExploredBody] = pytest.StashKey()
 _live: pytest.StashKey[SessionLog] = pytest.StashKey()
 
 
@@ -170,20 +172,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A test that passed still fails for misses and for faults that must fire. With `explore=` its
     body is then run in many schedules, each with a server of its own.
     """
-    use = item.stash.get(_using, None)
+    use, body = item.stash.get(_using, None), item.stash.get(_body, None)
     listening = None
-    if use is not None and use.settings.explore is not None:
+    if use is not None and body is not None:
         from mcpmock.testing.explore import Listening
 
         listening = Listening.to(use)
     result = yield
     if use is not None:
         use.judge()
-    if use is not None and listening is not None and isinstance(item, pytest.Function):
+    if use is not None and body is not None and listening is not None:
         from mcpmock.testing.explore import ItemExplorer
 
         store = cassette_store(item.config)
-        ItemExplorer(item, use.settings, store).explore(listening.client_run(None))
+        ItemExplorer(body.item, use.settings, store, body).explore(listening.client_run())
     return result
 
 
@@ -363,6 +365,10 @@ def mcpmock_server(
         settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
     with _without_traceback(), using(settings, request.node.nodeid, store) as use:
         request.node.stash[_using] = use
+        if settings.explore is not None and isinstance(request.node, pytest.Function):
+            from mcpmock.testing.explored_body import ExploredBody
+
+            request.node.stash[_body] = ExploredBody(request.node, use.server.close)
         if request.config.option.mcpmock_report:
             from mcpmock.testing.failure_page import SessionLog
 

@@ -5,10 +5,11 @@
 
 Each figure is a process of its own, less what the same command needs for a cassette of a few
 events: processor time in microseconds for each event, and the peak memory in bytes for each event.
-A row is flat if its largest cassette costs no more for each event than MAX_GROWTH times the best
-of the smaller ones; exit status 1 if one is not. The traffic is made from a seed: calls that
-overlap, with progress, errors and cancels. `diff` compares two such recordings, in which every
-thousandth answer differs.
+What takes less time than that start is in parentheses, and is not judged: it is known no better
+than the start is. A row is flat if its largest cassette costs no more for each event than
+MAX_GROWTH times the best of the smaller ones; exit status 1 if one is not. The traffic is made from
+a seed: calls that overlap, with progress, errors and cancels. `diff` compares two such recordings,
+in which every thousandth answer differs; the events of both count.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ ROWS = {
     "show": ["-m", "mcpmock", "show", "{old}"],
     "diff": ["-m", "mcpmock", "diff", "{old}", "{new}"],
 }
-"""What Python is called with. `load` is what the others begin with; `diff` reads twice the events.
-"""
+"""What Python is called with. `load` is what the others begin with."""
+FILES = {"diff": 2}
+"""How many cassettes of a size are read, if not one."""
 EVENTS = (1000, 10_000, 100_000, 1_000_000)
 MAX_GROWTH = 1.25
 _FEW = 10
@@ -68,6 +70,8 @@ class Figure:
     """Of the processor, in user mode and in the kernel."""
     peak: int
     """Bytes."""
+    judged: bool = True
+    """Whether it is well above what a start takes."""
 
 
 def lines(events: int, *, changed: bool) -> Iterator[str]:
@@ -175,20 +179,24 @@ def measure(rows: Sequence[str], sizes: Sequence[int], folder: Path) -> dict[str
                 floor[row] = best
                 continue
             seconds, peak = best.seconds - floor[row].seconds, best.peak - floor[row].peak
-            found[row].append(Figure(seconds / size, round(peak / size)))
+            events, judged = size * FILES.get(row, 1), seconds > floor[row].seconds
+            found[row].append(Figure(seconds / events, round(peak / events), judged))
     return found
 
 
 def grows(row: Sequence[Figure]) -> bool:
-    *smaller, largest = (figure.seconds for figure in row)
-    return bool(smaller) and largest > MAX_GROWTH * min(smaller)
+    judged = [figure.seconds for figure in row if figure.judged]
+    return len(judged) > 1 and judged[-1] > MAX_GROWTH * min(judged[:-1])
 
 
 def table(found: dict[str, list[Figure]], sizes: Sequence[int]) -> Iterator[str]:
     heads = "".join(f"{size:>20,}" for size in sizes)
     yield f"{'for each event':16}{heads}"
     for row, figures in found.items():
-        cells = (f"{one.seconds * 1e6:.1f} us, {one.peak:,} B" for one in figures)
+        texts = (f"{one.seconds * 1e6:.1f} us, {one.peak:,} B" for one in figures)
+        cells = (
+            text if one.judged else f"({text})" for text, one in zip(texts, figures, strict=True)
+        )
         verdict = "  grows" if grows(figures) else ""
         yield f"{row:16}{''.join(f'{cell:>20}' for cell in cells)}{verdict}"
 
@@ -206,7 +214,12 @@ def main() -> int:
     if options.json:
         cells = {
             row: [
-                {"events": size, "us": one.seconds * 1e6, "bytes": one.peak}
+                {
+                    "events": size,
+                    "us": one.seconds * 1e6,
+                    "bytes": one.peak,
+                    "judged": one.judged,
+                }
                 for size, one in zip(sizes, figures, strict=True)
             ]
             for row, figures in found.items()

@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Loads a fake server and a real one with the same recorded clients, and looks for crossed answers.
 
-    python tools/load.py [--sessions 500] [--concurrency 50] [--workers N] [--server NAME]
+    python tools/load.py [--sessions 500] [--concurrency 50] [--workers 2] [--server NAME]
 
 Twenty clients that differ in every argument are played to a real server (`tools/e2e_parts.sh py2`
 installs it) and recorded: calls that overlap, progress, a cancel and, in the sessions of the legacy
 era, an answer to a question of the server. That recording is the load, on the real server and on a
-replay of it, for each era; `--workers` are those of the replay of the modern era, which has no
-sessions. Each load runs twice: for the figures, and recorded. In the recording every answer has to
-be that of its own session, call and exchange. Exit status 1 if a call failed or an answer crossed.
+replay of it, for each era. Each load runs twice: for the figures, and recorded. In the recording
+every answer has to be that of its own session, call and exchange. Exit status 1 if a call failed or
+an answer crossed.
+
+The replay of the modern era, which has no sessions, is loaded in one process and in `--workers`. On
+a machine with few cores the client takes what the second process would need, so the calls/s say
+little. What workers are worth is the processor time of the busiest of them against that of one
+process for the same calls: the last line has the ratio, N where N workers share evenly.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -162,6 +168,14 @@ def run(name: str, cassette: Path, url: str, load: Sequence[str], folder: Path) 
     return bool(errors == wrong == 0 < answers)
 
 
+def processor_seconds(pid: int) -> list[float]:
+    """What each worker of a replay has used so far; of a replay without workers, it alone."""
+    workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split() or [str(pid)]
+    stats = (Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2] for worker in workers)
+    ticks = (sum(map(int, stat.split()[11:13])) for stat in stats)  # utime and stime
+    return [one / os.sysconf("SC_CLK_TCK") for one in ticks]
+
+
 def main() -> int:
     options = _options()
     well = True
@@ -176,11 +190,19 @@ def main() -> int:
             with real_server(options.server, HTTP, folder / f"work-{era}") as server:
                 drive(script, server.url, "-o", str(recorded))
                 well &= run(f"{options.server} {era}", recorded, server.url, load, folder)
-            workers = options.workers if era == "modern" else 1
-            share = ("--workers", str(workers)) if workers > 1 else ()
-            with replaying(recorded, "-q", *share) as fake:
-                words = f"replay {era}" + (f" x{workers}" if workers > 1 else "")
-                well &= run(words, recorded, fake.url, load, folder)
+            spent: list[Sequence[float]] = []
+            for workers in (1, options.workers) if era == "modern" else (1,):
+                share = ("--workers", str(workers)) if workers > 1 else ()
+                with replaying(recorded, "-q", *share) as fake:
+                    words = f"replay {era}" + (f" x{workers}" if workers > 1 else "")
+                    before = processor_seconds(fake.process.pid)
+                    well &= run(words, recorded, fake.url, load, folder)
+                    after = processor_seconds(fake.process.pid)
+                spent.append([now - then for now, then in zip(after, before, strict=True)])
+    [alone], each = spent
+    shares = " + ".join(f"{seconds:.2f}" for seconds in each)
+    print(f"processor time: {alone:.2f} s in one process, {shares} s in {len(each)}: ", end="")
+    print(f"{alone / max(each):.2f} x the calls, where each has a core")
     return int(not well)
 
 
@@ -188,7 +210,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--concurrency", type=int, default=50)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--server", default="workshop-py2")
     return parser.parse_args()
 

@@ -18,6 +18,7 @@ from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.protocol.messages import (
     C2S,
+    Fragment,
     Frame,
     Notification,
     Request,
@@ -26,6 +27,7 @@ from mcpmock.protocol.messages import (
     decode,
     parse_items,
 )
+from mcpmock.protocol.reassembly import Reassembly
 
 MAX_LAST_MESSAGES = 50
 """How many messages are kept for reports."""
@@ -102,11 +104,15 @@ class Watcher(Stage):
 
     log: Log
     session: int
+    _pieces: Reassembly = attrs.field(factory=Reassembly)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
         for frame in seen:
             if frame.fact is None:
                 self._note_message(frame)
+            elif isinstance(frame.fact, Fragment):
+                if (whole := self._pieces.add(frame)) is not None:
+                    self._note_message(whole.frame)
             elif isinstance(frame.fact, Stderr):
                 self.log.stderr += frame.raw
                 del self.log.stderr[:-MAX_STDERR_BYTES]

@@ -19,7 +19,8 @@ import attrs
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.player import Player
-from mcpmock.protocol.messages import C2S, S2C, Frame, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
+from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.sessions.run import Conversation, Setup, compose
 
 from .log import Log
@@ -123,6 +124,7 @@ class _Pump:
     ignore the close.
     """
     _over: bool = False
+    _pieces: Reassembly = attrs.field(factory=Reassembly)
 
     async def run(self) -> None:
         """Runs until the pipeline ends the stream or hangs up, then closes the client's stream."""
@@ -152,8 +154,12 @@ class _Pump:
 
     def _send(self, batches: Sequence[Sequence[Frame]]) -> None:
         for frame in (frame for frames in batches for frame in frames):
-            if frame.direction is S2C and frame.fact is None and frame.raw.strip():
-                self._send_raw(frame.raw)
+            whole = None
+            if frame.direction is S2C and (frame.fact is None or isinstance(frame.fact, Fragment)):
+                # A fault may cut a message: the client's transport would join the pieces.
+                whole = self._pieces.add(frame)
+            if whole is not None and whole.frame.raw.strip():
+                self._send_raw(whole.frame.raw)
             elif frame.direction is S2C and isinstance(frame.fact, StreamEnd):
                 self._over = True
         self._over = self._over or self.pipeline.hung_up is not None

@@ -52,6 +52,16 @@ class ThreadServer:
             return self._place
 
     @property
+    def serves(self) -> bool:
+        """Whether it runs in a thread, because a client needs it over stdio or HTTP.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     server.serves
+        False
+        """
+        return self._place is not None
+
+    @property
     def faults(self) -> FaultControl:
         """The faults that are injected here. They can be changed at any time.
 

@@ -71,6 +71,9 @@ class StatsLine(msgspec.Struct, tag_field="type", tag="stats"):
     kinds: dict[str, int]
 
 
+_COUNTS = (
+    "count", "errors", "cancelled", "unanswered", "progress", "asked", "answered", "largest",
+)  # fmt: skip
 Line = CallsLine | NotificationsLine | StatsLine
 
 
@@ -100,17 +103,10 @@ def lines_of(found: Stats) -> Iterator[Line]:
             direction=what.direction,
             method=what.method,
             tool=what.tool,
-            count=calls.count,
-            errors=calls.errors,
-            cancelled=calls.cancelled,
-            unanswered=calls.unanswered,
-            progress=calls.progress,
+            **_counts_of(calls),
             p50=calls.latencies.percentile(0.5),
             p99=calls.latencies.percentile(0.99),
             histogram=HistogramMember(sorted(calls.latencies.buckets.items())),
-            asked=calls.asked,
-            answered=calls.answered,
-            largest=calls.largest,
         )
     for what, sent in found.notifications.items():
         yield NotificationsLine(what.direction, what.method, sent.count, sent.size)
@@ -141,17 +137,8 @@ def stats_of(file: Path | str, data: bytes) -> Stats:
 def _stats_of_line(line: Line) -> Stats:
     match line:
         case CallsLine():
-            calls = Calls(
-                count=line.count,
-                errors=line.errors,
-                cancelled=line.cancelled,
-                unanswered=line.unanswered,
-                progress=line.progress,
-                asked=line.asked,
-                answered=line.answered,
-                largest=line.largest,
-                latencies=Histogram(dict(line.histogram.buckets)),
-            )
+            latencies = Histogram(dict(line.histogram.buckets))
+            calls = Calls(**_counts_of(line), latencies=latencies)
             return Stats(calls={What(line.direction, line.method, line.tool): calls})
         case NotificationsLine():
             sent = Notifications(line.count, line.bytes)
@@ -165,3 +152,8 @@ def _stats_of_line(line: Line) -> Stats:
                 line.lost_bytes,
                 kinds=Counter(line.kinds),
             )
+
+
+def _counts_of(calls: Calls | CallsLine) -> dict[str, int]:
+    """The numbers that a line of calls has as they are."""
+    return {name: getattr(calls, name) for name in _COUNTS}

@@ -103,6 +103,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         authorization, gaps).
         """
         direction = C2S if self.d == "c2s" else messages.S2C
+        if self.m is not UNSET and self.eol == "\n":  # nearly all, in half the time
+            return Frame(direction, bytes(self.m), b"\n", None, self.x)
         if self.stderr is not UNSET:
             return Frame(messages.S2C, self._bytes_of(self.stderr), b"", messages.Stderr(), self.x)
         fact = self._fact()
@@ -167,8 +169,7 @@ class Take(msgspec.Struct, kw_only=True):
             "memory",
         ):  # all events are looked at, and a page that grows asks often
             return named
-        metas = (event.sse for event in self.events if event.sse is not UNSET)
-        return "sse" if any(meta.event == "endpoint" for meta in metas) else named
+        return "sse" if any(map(names_endpoint, self.events)) else named
 
     def episodes(self) -> Iterator[Episode]:
         """Its sessions, each with its own events, in the order they began."""
@@ -181,6 +182,11 @@ class Take(msgspec.Struct, kw_only=True):
             sessions.setdefault(event.s, []).append(event)
         for events in sessions.values():
             yield Episode(take=self, events=events)
+
+
+def names_endpoint(event: Event) -> bool:
+    """Whether a server of the older HTTP+SSE names the endpoint for requests: it spoke that."""
+    return event.sse is not UNSET and event.sse.event == "endpoint"
 
 
 class Episode(msgspec.Struct, kw_only=True):

@@ -129,6 +129,10 @@ class CassetteReader:
         else:
             self._other(number, line)
 
+    def pass_over(self, line: bytes) -> None:
+        """Counts a line in the digest of its take, unread."""
+        self._digest.update(line + b"\n")
+
     def tail(self, number: int, line: bytes) -> None:
         """Drops a last line without its line break: it was never written to the end."""
         if line.startswith(HEADER_START) or HEADER_START.startswith(line):

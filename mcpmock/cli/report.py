@@ -91,7 +91,7 @@ def _stem(name: str) -> str:
 
 def _refuse_foreign(path: Path, *, force: bool) -> None:
     """Raises CassetteError if there is something that is not a page of ours."""
-    from mcpmock.view.report import MARK
+    from mcpmock.view.html_page import MARK
 
     if force or not path.exists():
         return

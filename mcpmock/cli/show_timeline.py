@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.printable import printable_lines
+from mcpmock.printable import printable, printable_lines
 
 from .output import (
     BAD,
@@ -154,7 +154,7 @@ class Columns:
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
         kind, remarks = _kind_word(row), format_remarks(row)
-        rest = one_line(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}")
+        rest = printable(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}").rstrip()
         if rest or _cells(method) <= self.method:
             method = _fit(method, self.method) + "  "
         left = width - len(place) - 10

@@ -6,18 +6,25 @@ only where it should have noticed nothing but time: otherwise the status is show
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import Notification
+from mcpmock.faults.races.fault import CancelRace
 
 from .oracles import Broken, exception_in, violations_of
-from .recorded_call import messages_of_events
-from .variant import Variant
+from .recorded_call import requests_of
+from .variant import Variant, VariantChange
+
+RaceKey = tuple[str, int]
+"""A request that a race is about: its method, and its number among those of the method, from 1."""
+
+_TIMEOUTS = (
+    '2025-11-25 basic/lifecycle: "Implementations SHOULD establish timeouts for all sent requests"'
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -43,12 +50,20 @@ class ClientRun:
         return f"exit {self.status}"
 
     @property
-    def cancels(self) -> bool:
-        return any(
-            isinstance(message, Notification) and message.method == CANCELLED
-            for event, message in messages_of_events(self.cassette.takes[0].events)
-            if event.d == "c2s"
-        )
+    def cancelled(self) -> frozenset[RaceKey]:
+        """The requests that the client cancelled."""
+        counts, found = Counter[str](), set[RaceKey]()
+        for request in requests_of(self.cassette.takes[0].events):
+            counts[request.method] += 1
+            if request.cancelled:
+                found.add((request.method, counts[request.method]))
+        return frozenset(found)
+
+    @property
+    def met(self) -> bool:
+        """Whether the client cancelled the request of a race."""
+        races = (one for one in self.receipts if one.get("kind") == CancelRace.kind)
+        return any("i" in (one.get("drawn") or {}) for one in races)
 
 
 @attrs.frozen
@@ -57,7 +72,7 @@ class ClientBaseline:
 
     statuses: frozenset[int | None] = frozenset()
     rules: frozenset[str] = frozenset()
-    cancels: bool = False
+    cancelled: frozenset[RaceKey] = frozenset()
     seconds: float = 0.0
 
     @classmethod
@@ -65,9 +80,33 @@ class ClientBaseline:
         return cls(
             frozenset(run.status for run in runs),
             frozenset(one.name for run in runs for one in violations_of(run.cassette, "c2s")),
-            any(run.cancels for run in runs),
+            frozenset[RaceKey]().union(*(run.cancelled for run in runs)),
             max(run.seconds for run in runs),
         )
+
+    def with_reference(self, reference: ClientRun) -> ClientBaseline:
+        """For a race, beside the run of its plainest cell: a program that reports a timeout there
+        may report it in all.
+        """
+        return attrs.evolve(self, statuses=self.statuses | {reference.status})
+
+
+def race_key(change: VariantChange) -> RaceKey | None:
+    """Which request a change races for; None for another change."""
+    fault = change.fault
+    if not isinstance(fault, CancelRace):
+        return None
+    method = fault.match.method
+    return (method if isinstance(method, str) else "", fault.match.nth or 1)
+
+
+def reference_race(variant: Variant, change: VariantChange) -> Variant:
+    """The plainest race for the same request: the server gives nothing, the client cancels, and
+    that is all.
+    """
+    assert isinstance(change.fault, CancelRace)
+    plain = attrs.evolve(change.fault, cell=None, i=0, j=0, reaction="silent")
+    return attrs.evolve(variant, changes=(attrs.evolve(change, fault=plain, reaction="silent"),))
 
 
 def judge_client(
@@ -102,8 +141,17 @@ def _ends(
     usual = (0,) if baseline is None else baseline.statuses
     judged = judges_status or (variant.benign and not variant.ends)
     if run.hung:
-        yield Broken("hang", place, "the client hangs")
+        yield _hang(run, place)
     elif run.status is not None and run.status < 0:
         yield Broken("crash", place, f"the client is ended by signal {-run.status}")
     elif run.status not in usual and judged:
         yield Broken("exit-status", place, f"the client ends with exit status {run.status}{why}")
+
+
+def _hang(run: ClientRun, place: str) -> Broken:
+    """A client that waits for an answer that it never gets may have a timeout that is longer."""
+    waits = (one for one in requests_of(run.cassette.takes[0].events) if not one.answered)
+    if any(not one.cancelled for one in waits):
+        text = "the client waits for an answer that never comes, longer than --timeout"
+        return Broken("waits-for-ever", place, text, "odd", _TIMEOUTS)
+    return Broken("hang", place, "the client hangs")

@@ -32,6 +32,8 @@ from .variant import Variant, VariantChange
 
 MAX_ORDERS_OF_A_PAIR = 8
 """Behind how many messages of a call the next one is tried."""
+RACE_TIMEOUT_S = 2.0
+"""How long a race waits for the client's cancel, which may be a timeout of its own."""
 MAX_GRID_MESSAGES = 7
 """Of longer calls only the ends of the grid are tried."""
 
@@ -48,6 +50,7 @@ class Space:
     only: Any = None
     """The id of the only request that is looked at, as JSON; None for all."""
     cancels: bool = True
+    race_timeout: float = RACE_TIMEOUT_S
     resumes: bool = False
     """Whether connections are lost: to a server over Streamable HTTP."""
     requests: list[RecordedRequest] = attrs.field(
@@ -72,8 +75,10 @@ class Space:
         most = len(changes) * (len(changes) - 1) // 2
         while len(seen) < most:
             first, second = sorted(random.sample(range(len(changes)), 2))
-            if (first, second) not in seen:
-                seen.add((first, second))
+            if (first, second) in seen:
+                continue
+            seen.add((first, second))
+            if not _clash(changes[first], changes[second]):
                 yield self.variant("pairs", changes[first], changes[second])
 
     def variant(self, step: Any, *changes: VariantChange) -> Variant:
@@ -131,7 +136,11 @@ class Space:
                     f"i={cell.i}, j={cell.j} of {k}",
                     f"{request.shown}: {cell.name} (i={cell.i}, j={cell.j}), {reaction}",
                     fault=CancelRace(
-                        i=cell.i, j=cell.j, reaction=reaction, at_most=1.0, match=match
+                        i=cell.i,
+                        j=cell.j,
+                        reaction=reaction,
+                        at_most=self.race_timeout,
+                        match=match,
                     ),
                     reaction=reaction,
                     ends=reaction in ("crash", "close"),
@@ -313,6 +322,13 @@ class _Target:
     nth: int
     shown: str
     request: RecordedRequest | None
+
+
+def _clash(one: VariantChange, other: VariantChange) -> bool:
+    """Whether one cuts a message in pieces that the other one changes, holds or adds to: what came
+    out would be no message.
+    """
+    return "slicer" in (one.kind, other.kind) and one.request == other.request
 
 
 def _change_at(

@@ -46,7 +46,7 @@ _EXCEPTIONS = (b"Traceback (most recent call last)", b"UnhandledPromiseRejection
 _EXCEPTION_LINE = re.compile(
     rb"^[ |+-]*((?:\w+\.)*\w*(?:Error|Exception|Rejection)\b.*)", re.MULTILINE
 )
-TIMED = ("unanswered", "does-not-end", "hang", "leaves-process")
+TIMED = ("unanswered", "does-not-end", "hang", "waits-for-ever", "leaves-process")
 """The oracles that a busy machine can break: such a failure has to come again."""
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""

@@ -260,6 +260,9 @@ def needles(match: Match) -> list[bytes] | None:
     if not longest:
         return None
     own = match.method is not None and (match.method.startswith("notifications/") or not method)
+    if not found and own and _globbed(match.method, PROGRESS):
+        # The request of the progress: what follows belongs to the same call, and waits with it.
+        return [longest, b'"progressToken"']
     return [longest, *([method] if own and method else [])]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 from msgspec import UNSET
 
-from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.cassette.model import Cassette, Event, Take, names_endpoint
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
@@ -43,15 +43,21 @@ class TakeChecker:
     take: Take
     damaged: bool = False
     """In a damaged cassette every session counts as incomplete."""
+    _transport: str = attrs.field(init=False)
     _server: ServerState = attrs.field(factory=ServerState)
     _conversations: dict[int, ConversationChecker] = attrs.field(factory=dict)
 
+    def __attrs_post_init__(self) -> None:
+        self._transport = self.take.transport  # looks at all events: not again for each session
+
     def check(self, event: Event) -> Iterator[Found]:
         """The violations in the next event."""
+        if names_endpoint(event):  # of a take that grows
+            self._transport = self.take.transport
         conversation = self._conversations.get(event.s)
         if conversation is None:
             conversation = ConversationChecker.over(
-                self.take.transport, sessionless=event.s == NO_SESSION, server=self._server
+                self._transport, sessionless=event.s == NO_SESSION, server=self._server
             )
             self._conversations[event.s] = conversation
         if self.damaged or event.gap is not UNSET or event.oversize is not None:

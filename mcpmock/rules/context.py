@@ -24,6 +24,7 @@ from mcpmock.protocol.messages import (
     decode,
 )
 from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.raw_json import members
 
 from .exchange import MAX_REMEMBERED, CheckedExchange
 
@@ -67,7 +68,7 @@ class CheckedMessage:
         """The params of a request or a notification; empty if they are not an object."""
         match self.message:
             case Request(params=raw) | Notification(params=raw) if raw is not None:
-                return as_object(decode(raw))
+                return object_in(raw)
             case _:
                 return {}
 
@@ -79,20 +80,20 @@ class CheckedMessage:
     def result(self) -> Object | None:
         """The result of a response, if it has one; empty if it is not an object."""
         raw = self.message.result if isinstance(self.message, Response) else None
-        return None if raw is None else as_object(decode(raw))
+        return None if raw is None else object_in(raw)
 
     @cached_property
     def error(self) -> Object | None:
         """The error of a response, if it has one."""
         raw = self.message.error if isinstance(self.message, Response) else None
-        return None if raw is None else as_object(decode(raw))
+        return None if raw is None else object_in(raw)
 
     @cached_property
     def call_params(self) -> Object:
         """The params of the request that this message answers, reports progress on or cancels."""
         call = self.attribution.call
         raw = None if call is None else call.request.params
-        return {} if raw is None else as_object(decode(raw))
+        return {} if raw is None else object_in(raw)
 
     @property
     def code(self) -> object:
@@ -173,6 +174,16 @@ class State:
 def as_object(value: Any) -> Object:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def object_in(raw: bytes) -> Object:
+    """The object in a JSON text, else an empty one. A member that is nested too deep is None: the
+    others are still there.
+    """
+    value = decode(raw)
+    if value is None and (found := members(raw)):
+        return {name: decode(raw[span.start : span.end]) for name, span in found.items()}
+    return as_object(value)
 
 
 def declared(capabilities: Object | None, gate: str) -> bool:

@@ -28,7 +28,7 @@ from .findings import Findings
 from .ignore_rules import Label, Rules
 from .message import DiffMessage
 from .message_changes import MessageChanges
-from .normalize import Namings
+from .normalize import Namings, forget_contents
 from .pairing import ConversationPair, pair_all_calls
 from .severity import ABSENT, Change, Difference, Verdict
 
@@ -99,6 +99,7 @@ def compare(
     findings = Findings(rules or Rules())
     comparer = _Comparer(findings, work)
     comparer.run(*sides)
+    forget_contents()
     return Diff(
         old=old.name,
         new=new.name,

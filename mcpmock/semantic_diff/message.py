@@ -15,7 +15,7 @@ from mcpmock.protocol.messages import Direction, Notification, Opaque, Request, 
 from mcpmock.protocol.methods import LISTS, NAMES
 
 from .ignore_rules import Label
-from .normalize import Document, document_of, key_of
+from .normalize import ComparedContent, Document, content_of
 from .severity import EventLocation
 
 SingleMessage = Request | Notification | Response | Opaque
@@ -42,25 +42,17 @@ class DiffMessage:
     """
     answers: list[DiffMessage] = attrs.field(factory=list)
     within: list[DiffMessage] = attrs.field(factory=list)
-    _document: Document | None = None
-    _key: bytes | None = None
+    _content: ComparedContent | None = None
 
     @property
     def document(self) -> Document:
         """What is compared of it; decoded on first access."""
-        if self._document is None:
-            if isinstance(self.message, Opaque):
-                self._document = {"text": self.raw.decode("utf-8", "backslashreplace")}
-            else:
-                self._document = document_of(self.message, self.method)
-        return self._document
+        return self._compared.document
 
     @property
     def key(self) -> bytes:
         """Equal for messages of one type and method with the same content."""
-        if self._key is None:
-            self._key = key_of(self.document)
-        return self._key
+        return self._compared.key
 
     @property
     def gist(self) -> object:
@@ -73,6 +65,16 @@ class DiffMessage:
         params = self.document.get("params")
         name = params.get(NAMES.get(self.method, "")) if isinstance(params, dict) else None
         return self.method, name if isinstance(name, str) else ""
+
+    @property
+    def _compared(self) -> ComparedContent:
+        if self._content is None:
+            if isinstance(self.message, Opaque):
+                text = self.raw.decode("utf-8", "backslashreplace")
+                self._content = ComparedContent({"text": text})
+            else:
+                self._content = content_of(self.message, self.method)
+        return self._content
 
 
 def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
@@ -116,5 +118,5 @@ def _join(first: DiffMessage, more: DiffMessage) -> None:
     one, other = (call.answers[0].document["result"] for call in (first, more))
     result = encode({**other, name: [*one[name], *other[name]]})
     whole = Response(None, result)
-    first.answers = [attrs.evolve(first.answers[0], message=whole, document=None, key=None)]
+    first.answers = [attrs.evolve(first.answers[0], message=whole, content=None)]
     first.within = [*first.within, *more.within]

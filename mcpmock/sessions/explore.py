@@ -39,6 +39,7 @@ CONFIRMED_TIMEOUT_S = 1.0
 """How long a run waits for an answer once a first hang was waited for in full."""
 LEFTOVER_TIMEOUT_S = 2.0
 """How long children of a process that has ended may live on: they notice the end of their input."""
+_HUNG = ("unanswered", "does-not-end", "hang", "waits-for-ever")
 _LEFTOVER_POLL_S = 0.05
 SLOWER = 5
 """A run may take so many times as long as the slowest run of the recorded order."""
@@ -180,7 +181,7 @@ class Explorer:
             slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.subject.slowest)
             timeout = self.timeout if in_full else min(slower, self.timeout)
             run = await self.subject.run(variant, timeout)
-        waited = any(one.oracle in ("unanswered", "does-not-end") for one in run.broken)
+        waited = any(one.oracle in _HUNG for one in run.broken)
         self._hung = self._hung or waited
         return attrs.evolve(run, in_full=in_full)
 

@@ -17,10 +17,17 @@ import trio
 
 from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
 from mcpmock.cassette.parser import read
-from mcpmock.explore.client_oracles import ClientBaseline, ClientRun, judge_client
+from mcpmock.explore.client_oracles import (
+    ClientBaseline,
+    ClientRun,
+    RaceKey,
+    judge_client,
+    race_key,
+    reference_race,
+)
 from mcpmock.explore.oracles import Broken, usual_failures
 from mcpmock.explore.results import JudgedRun
-from mcpmock.explore.variant import Variant
+from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
@@ -54,6 +61,7 @@ class ExploredClient(ExploredPeer):
     """Whether the exit status counts also where a schedule ends the server or changes a result."""
     baseline: ClientBaseline | None = None
     drops_exchanges: bool = False
+    _references: dict[RaceKey, _Reference] = attrs.field(factory=dict, init=False)
 
     @property
     def slowest(self) -> float:
@@ -66,15 +74,22 @@ class ExploredClient(ExploredPeer):
         return usual_failures([judge_client(run, None, plain) for run in runs])
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        races = [c.fault for c in variant.changes if isinstance(c.fault, CancelRace)]
-        if races and self.baseline is not None and not self.baseline.cancels:
-            return JudgedRun(variant=variant, reached=False, reaction="the client never cancels")
+        baseline = self.baseline
+        assert baseline is not None
+        for change in variant.changes:
+            if (key := race_key(change)) is None:
+                continue
+            reference = await self._reference(key, variant, change, hang_limit)
+            if key not in baseline.cancelled and not reference.met:
+                why = "the client does not cancel it"
+                return JudgedRun(variant=variant, reached=False, reaction=why)
+            baseline = baseline.with_reference(reference)
         run = await self._play(variant, hang_limit)
         judged = self.judges_status
         return JudgedRun(
             variant=variant,
             reached=_reached(run, variant),
-            broken=judge_client(run, self.baseline, variant, judges_status=judged),
+            broken=judge_client(run, baseline, variant, judges_status=judged),
             reaction=run.outcome,
             cassette=run.cassette,
             status=run.status,
@@ -86,6 +101,21 @@ class ExploredClient(ExploredPeer):
 
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)
+
+    async def _reference(
+        self, key: RaceKey, variant: Variant, change: VariantChange, hang_limit: float
+    ) -> ClientRun:
+        """The plainest race for a request: run once, others wait for it."""
+        if key not in self._references:
+            known = self._references[key] = _Reference()
+            try:
+                known.run = await self._play(reference_race(variant, change), hang_limit)
+            finally:
+                known.done.set()
+        known = self._references[key]
+        await known.done.wait()
+        assert known.run is not None
+        return known.run
 
     async def _play(self, variant: Variant, hang_limit: float) -> ClientRun:
         plan = variant.plan(self.seed)
@@ -183,6 +213,14 @@ class ExploredClient(ExploredPeer):
         if not cassette.takes:
             cassette.takes.append(Take(header=header, events=[]))
         return cassette
+
+
+@attrs.define
+class _Reference:
+    """A run that others wait for."""
+
+    run: ClientRun | None = None
+    done: trio.Event = attrs.field(factory=trio.Event)
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from mcpmock.cassette.file import read_bytes
 
 POLL_S = 0.05
 """How often a file is looked at."""
-MAX_READ_BYTES = 1 << 20
+MAX_READ_BYTES = 1 << 19
 """Read at once; it is shown before more is read."""
 MAX_START_BYTES = 256
 
@@ -24,6 +24,8 @@ class FollowedFile:
     """A file that may grow, be replaced, or not be there yet."""
 
     path: Path
+    unread: int = 0
+    """How many bytes it had behind those that were read last."""
     _identity: tuple[int, int] | None = None
     _start: bytes = b""
     """How the file began: one that was overwritten in place begins otherwise."""
@@ -55,4 +57,5 @@ class FollowedFile:
             data = file.read(MAX_READ_BYTES)
         self._start = start
         self._at += len(data)
+        self.unread = max(0, found.st_size - self._at)
         return data, anew

@@ -23,8 +23,8 @@ from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.protocol.messages import HttpRequest
 from mcpmock.transports.access_policy import AccessPolicy
+from mcpmock.view.html_page import encode
 from mcpmock.view.live import LivePage, live_page
-from mcpmock.view.report import encode
 
 from .followed_file import MAX_READ_BYTES, POLL_S, FollowedFile
 from .signals import listener_status_of, stop_requests
@@ -134,15 +134,24 @@ class _Served:
 async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, path: Path) -> None:
     file, page = FollowedFile(path), LivePage(str(path))
     while True:
+        if page.full:  # from the beginning: all but that and the last events are left out
+            file, page = FollowedFile(path), LivePage(str(path))
         try:
             data, anew = file.read()
         except CassetteError:
             data, anew = b"", False  # a compressed one is whole only at its end
         if anew:
             page = LivePage(str(path))
-        if data:
-            event = h11.Data(data=b"data: " + encode(page.feed(data)) + b"\n\n")
+        for at in range(0, len(data), MAX_READ_BYTES):
+            began, piece = trio.current_time(), data[at : at + MAX_READ_BYTES]
+            update = page.feed(piece, file.unread + len(data) - at - len(piece))
+            if update is None:
+                await trio.lowlevel.checkpoint()
+                continue
+            event = h11.Data(data=b"data: " + encode(update) + b"\n\n")
+            busy = trio.current_time() - began
             await stream.send_all(connection.send(event) or b"")
+            await trio.sleep(busy)  # half of a core is for those whose session it is
         await trio.sleep(POLL_S if len(data) < MAX_READ_BYTES else 0)
 
 

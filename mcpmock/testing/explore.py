@@ -7,41 +7,51 @@ rules of the protocol everywhere. Fixtures other than `mcpmock_server` are kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import msgspec
 import pytest
 
 from mcpmock.api.cassettes import load
-from mcpmock.cassette.model import FORMAT, Header, event_line
+from mcpmock.cassette.model import FORMAT, Header, Take, event_line
 from mcpmock.cassette.parser import read
-from mcpmock.explore.client_oracles import ClientBaseline, ClientRun, judge_client
-from mcpmock.explore.enumeration import Space
+from mcpmock.explore.client_oracles import (
+    ClientBaseline,
+    ClientRun,
+    RaceKey,
+    judge_client,
+    race_key,
+    reference_race,
+)
+from mcpmock.explore.enumeration import RACE_TIMEOUT_S, Space
 from mcpmock.explore.fault_set import chosen_kinds
 from mcpmock.explore.oracles import Broken
 from mcpmock.explore.recorded_call import richest
+from mcpmock.explore.shrink import shrink
 from mcpmock.explore.variant import Variant
-from mcpmock.faults.races.fault import CancelRace
 from mcpmock.playback.plan.flatten_http import bare_take
+from mcpmock.printable import printable
 from mcpmock.protocol.messages import Frame
 
-from .servers import ServerUse, fail, using
+from .explored_body import EndlessBody, ExploredBody
+from .servers import ServerUse, using
 
 if TYPE_CHECKING:
     from .cassette_store import CassetteStore
     from .settings import Settings
 
 RERUNS = 5
+_VIRTUAL_RACE_TIMEOUT_S = 600.0
+"""How long a race waits for the client's cancel, which may be a timeout of its own."""
 _KINDS = (
-    "latency,delay,list_changed_storm,progress_after_response,progress_decreasing,"
+    "latency,slicer,coalesce,delay,list_changed_storm,progress_after_response,progress_decreasing,"
     "progress_unknown_token,duplicate,respond_twice,unsolicited_response,error,tool_error"
 )
-"""Not those that withhold an answer: a test without a timeout of its own would wait for ever. Nor
-those that cut bytes, of which there are none in memory.
-"""
+"""Not those that withhold an answer: a test without a timeout of its own would wait for ever."""
 
 
 @attrs.define
@@ -61,12 +71,33 @@ class Listening:
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
         self.lines.append(event_line(len(self.lines) + 1, 0, bare, session=session))
 
-    def client_run(self, error: BaseException | None) -> ClientRun:
+    def client_run(
+        self, receipts: tuple[Mapping[str, Any], ...] = (), *, hung: bool = False
+    ) -> ClientRun:
         """The run that it was, for the oracles."""
         header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport="stdio")
         data = msgspec.json.encode(header) + b"\n" + b"".join(self.lines)
         cassette = read("run", data)
-        return ClientRun(cassette=cassette, status=0 if error is None else 1)
+        if not cassette.takes:
+            cassette.takes.append(Take(header=header, events=[]))
+        return ClientRun(cassette=cassette, status=0, hung=hung, receipts=receipts)
+
+
+@attrs.frozen
+class BodyRun:
+    """One run of the body: what its client did, and what it raised."""
+
+    client: ClientRun
+    error: BaseException | None = None
+
+    @property
+    def exception(self) -> Broken | None:
+        """What it raised, as the oracle that does not hold."""
+        if self.error is None or isinstance(self.error, EndlessBody):
+            return None
+        error = innermost(self.error)
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Broken("exception", f"{type(error).__name__} at {raised_at(error)}", text)
 
 
 @attrs.define
@@ -76,22 +107,42 @@ class ItemExplorer:
     item: pytest.Function
     settings: Settings
     store: CassetteStore
+    body: ExploredBody
     baseline: ClientBaseline = attrs.field(factory=ClientBaseline)
+    _references: dict[RaceKey, BodyRun] = attrs.field(factory=dict)
 
     def explore(self, usual: ClientRun) -> None:
         """Fails the test for the first variant that breaks it, with the marker that repeats it."""
         self.baseline = ClientBaseline.of([usual])
         server = self.item.funcargs["mcpmock_server"]
         try:
-            for number, variant in self._chosen():
-                if self._is_pointless(variant):
-                    continue
-                run, error = self._run(variant)
-                broken = self._judge(run, error, variant)
-                if broken is not None:
-                    self._report(number, variant, broken, error)
+            self._choose_clock()
+            self._run_all()
         finally:
             self.item.funcargs["mcpmock_server"] = server
+
+    def _choose_clock(self) -> None:
+        """The mock clock, if the recorded order passes on it too."""
+        usual = self.body.seconds
+        if self.body.is_trio:
+            self.body.use_mock_clock()
+            run = self._run(Variant())
+            if run.error is None and self.body.on_mock_clock:
+                return
+        self.body.use_real_clock(usual)
+
+    def _run_all(self) -> None:
+        space, wanted, count = self._space(), self.settings.explore, 0
+        for number, variant in self._chosen(space):
+            run = self._run_met(variant)
+            if run is None:
+                continue
+            broken = self._judge(run, variant)
+            if broken is not None:
+                self._report(space, number, variant, broken, run)
+            count += 1
+            if count == wanted:
+                return
 
     def _space(self) -> Space:
         cassette = load(self.settings.path)
@@ -101,70 +152,130 @@ class ItemExplorer:
             for episode in bare_take(take, one_session=False).episodes()
         ]
         take, session, events = sessions[richest([one[2] for one in sessions])]
-        kinds = chosen_kinds(_KINDS, "client")
-        return Space(side="client", events=events, kinds=kinds, take=take, session=session)
+        return Space(
+            side="client",
+            events=events,
+            kinds=chosen_kinds(_KINDS, "client"),
+            take=take,
+            session=session,
+            race_timeout=_VIRTUAL_RACE_TIMEOUT_S if self.body.virtual else RACE_TIMEOUT_S,
+        )
 
-    def _chosen(self) -> Iterator[tuple[int, Variant]]:
+    def _chosen(self, space: Space) -> Iterator[tuple[int, Variant]]:
         """The variants with their numbers, from 1."""
-        wanted, space = self.settings.explore, self._space()
-        singles = list(space.variants())
-
-        def every() -> Iterator[Variant]:
-            yield from singles
-            yield from space.pairs(singles, self.settings.seed or 0)
-
+        wanted, singles = self.settings.explore, list(space.variants())
+        every = enumerate(chain(singles, space.pairs(singles, self._seed)), 1)
         if isinstance(wanted, int):
-            yield from enumerate(islice(every(), wanted), 1)
+            yield from every
         elif wanted:
-            numbered = enumerate(islice(every(), max(wanted)), 1)
-            yield from (pair for pair in numbered if pair[0] in wanted)
+            yield from (one for one in islice(every, max(wanted)) if one[0] in wanted)
 
-    def _is_pointless(self, variant: Variant) -> bool:
-        """A race with a client that never cancels."""
-        races = any(isinstance(change.fault, CancelRace) for change in variant.changes)
-        return races and not self.baseline.cancels
+    @property
+    def _seed(self) -> int:
+        return self.settings.seed or 0
 
-    def _run(self, variant: Variant) -> tuple[ClientRun, BaseException | None]:
+    def _run_met(self, variant: Variant) -> BodyRun | None:
+        """The run of a variant; None for a race with a client that does not cancel."""
+        for change in variant.changes:
+            key = race_key(change)
+            if key is None:
+                continue
+            if key not in self._references:
+                if self._never_cancels:
+                    return None
+                self._references[key] = self._run(reference_race(variant, change))
+            if key not in self.baseline.cancelled and not self._references[key].client.met:
+                return None
+        return self._run(variant)
+
+    @property
+    def _never_cancels(self) -> bool:
+        """On the real clock two seconds for each request are too much to ask one that has not
+        cancelled anything.
+        """
+        known = (run.client.met for run in self._references.values())
+        unmet = bool(self._references) and not any(known)
+        return not self.body.virtual and not self.baseline.cancelled and unmet
+
+    def _run(self, variant: Variant) -> BodyRun:
         """One run of the body, with a server of its own."""
-        plan = variant.plan(self.settings.seed or 0)
-        settings = attrs.evolve(self.settings, faults=(*self.settings.faults, plan))
-        error: BaseException | None = None
+        settings = self.settings
+        if variant.changes:
+            plan = variant.plan(self._seed)
+            settings = attrs.evolve(settings, faults=(*settings.faults, plan))
         with using(settings, self.item.nodeid, self.store) as use:
             listening = Listening.to(use)
             self.item.funcargs["mcpmock_server"] = use.server
-            try:
-                self.item.ihook.pytest_pyfunc_call(pyfuncitem=self.item)
-            except Exception as raised:  # noqa: BLE001 (it is judged, and raised again)
-                error = raised
-        return listening.client_run(error), error
+            error = self.body.run(use.server.close, self._seed)
+            if self.body.virtual and use.server.serves:
+                # It waited for another thread, which takes time that a mock clock does not see.
+                self.body.on_mock_clock = False
+            receipts = tuple(use.server.faults.receipts)
+            return BodyRun(listening.client_run(receipts, hung=not self.body.ended), error)
 
-    def _judge(
-        self, run: ClientRun, error: BaseException | None, variant: Variant
-    ) -> Broken | None:
-        found = judge_client(run, self.baseline, variant)
-        if error is not None and variant.benign and not variant.ends:
-            text = f"{type(error).__name__}: {error}".splitlines()[0]
-            found.insert(0, Broken("exception", "", text))
+    def _judge(self, run: BodyRun, variant: Variant) -> Broken | None:
+        found = judge_client(run.client, self.baseline, variant)
+        exception = run.exception
+        if exception is not None and variant.benign and not variant.ends:
+            keys = map(race_key, variant.changes)
+            plain = [self._references[key].exception for key in keys if key is not None]
+            # A body that reports a timeout in the plainest race may report it in all.
+            if all(one is None or one.cause != exception.cause for one in plain):
+                found.insert(0, exception)
         return next((one for one in found if one.verdict == "broken"), None)
 
+    def _same(self, variant: Variant, broken: Broken) -> bool:
+        """Whether it fails again, in the same way."""
+        run = self._run_met(variant)
+        found = None if run is None else self._judge(run, variant)
+        return found is not None and found.cause == broken.cause
+
+    def _smallest(self, variant: Variant, broken: Broken) -> Variant:
+        """With the fewest changes. The session is as long as the test makes it."""
+        candidates = shrink(variant, (), ())
+        try:
+            candidate = next(candidates)
+            while True:
+                candidate = candidates.send(self._same(candidate, broken))
+        except StopIteration as done:
+            return cast("Variant", done.value)
+
     def _report(
-        self, number: int, variant: Variant, broken: Broken, error: BaseException | None
+        self, space: Space, number: int, variant: Variant, broken: Broken, run: BodyRun
     ) -> None:
         """Fails the test: which variant, how often it fails again, how to repeat it."""
-        again = 0
-        for _ in range(RERUNS):
-            run, raised = self._run(variant)
-            found = self._judge(run, raised, variant)
-            again += found is not None and found.cause == broken.cause
+        again = sum(self._same(variant, broken) for _ in range(RERUNS))
+        smallest = self._smallest(variant, broken) if again else variant
+        if smallest is not variant:
+            changes = [single.changes for single in space.variants()]
+            number, variant = changes.index(smallest.changes) + 1, smallest
         where = self.settings.shown
+        hung = isinstance(run.error, EndlessBody)
         lines = [
             f"schedule {number}: {variant.text}",
-            f"mcpmock: {broken.text}",
+            f"mcpmock: {self.body.limit_text if hung else broken.text}",
             *([f"mcpmock: {broken.cites}"] if broken.cites else []),
             f"mcpmock: run again: {again} of {RERUNS}",
             f'mcpmock: repeat it alone: @pytest.mark.mcpmock("{where}", explore=[{number}])',
         ]
-        if error is not None:
-            error.add_note("\n".join(["mcpmock: " + lines[0], *lines[2:]]))
-            raise error
-        fail("\n".join(lines))
+        if run.error is not None and not hung:
+            run.error.add_note("\n".join(["mcpmock: " + lines[0], *lines[2:]]))
+            raise run.error
+        pytest.fail("\n".join(map(printable, ["mcpmock: " + lines[0], *lines[1:]])), pytrace=False)
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The first that was raised of a group: task groups wrap what is raised in them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def raised_at(error: BaseException) -> str:
+    """The file and the line that raised it."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return "an unknown place"
+    return f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}"

@@ -21,7 +21,8 @@ from mcpmock.errors import McpMockError
 from mcpmock.printable import printable
 from mcpmock.protocol.messages import Frame
 from mcpmock.redaction.cassettes import redact_cassette
-from mcpmock.view.report import encode, report_page
+from mcpmock.view.html_page import encode
+from mcpmock.view.report import report_page
 
 MAX_MESSAGES = 10_000
 """How many messages of a test are kept for its page, the newest."""

@@ -114,21 +114,23 @@ def _seen_race(
 
 _Shape = tuple[str, dict[str, Any], str]
 """An SVG element: its tag, attributes, text."""
-_LEFT, _GAP, _TOP, _MIDDLE, _BOTTOM = 108, 40, 20, 70, 120
+_LEFT, _TOP, _MIDDLE, _BOTTOM = 108, 20, 70, 120
+_MAX_GAP, _WIDTH = 40, 430
 
 
 def drawing(race: SeenRace) -> dict[str, Any]:
     """Three rows: what the server sent, what crossed at the recorder, what the client received."""
     messages = race.messages[:_MAX_DRAWN]
     before = min(race.before, len(messages))
-    width = _LEFT + _GAP * (len(messages) + 2)
+    gap = min(_MAX_GAP, _WIDTH // (len(messages) + 2))
+    width = _LEFT + gap * (len(messages) + 2)
     shapes: list[_Shape] = []
     rows = ((_TOP, "sent"), (_MIDDLE, "at the recorder"), (_BOTTOM, "received"))
     for y, name in rows:
         shapes.append(("text", {"x": 0, "y": y + 4, "class": "dim"}, name))
         shapes.append(("line", {"x1": 96, "x2": width, "y1": y, "y2": y, "class": "axis"}, ""))
-    slant = _GAP * 0.4
-    places = [_LEFT + _GAP * (at + (at >= before) + 0.5) for at in range(len(messages))]
+    slant = gap * 0.4
+    places = [_LEFT + gap * (at + (at >= before) + 0.5) for at in range(len(messages))]
     named = None  # a run of one word is labelled once
     for x, word in zip(places, messages, strict=True):
         ends = {"x1": x - slant, "y1": _TOP, "x2": x + slant, "y2": _BOTTOM}
@@ -137,7 +139,7 @@ def drawing(race: SeenRace) -> dict[str, Any]:
         if word != named:
             label = {"x": x - slant, "y": _TOP - 7, "text-anchor": "middle"}
             shapes.append(("text", label, named := word))
-    cancel = _LEFT + _GAP * (before + 0.5)
+    cancel = _LEFT + gap * (before + 0.5)
     start, end = cancel - slant, cancel + slant
     if race.exact is not None:  # it was sent behind the i-th receipt, and arrived behind the j-th
         i, j = min(race.exact.i, len(places)), min(race.exact.j, len(places))

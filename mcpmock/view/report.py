@@ -1,31 +1,24 @@
-"""`report`: one or two cassettes as a self-contained HTML page.
+"""`report`: one or two cassettes as the data of an `html_page`.
 
-The page (`page/`: HTML, CSS, JavaScript) is fixed; the recording is a block of data in it, JSON
-that is compressed and written in base64, so that nothing recorded can be markup or code. Rows are
-those of `timeline`, in columns; the violations are those of `rules.checker`, the differences those
-of `semantic_diff`. Pure: the same cassettes give the same bytes. `mcpmock report` stands above.
+Rows are those of `timeline`, in columns; the violations are those of `rules.checker`, the
+differences those of `semantic_diff`. Pure: the same cassettes give the same bytes. `mcpmock report`
+stands above.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import re
 import shlex
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
 import attrs
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
 from mcpmock.errors import Level
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Request, Response, parse_items
@@ -33,22 +26,21 @@ from mcpmock.protocol.revisions import initialized_version, version_of
 from mcpmock.rules.checker import Found, check
 from mcpmock.semantic_diff.compare import Diff, Difference, Progress, compare
 
+from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
 from .summary import head_text
-from .timeline import Row, raws, timeline
+from .timeline import LeftOut, Row, raws, timeline
 
-MARK = b"<!-- made by mcpmock report -->"
-"""The first line of each page, by which a page of ours is known."""
 MAX_ROWS = 300_000
 """More make a browser slow: 300,000 rows are ready in 3 s and take 660 MB of its memory."""
 RECENT_ROWS = 5000
 """How far back a live page looks for races and for who waited for whom."""
 MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
-_COMPRESSION_LEVEL = 6
 _HTTP_ERROR = 400
 _MAX_HANDSHAKE_EVENTS = 1000
+_ABSENT = "(absent)"
 _PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
@@ -64,7 +56,7 @@ def report_page(
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other))
         title = f"{cassette.name} and {other.name}"
-    made = page(title, data)
+    made = html_page("report", title, data)
     work.step(len(cassettes))
     return made
 
@@ -81,45 +73,6 @@ class _Work:
         self.done += steps
         if self.progress is not None:
             self.progress(self.done, self.total)
-
-
-def page(title: str, data: dict[str, Any], *, live: bool = False) -> bytes:
-    """The page with its data; a `live` one may ask its own server for more."""
-    block = base64.b64encode(zlib.compress(encode(data), _COMPRESSION_LEVEL))
-    script, style = (_part(name) for name in ("report.js", "report.css"))
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{_digest(script)}'",
-            f"style-src '{_digest(style)}'",
-            *(["connect-src 'self'"] if live else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-    parts = {
-        b"{{policy}}": policy.encode(),
-        b"{{title}}": html.escape(title).encode("utf-8", "backslashreplace"),
-        b"{{style}}": style,
-        b"{{data}}": block,
-        b"{{script}}": script,
-    }
-    made = _part("report.html")
-    before = []
-    for mark, part in parts.items():  # one after another, for a part may hold another one's mark
-        head, _, made = made.partition(mark)
-        before += [head, part]
-    return MARK + b"\n" + b"".join(before) + made
-
-
-def encode(data: Any) -> bytes:
-    """JSON. A lone surrogate, which a summary may have, is spelled out."""
-    try:
-        return msgspec.json.encode(data)
-    except ValueError:
-        import json
-
-        return json.dumps(data, ensure_ascii=True).encode()
 
 
 def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
@@ -161,10 +114,11 @@ class PageRecording:
     _redacted: int = 0
     _lost: int = 0
     """How many events the gaps stand for."""
+    _heads: list[_TakeHead] = attrs.field(factory=list)
 
     def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
         """The data of rows that come behind those of before, and of what is wrong with them;
-        counts, lanes and folds are those of all.
+        counts and lanes are those of all.
         """
         start, known = len(self.rows), {name: len(words) for name, words in self._words.items()}
         self.rows += rows
@@ -172,8 +126,13 @@ class PageRecording:
         self._levels.update(one.violation.level for one in found)
         self._cancels += sum(row.method == CANCELLED for row in rows)
         self._redacted += sum(row.event.redacted for row in rows if not row.item)
-        gaps = (row.event.gap for row in rows)
-        self._lost += sum(gap.events or 1 for gap in gaps if gap is not UNSET)
+        gaps = [row.event.gap for row in rows if isinstance(row.event.gap, Gap)]
+        self._lost += sum(gap.events or 1 for gap in gaps if not isinstance(gap, LeftOut))
+        self.left_out += sum(gap.events for gap in gaps if isinstance(gap, LeftOut))
+        self._heads += map(_TakeHead, self.cassette.takes[len(self._heads) :])
+        for head in self._heads:
+            head.read_on()
+        folds, starts = len(self.axis.folds), len(self.axis.takes)
         marked = _marked(found)
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
         for name, word in _WORDS.items():
@@ -184,30 +143,31 @@ class PageRecording:
         columns["u"] = [self.axis.place(row) for row in rows]
         columns["line"] = [self._lanes.place(i, row) for i, row in enumerate(rows, start)]
         recent = max(0, start - RECENT_ROWS)
-        takes = self.cassette.takes
         return {
             "file": PurePath(self.cassette.name).name,
-            "facts": [_take_facts(number, take) for number, take in enumerate(takes, 1)],
+            "facts": [head.facts(number) for number, head in enumerate(self._heads, 1)],
             "notices": [notice.text for notice in self.cassette.notices],
             "chips": list(self._chips()),
-            "urls": [_origin(take) for take in takes],
+            "urls": [_origin(head.take) for head in self._heads],
             "rows": columns,
             "timed": self.axis.idle > 0,
             "width": max(self.axis.at, 1),
-            "folds": self.axis.folds,
-            "starts": self.axis.takes,
+            "folds": self.axis.folds[folds:],
+            "starts": self.axis.takes[starts:],
             "lanes": self._lanes.table(),
             "lines": self._lanes.lines,
             "problems": [i for i, row in enumerate(rows, start) if _is_problem(row, marked)],
             "violations": [_violation_data(one) for one in found],
             "paths": _paths(self.rows, recent) if self.axis.idle else {},
-            "races": [_race_data(race) for race in seen_races(self.rows, recent)],
+            "races": [
+                _race_data(race, self.rows[race.call]) for race in seen_races(self.rows, recent)
+            ],
         }
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
         """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
         takes, kinds, levels = self.cassette.takes, self._kinds, self._levels
-        names = [name for take in takes for name in (take.transport, _revision(take)) if name]
+        names = [name for head in self._heads for name in (head.transport, head.revision) if name]
         yield from ((name, "", "") for name in dict.fromkeys(names))
         if len(takes) != 1:
             yield _many(len(takes), "take"), "", ""
@@ -234,14 +194,6 @@ class PageRecording:
 def _marked(found: Sequence[Found]) -> set[tuple[int, int]]:
     """The events that violate a rule by more than a notice."""
     return {(one.take, one.event.n) for one in found if one.violation.level is not Level.NOTICE}
-
-
-def _part(name: str) -> bytes:
-    return (files(__package__) / "page" / name).read_bytes()
-
-
-def _digest(part: bytes) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(part).digest()).decode()
 
 
 def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[int]:
@@ -272,27 +224,59 @@ def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
     return in_question or (row.take, row.event.n) in marked
 
 
-def _take_facts(number: int, take: Take) -> list[tuple[str, str]]:
-    """What is told of a take: names and values, those that are known."""
-    header, last = take.header, take.events[-1] if take.events else None
-    end = None if last is None or last.end is UNSET else last.end
-    if isinstance(end, dict):
-        end = " ".join(f"{how} {value}" for how, value in end.items())
-    state = "complete" if take.footer is not None else "incomplete: no clean close"
-    edited = "edited since" if take.sealed is False else None
-    target = header.target
-    found = {
-        "take": str(number),
-        "recorded": header.recorded_at,
-        "transport": take.transport,
-        "target": target if isinstance(target, str | None) else shlex.join(target),
-        "revision": _revision(take),
-        "outcome": ", ".join(filter(None, [end, state, edited])),
-        "recorder": header.tool,
-        "test": header.test,
-        "converted from": None if header.converted is None else encode(header.converted).decode(),
-    }
-    return [(name, value) for name, value in found.items() if value]
+@attrs.define
+class _TakeHead:
+    """What is told of a take, which may grow: its events are read once."""
+
+    take: Take
+    transport: str = ""
+    revision: str | None = None
+    """What the first answered `initialize` agreed on, or what a request names."""
+    _asked: set[bytes] = attrs.field(factory=set)
+    _read: int = 0
+
+    def facts(self, number: int) -> list[tuple[str, str]]:
+        """Names and values, those that are known."""
+        take, header, target = self.take, self.take.header, self.take.header.target
+        end = take.events[-1].end if take.events else UNSET
+        if isinstance(end, dict):
+            end = " ".join(f"{how} {value}" for how, value in end.items())
+        state = "complete" if take.footer is not None else "incomplete: no clean close"
+        edited = "edited since" if take.sealed is False else None
+        converted = header.converted
+        found = {
+            "take": str(number),
+            "recorded": header.recorded_at,
+            "transport": self.transport,
+            "target": target if isinstance(target, str | None) else shlex.join(target),
+            "revision": self.revision,
+            "outcome": ", ".join(filter(None, [None if end is UNSET else end, state, edited])),
+            "recorder": header.tool,
+            "test": header.test,
+            "converted from": None if converted is None else encode(converted).decode(),
+        }
+        return [(name, value) for name, value in found.items() if value]
+
+    def read_on(self) -> None:
+        """Takes in the events that are new."""
+        events = self.take.events[self._read :]
+        if not self.transport or any(map(names_endpoint, events)):
+            self.transport = self.take.transport
+        for event in events[: max(0, _MAX_HANDSHAKE_EVENTS - self._read)]:
+            if self.revision is None:
+                self.revision = self._revision_in(event.payload)
+        self._read += len(events)
+
+    def _revision_in(self, payload: bytes | None) -> str | None:
+        for message in () if payload is None else parse_items(payload):
+            match message:
+                case Request(method="initialize", id=id_):
+                    self._asked.add(id_)
+                case Response(id=id_, result=result) if id_ in self._asked and result is not None:
+                    return initialized_version(result)
+                case Request() if (version := version_of(message)) is not None:
+                    return version
+        return None
 
 
 def _paths(rows: Sequence[Row], start: int) -> dict[int, dict[str, Any]]:
@@ -337,25 +321,20 @@ def _origin(take: Take) -> str | None:
     return None if found is None else found[0]
 
 
-def _race_data(race: SeenRace) -> dict[str, Any]:
-    more = {"summary": race.summary, "grid": race.grid(), "exact": race.exact is not None}
-    return {"call": race.call, **more, **drawing(race)}
-
-
-def _revision(take: Take) -> str | None:
-    """The revision that the first answered `initialize` agreed on, or that a request names."""
-    asked: set[bytes] = set()
-    for event in take.events[:_MAX_HANDSHAKE_EVENTS]:  # a live page asks again and again
-        payload = event.payload
-        for message in () if payload is None else parse_items(payload):
-            match message:
-                case Request(method="initialize", id=id_):
-                    asked.add(id_)
-                case Response(id=id_, result=result) if id_ in asked and result is not None:
-                    return initialized_version(result)
-                case Request() if (version := version_of(message)) is not None:
-                    return version
-    return None
+def _race_data(race: SeenRace, asked: Row) -> dict[str, Any]:
+    cells = [
+        (i, j, name.removeprefix("cancel_").replace("_", " "), fits)
+        for i, j, name, fits in race.grid()
+    ]
+    tool = "" if asked.tool is None else f"tool={asked.tool},"
+    return {
+        "call": race.call,
+        "summary": race.summary,
+        "grid": cells,
+        "exact": race.exact is not None,
+        "target": f"cancel_race:method={asked.method},{tool}",
+        **drawing(race),
+    }
 
 
 _DIRECTIONS = {None: 0, "c2s": 1, "s2c": 2}
@@ -436,20 +415,43 @@ def _diff_data(comparison: Diff) -> dict[str, Any]:
 
 
 def _difference_data(one: Difference) -> dict[str, Any]:
+    call, rule, verdict = one.call or one.method or "session", one.rule, one.verdict.name.lower()
+    sides = [_ABSENT if side is None else side for side in (one.old, one.new)]
+    text = rule.words if one.old is None and one.new is None else " → ".join(sides)
+    allow = f"--ignore {shlex.quote(one.ignore)}"
+    facts = [("meaning", rule.words), ("call", call), ("at", one.path)]
+    facts += [("times", str(one.times))] * (one.times > 1)
     events = {
         side: None if event is None else [event.take, event.n]
         for side, event in (("old_event", one.old_event), ("new_event", one.new_event))
     }
     return {
-        "verdict": one.verdict.name.lower(),
-        "rule": one.rule.name,
-        "words": one.rule.words,
-        "method": one.method,
-        "call": one.call,
+        "verdict": verdict,
+        "rule": rule.name,
+        "call": call,
         "path": one.path,
-        "old": one.old,
-        "new": one.new,
         "times": one.times,
-        "allow": f"--ignore {shlex.quote(one.ignore)}",
+        "text": text,
+        "hay": " ".join([verdict, rule.name, rule.words, call, one.path, *sides]).lower(),
+        "facts": [*facts, ("allow with", allow)],
+        "marked": _marked_texts(one.old, one.new),
         **events,
     }
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts have in common at their starts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _marked_texts(old: str | None, new: str | None) -> list[tuple[str, str, str]]:
+    """Of each text its start and its end, which the other has too, with what differs between."""
+    if old is None or new is None:
+        return [(_ABSENT if text is None else text, "", "") for text in (old, new)]
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    return [
+        (text[:start], text[start : len(text) - end], text[len(text) - end :])
+        for text in (old, new)
+    ]

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
 from mcpmock.protocol.correlation import (
     CANCELLED,
     PROGRESS,
@@ -47,6 +47,10 @@ from .summary import event_summary, message_summary
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "auth", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
 _ANSWERED, _CANCELLED = "answered", "cancelled"
+
+
+class LeftOut(Gap):
+    """Events that the cassette has and this timeline has not, for a reader who is behind."""
 
 
 # A Struct, because one is made for every event: 0.5 us, where a frozen attrs class takes 2.6.
@@ -180,6 +184,8 @@ class TakeAnnotator:
     _heads: dict[int, int] = attrs.field(factory=dict)
     """The time of the request head of each HTTP exchange."""
     _statuses: dict[int, int] = attrs.field(factory=dict)
+    _partial: bool = False
+    """Whether events were left out: what names no call may belong to one of them."""
 
     @classmethod
     def of(cls, take: Take, number: int, offset: int) -> TakeAnnotator:
@@ -215,8 +221,8 @@ class TakeAnnotator:
     def _fact_row(self, event: Event) -> Row:
         frame = event.frame
         kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
-        if event.sse is not UNSET and event.sse.event == "endpoint":
-            self.one_stream = True
+        self.one_stream |= names_endpoint(event)
+        self._partial |= isinstance(event.gap, LeftOut)
         direction = frame.direction if frame is not None and event.d is not None else None
         return Row(
             take=self.number,
@@ -285,6 +291,8 @@ class TakeAnnotator:
 
     def _message_notes(self, message: Message, attribution: Attribution) -> tuple[str, ...]:
         """The notes on a message; records the outcome of requests."""
+        if self._partial and attribution.call is None:
+            return ()
         match message:
             case Response():
                 return self._note_answer(attribution)

@@ -14,7 +14,7 @@ import mcpmock
 from mcpmock.api.stub import Stub
 from mcpmock.cassette.model import event_line
 from tests.stubs.stub_support import asks
-from tests.support import HEADER, INITIALIZED, c2s, request, s2c
+from tests.support import HEADER, INITIALIZED, c2s, request, s2c, slow_call
 from tests.support.weather import ASK, HELLO, LISTED, TOLD, TOOLS
 
 mcp = pytest.importorskip("mcp")
@@ -134,3 +134,29 @@ def test_asyncio_has_a_real_clock(slow: Path) -> None:
             return loop.time() - began
 
     assert 0.1 <= asyncio.run(main()) < 10
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds"), [("delay:delay=50ms", 0.05), ("slicer:size=20,delay=10ms", 0.04)]
+)
+def test_progress_that_a_fault_delays(tmp_path: Path, fault: str, seconds: float) -> None:
+    """Arrives, whole, and what belongs to the same call waits behind it."""
+    file, seen = tmp_path / "call.jsonl", list[tuple[float, float]]()
+    file.write_bytes(slow_call.CASSETTE)
+
+    async def show(progress: float, *_: Any) -> None:
+        seen.append((progress, round(trio.current_time(), 6)))
+
+    async def main() -> None:
+        faults = f"{fault},method=notifications/progress,nth=1"
+        with mcpmock.serve(file, faults=faults, repeats="last") as server:
+            async with mcp.Client(server.transport(), mode="legacy") as client:
+                await client.call_tool("slow", {}, progress_callback=show)
+                assert seconds <= trio.current_time()
+            assert ["1", "2"] == [
+                frame.raw[-3:-2].decode() for frame in server.log.last if b"/progress" in frame.raw
+            ]
+
+    on_a_mock_clock(main)
+
+    assert [(1.0, seconds), (2.0, seconds)] == seen

@@ -123,6 +123,7 @@ def test_probability() -> None:
         ({"method": "tools/call"}, [b'"tools/call"']),
         ({"method": "tools/call", "tool": "get_*"}, [b'"get_']),
         ({"method": "notifications/p*", "tool": "get_*"}, [b'"get_', b'"notifications/p']),
+        ({"method": "notifications/progress"}, [b'"notifications/progress"', b'"progressToken"']),
         ({"uri": "file:*x"}, [b'"file:']),
         ({"tool": "wetter-[ab]"}, None),
         ({"tool": "a", "era": "2025*"}, None),

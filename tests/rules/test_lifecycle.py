@@ -104,3 +104,12 @@ def test_the_revision_is_the_one_that_was_settled() -> None:
 
     assert ("2025-03-26", "method-revision") == (told.revision, told.rule.name)
     assert [] == names(*opening_http(), transport="streamable-http")
+
+
+def test_an_answer_that_is_nested_too_deep() -> None:
+    """What it declares is read besides."""
+    asks, answers, done = opening()
+    deep = b"[" * 20_000 + b"]" * 20_000
+    answers = s2c(answers.raw.replace(b'"result":{', b'"result":{"deep":' + deep + b","))
+
+    assert [] == names(asks, answers, done, c2s(LIST), s2c(response(1, {"tools": []})))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response, parse
-from mcpmock.semantic_diff.normalize import Document, Namings, document_of, key_of, text_of
+from mcpmock.semantic_diff.normalize import Document, Namings, content_of, key_of, text_of
 from tests.support import cancelled, dump, error, notification, progress, request, response
 
 TASK = "io.modelcontextprotocol/related-task"
@@ -19,7 +19,7 @@ SECRET = "mcpmock:secret:"
 def document(raw: bytes, method: str = "x") -> Document:
     message = parse(raw)
     assert isinstance(message, Request | Notification | Response | Opaque)
-    return document_of(message, method)
+    return content_of(message, method).document
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
+import pytest
+
+from mcpmock.view import live
 from mcpmock.view.live import LivePage
 from tests.support import HEADER, call, cancelled, cassette_bytes, error, request, response
 
@@ -18,7 +22,7 @@ RECORDING = cassette_bytes(
 
 def fed(*pieces: bytes) -> list[dict[str, Any]]:
     page = LivePage("a.jsonl")
-    return [page.feed(piece) for piece in pieces]
+    return list(filter(None, map(page.feed, pieces)))
 
 
 def joined(updates: list[dict[str, Any]], column: str) -> list[Any]:
@@ -77,3 +81,57 @@ def test_the_first_update_begins_anew() -> None:
     first, second = fed(HEADER, RECORDING.removeprefix(HEADER))
 
     assert (True, None) == (first.get("anew"), second.get("anew"))
+
+
+def test_a_page_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it cannot keep up with is left out; a row and the head say how many events that were,
+    and what names one of them is not accused.
+    """
+    monkeypatch.setattr(live, "MAX_UNREAD_BYTES", 500)
+    monkeypatch.setattr(live, "TAIL_BYTES", 300)
+    page = LivePage("a.jsonl")
+    lines = RECORDING.splitlines(keepends=True)
+    start, passed, end = b"".join(lines[:2]), b"".join(lines[2:4]), b"".join(lines[4:])
+    first = page.feed(start, 0)
+    assert page.feed(passed, 1000) is None
+    update = page.feed(end, 0)
+
+    assert first is not None
+    assert update is not None
+    assert ["gap", "error", "notification"] == [
+        update["rows"]["kinds"][i - 1] for i in update["rows"]["kind"]
+    ]
+    assert "2 events: not read, to keep up; the cassette has them" == update["rows"]["summary"][0]
+    assert ["2 events left out: see the cassette", "warning", ""] == list(update["chips"][-1])
+    assert [None, None, None] == update["rows"]["notes"]
+    assert [] == update["violations"]
+
+
+def test_a_long_recording_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning and the last events are read; a take that begins in between is known."""
+    monkeypatch.setattr(live, "MAX_HISTORY_BYTES", 1000)
+    page = LivePage("a.jsonl")
+    *lines, last = (RECORDING * 2).splitlines(keepends=True)
+    page.feed(b"".join(lines[:2]), 5000)
+    assert page.feed(b"".join(lines[2:]), 4000) is None
+    update = page.feed(last, 0)
+
+    assert update is not None
+    assert [1, 2, 2] == update["rows"]["take"]
+    assert [2, 1, 5] == update["rows"]["n"]
+    assert 2 == len(update["facts"])
+
+
+def test_an_unfinished_skip_keeps_the_digest() -> None:
+    """The footer of a take of which events were left out is still judged."""
+    body = RECORDING
+    footer = b'{"footer":{"events":5,"sha256":"%b"}}\n' % sha256(body).hexdigest().encode()
+    page = LivePage("a.jsonl")
+    lines = body.splitlines(keepends=True)
+    page.feed(b"".join(lines[:2]), 0)
+    page.feed(b"".join(lines[2:]), 1 << 30)
+    update = page.feed(footer, 0)
+
+    assert update is not None
+    assert ["outcome", "complete"] in [list(fact) for fact in update["facts"][0]]
+    assert ["gap"] == [update["rows"]["kinds"][0]]

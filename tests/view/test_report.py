@@ -15,10 +15,10 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Event, Gap
 from mcpmock.view import report
-from mcpmock.view.report import MARK, report_page
+from mcpmock.view.html_page import MARK, html_page
+from mcpmock.view.report import report_page
 from tests.support import HEADER, LOG, Line, call, cassette, error, progress, request, response
 
-PAGE = Path(report.__file__).with_name("page")
 SHIPPED = Path(__file__).parents[2] / "cassettes"
 CALL = ("c2s", request(1, "tools/call", {"name": "slow"}, token=1))
 
@@ -40,7 +40,7 @@ def recording_of(*events: Line, header: bytes = HEADER) -> dict[str, Any]:
 
 def test_the_page_code_is_small() -> None:
     """JavaScript, CSS and HTML stay below 60 KiB, comments included."""
-    assert sum(path.stat().st_size for path in PAGE.iterdir()) < 60 * 1024
+    assert len(html_page("report", "", {})) < 60 * 1024
 
 
 def test_the_policy_allows_the_page_and_nothing_else() -> None:
@@ -192,4 +192,22 @@ def test_two_recordings_are_compared() -> None:
         one["file"] for one in data["recordings"]
     ]
     assert sum(data["diff"]["counts"].values()) == len(data["diff"]["differences"]) > 0
-    assert all(one["allow"].startswith("--ignore ") for one in data["diff"]["differences"])
+    allowed = [dict(one["facts"])["allow with"] for one in data["diff"]["differences"]]
+    assert all(option.startswith("--ignore ") for option in allowed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        (
+            "4 degrees, snow",
+            "4 degrees, rain",
+            [("4 degrees, ", "snow", ""), ("4 degrees, ", "rain", "")],
+        ),
+        ("aba", "aa", [("a", "b", "a"), ("a", "", "a")]),
+        (None, "x", [("(absent)", "", ""), ("x", "", "")]),
+    ],
+)
+def test_what_differs_in_a_text_is_marked(old: str | None, new: str | None, marked: object) -> None:
+    """Between what both texts begin with and end with."""
+    assert marked == report._marked_texts(old, new)

@@ -1,58 +1,9 @@
-"use strict";
-// The page of `mcpmock report`. All that was recorded is hostile: it reaches the document as text
-// nodes only (`put`), never as markup, and its control and bidi characters are spelled out.
+// The page of `mcpmock report`, also as `mcpmock watch` serves it.
 
 const ROW = 22, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536;
 const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
 const DIRECTIONS = ["", "c2s", "s2c"];
-const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
-
-const $ = (id) => document.getElementById(id);
-const on = (id, type, listener) => $(id).addEventListener(type, listener);
-
-/** An element, "tag.class.class", with attributes (`on..` are listeners) and children. */
-function el(tag, ...children) {
-	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
-	made.className = classes.join(" ");
-	if (first?.constructor === Object) attributes(made, children.shift());
-	children.flat(9).forEach((child) => put(made, child));
-	return made;
-}
-
-const codePoint = (c) => "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-const plain = (text) => String(text).replace(UNSAFE, codePoint);
-
-function attributes(made, all) {
-	for (const [key, value] of Object.entries(all)) if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
-}
-
-/** Append nodes, and text in which nothing acts: what does not show is spelled out. */
-function put(parent, ...children) {
-	for (const child of children) {
-		if (child == null || child === false) continue;
-		if (child instanceof Node) { parent.append(child); continue; }
-		const text = String(child);
-		let last = 0;
-		for (const found of text.matchAll(UNSAFE)) {
-			parent.append(text.slice(last, found.index), el("span.cc", codePoint(found[0])));
-			last = found.index + found[0].length;
-		}
-		parent.append(text.slice(last));
-	}
-	return parent;
-}
-
-function duration(us) {
-	const ms = us / 1000;
-	if (Math.abs(ms) < 1000) return (Math.abs(ms) >= 10 || !ms ? ms.toFixed(0) : ms.toFixed(1)) + " ms";
-	if (ms < 60000) return (ms / 1000).toFixed(2) + " s";
-	const seconds = Math.round(ms / 1000);
-	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
-}
-
-const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 // ---- a recording
 
@@ -65,7 +16,8 @@ class Recording {
 
 	/** Take in rows that come behind those of before; what is not in columns is that of all rows. */
 	append(data) {
-		Object.assign(this, data);
+		const { folds = [], starts = [], paths } = this;
+		Object.assign(this, data, { folds: folds.concat(data.folds), starts: starts.concat(data.starts), paths: { ...paths, ...data.paths } });
 		if (this.c) for (const [name, values] of Object.entries(data.rows)) for (const value of values) this.c[name].push(value);
 		const c = (this.c ??= data.rows), start = this.size;
 		this.size = c.n.length;
@@ -103,13 +55,15 @@ class Recording {
 	/** The payloads in lower case, each on a line of its own, with where each begins. */
 	haystack() {
 		if (this.hay === undefined) {
-			const lower = this.c.raw.map((raw, i) => (raw + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "));
+			const lower = this.c.raw.map((_, i) => this.hayOf(i));
 			this.begins = new Float64Array(this.size + 1);
 			lower.forEach((line, i) => { this.begins[i + 1] = this.begins[i] + line.length + 1; });
 			this.hay = lower.join("\n");
 		}
 		return this.hay;
 	}
+
+	hayOf(i) { return (this.c.raw[i] + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "); }
 
 	/** The rows that hold a text, upper or lower case. */
 	search(text) {
@@ -162,15 +116,15 @@ function globPattern(glob) {
 	return made;
 }
 
-/** A test of rows made from the words of the box; raises an Error that says what is wrong. */
-function compileQuery(query, rec) {
+/** A test of the rows behind `from`, made from the words of the box; raises an Error that says what is wrong. */
+function compileQuery(query, rec, from) {
 	const terms = [], rest = [];
 	for (const word of query.split(/\s+/).filter(Boolean)) {
 		const found = /^(!?)([a-z]+)=(.*)$/s.exec(word);
 		if (found && KEYS.includes(found[2])) terms.push(found); else rest.push(word);
 	}
 	const tests = terms.map(([, not, key, glob]) => {
-		const choices = { kind: KINDS, dir: ["c2s", "s2c"] }[key];
+		const choices = { kind: KINDS, dir: DIRECTIONS }[key];
 		const source = globPattern(key === "text" ? `*${glob}*` : glob);
 		const pattern = new RegExp(`^(?:${source})$`, "u");
 		if (choices && !choices.some((choice) => pattern.test(choice))) throw new Error(`no such ${key}: ${glob}`);
@@ -178,8 +132,8 @@ function compileQuery(query, rec) {
 		return not ? (i) => !test(i) : test;
 	});
 	if (rest.length) {
-		const hits = rec.search(rest.join(" "));
-		tests.push((i) => hits[i] === 1);
+		const text = rest.join(" "), hits = from ? null : rec.search(text);
+		tests.push(hits ? (i) => hits[i] === 1 : (i) => rec.hayOf(i).includes(text.toLowerCase()));
 	}
 	return tests.length ? (i) => tests.every((test) => test(i)) : null;
 }
@@ -277,7 +231,6 @@ function payloadView(text, size, marks = new Map()) {
 
 function partView(kind, text) {
 	const made = el("span", kind ? { class: kind } : {});
-	if (kind !== "str" && kind !== "lit") return put(made, text);
 	const cut = text.length > 4000 ? text.slice(0, 4000) : text;
 	let last = 0;
 	for (const found of cut.matchAll(SECRET)) {
@@ -289,7 +242,7 @@ function partView(kind, text) {
 	if (cut !== text) {
 		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
 	}
-	if (text.includes("\\n") && text.length < MAX_SHOWN) {
+	if (kind === "str" && text.includes("\\n") && text.length < MAX_SHOWN) {
 		put(made, el("button", { title: "Show the text of this string", "aria-label": "Show as text",
 			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "¶"));
 	}
@@ -300,7 +253,7 @@ function partView(kind, text) {
 
 let recordings = [], diff = null, tab = 0, rec = null;
 let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
-let shown = [], chosen = -1, range = null, opened = false;
+let shown = [], chosen = -1, range = null, opened = false, applied = 0;
 const hidden = new Set(["http"]), field = $("query");
 
 const isDiff = () => tab === "diff";
@@ -311,7 +264,8 @@ function ask(query) {
 	applyQuery();
 }
 
-function applyQuery() {
+/** Choose the rows that are shown; those before `from` stay as they are. */
+function applyQuery(from = 0) {
 	const query = field.value.trim();
 	remember();
 	let test = null;
@@ -319,21 +273,21 @@ function applyQuery() {
 	field.title = "";
 	if (isDiff()) {
 		const needle = query.toLowerCase();
-		const of = (one) => [one.verdict, one.rule, one.words, one.call, one.method, one.path, one.old, one.new].join(" ").toLowerCase();
-		test = needle ? (i) => of(diff.differences[i]).includes(needle) : null;
+		test = needle ? (i) => diff.differences[i].hay.includes(needle) : null;
 	} else {
-		try { test = compileQuery(query, rec); } catch (error) {
+		try { test = compileQuery(query, rec, from); } catch (error) {
 			field.setAttribute("aria-invalid", "true");
 			field.title = error.message;
 		}
 	}
-	const next = [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
-	for (let i = 0; i < total(); i++) {
+	const next = from ? shown : [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
+	for (let i = from; i < total(); i++) {
 		// A term that names kinds decides itself which are shown.
 		if (!isDiff() && ((!named && hidden.has(rec.lens(i))) || (range && (rec.u[i] < range[0] || rec.u[i] > range[1])))) continue;
 		if (!test || test(i)) next.push(i);
 	}
 	shown = next;
+	applied = total();
 	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
 	$("nothing").hidden = shown.length > 0;
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
@@ -366,7 +320,6 @@ function drawRows() {
 		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
 		row.style.top = at * ROW + "px";
 		attributes(row, { id: "r" + i, role: "row", "aria-rowindex": at + 2, "aria-selected": i === chosen });
-		row.onclick = () => { choose(i); openDetail(); };
 		for (const cell of row.children) cell.setAttribute("role", "gridcell");
 		made.push(row);
 	}
@@ -378,14 +331,14 @@ function drawRows() {
 const ARROWS = ["", "→", "←"];
 
 function eventRow(i) {
-	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + kind });
+	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + (kind === "opaque" && !c.raw[i] ? "sse" : kind) });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
 	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
 	const tool = kind === "request" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
 	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
 	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
-		el("span", { title: plain(tool ? name : method) }, name, c.id[i] != null && el("span.cut", " #" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
+		el("span.name", { title: plain(tool ? name : method) }, el("span", name), c.id[i] != null && el("span.cut", "#" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
 }
 
 function wave(i) {
@@ -401,8 +354,7 @@ function wave(i) {
 
 function diffRow(i) {
 	const one = diff.differences[i], row = el("div", { class: "row " + one.verdict });
-	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call || one.method || "session"), el("span.c-path.mono", one.path),
-		el("span", one.old == null && one.new == null ? one.words : [one.old ?? "(absent)", " → ", one.new ?? "(absent)"]));
+	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call), el("span.c-path.mono", one.path), el("span", one.text));
 }
 
 function choose(i, quiet) {
@@ -467,7 +419,7 @@ function follow() {
 
 // ---- overview
 
-const inks = {};
+let inks = {};
 const color = (name) => (inks[name] ??= getComputedStyle(document.documentElement).getPropertyValue("--" + name));
 
 function canvasOf(id, height) {
@@ -503,7 +455,7 @@ function drawMap() {
 	$("map").setAttribute("aria-valuenow", range ? Math.round((range[0] / rec.width) * 100) : 0);
 }
 
-const AXIS = 14;
+const AXIS = 14, BARS = ["bar", "barserver", "bad"];
 let laneHeight = 8;
 
 function drawLanes() {
@@ -517,6 +469,8 @@ function drawLanes() {
 	const draw = (ink, points) => { pen.strokeStyle = color(ink); pen.lineWidth = 1.5; pen.beginPath(); points.forEach(([x, y], n) => (n % 2 ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.stroke(); };
 	pen.font = "10px system-ui, sans-serif";
 	pen.textBaseline = "middle";
+	const painted = new Float64Array(8 * rec.lines).fill(-9); // by line and kind of mark: many in half a pixel are one
+	const anew = (line, mark, x) => x - painted[8 * line + mark] >= 0.5 && ((painted[8 * line + mark] = x), true);
 	rec.lanes.forEach(([take, session, way, line]) => {
 		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
 		fill("line", 0, y - 0.5, width, 0.5);
@@ -532,29 +486,29 @@ function drawLanes() {
 	}
 	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
 	for (let i = 0; i < rec.size; i++) {
-		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), y = top(line), asks = kind === "request";
+		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), asks = kind === "request", of = rec.c.call[i];
 		if (!seen(x) && !(asks && x < names)) continue;
+		const y = top(line);
 		if (line == null) {
 			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
 			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
 		} else if (asks) {
 			const answer = rec.answers[i], left = Math.max(x, names), wide = Math.max(at(rec.ends[i]) - left, 2);
 			if (at(rec.ends[i]) < names) continue;
-			fill(answer >= 0 && rec.kind(answer) === "error" ? "bad" : rec.c.d[i] === 2 ? "barserver" : "bar", left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
-			if (answer < 0) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
+			const ink = answer >= 0 && rec.kind(answer) === "error" ? 2 : rec.c.d[i] === 2 ? 1 : 0;
+			if (anew(line, ink, left + wide)) fill(BARS[ink], left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
+			if (answer < 0 && anew(line, 3, left + wide)) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
 			if (i === call) draw("accent", [[left, y], [left + wide, y], [left, y + laneHeight], [left + wide, y + laneHeight]]);
 			if (laneHeight >= 11 && wide > 40) {
 				pen.save(); pen.beginPath(); pen.rect(left, y, wide, laneHeight); pen.clip();
 				write(plain(rec.label(i)).slice(0, 60), left + 3, y + half + 0.5);
 				pen.restore();
 			}
-			for (const part of rec.children.get(i) || []) {
-				const px = at(rec.u[part]), bottom = y + laneHeight - 1;
-				if (!seen(px) || rec.kind(part) !== "notification") continue;
-				if (rec.method(part) === "notifications/cancelled") draw("cancel", [[px - 3, y + 1], [px + 3, bottom], [px + 3, y + 1], [px - 3, bottom]]);
-				else fill("note", px, y + 1, 1, laneHeight - 2);
-			}
-		} else if (rec.c.call[i] == null) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
+		} else if (of != null && kind === "notification") {
+			const above = top(rec.line(of)), bottom = above + laneHeight - 1;
+			if (rec.method(i) === "notifications/cancelled") draw("cancel", [[x - 3, above + 1], [x + 3, bottom], [x + 3, above + 1], [x - 3, bottom]]);
+			else if (anew(rec.line(of), 4, x)) fill("note", x, bottom - 4, 1.5, 4);
+		} else if (of == null && (rec.problemRows.has(i) || anew(line, 5, x))) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
 	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
@@ -784,13 +738,6 @@ function curl(head, heads) {
 	return made.join(" ");
 }
 
-async function copy(button, text) {
-	await navigator.clipboard.writeText(text);
-	const name = button.textContent;
-	button.textContent = "Copied";
-	setTimeout(() => { button.textContent = name; }, 900);
-}
-
 // A race
 
 function raceView(call, race) {
@@ -802,13 +749,13 @@ function raceView(call, race) {
 		drawing.append(put(made, text));
 	}
 	put(box, drawing);
-	if (!race.grid.length) return box;
+	if (!race.grid.length) return put(box, el("p.cut", "The cells are listed for calls of up to 7 messages."));
 	const k = race.grid[race.grid.length - 1][0];
 	put(table, el("tr", el("th", "i \\ j"), [...Array(k + 1).keys()].map((j) => el("th", j))));
 	for (let i = 0; i <= k; i++) {
 		put(table, el("tr", el("th", i), [...Array(i).keys()].map(() => el("td")), race.grid.filter((cell) => cell[0] === i).map(([, j, cell, fits]) => {
-			const fault = "--fault " + shell(`cancel_race:method=${rec.method(call)},${rec.tool(call) ? `tool=${rec.tool(call)},` : ""}i=${i},j=${j}`);
-			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell.replace("cancel_", "").replaceAll("_", " ")));
+			const fault = "--fault " + shell(`${race.target}i=${i},j=${j}`);
+			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell));
 		})));
 	}
 	return put(box, table, el("p.cut", "i: messages received when the client cancelled; j: messages sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
@@ -816,25 +763,20 @@ function raceView(call, race) {
 
 // Two calls, two recordings
 
+// Ids and tokens are those of a session: they are no difference.
 function sideBySide(one, other) {
-	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "")) : text.split("\n"); });
+	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "").replace(line.depth === 1 ? /^("id": ).*/ : /^("(?:requestId|progressToken)": ).*/, "$1")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);
 	return [payloadView(one, 0, gone), payloadView(other, 0, added)];
-}
-
-/** How many items two texts or lists have in common at their starts, and behind that at their ends. */
-function commonEnds(one, other) {
-	const short = Math.min(one.length, other.length);
-	let start = 0, end = 0;
-	while (start < short && one[start] === other[start]) start++;
-	while (end < short - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end++;
-	return [start, end];
 }
 
 /** The lines of each text that the other has not, by the longest common subsequence, which is
  * looked for in up to 1,500 lines. */
 function differentLines(one, other) {
-	const [start, end] = commonEnds(one, other), both = [new Set(), new Set()];
+	const both = [new Set(), new Set()], short = Math.min(one.length, other.length);
+	let start = 0, end = 0;
+	while (start < short && one[start] === other[start]) start++;
+	while (end < short - start && one.at(-1 - end) === other.at(-1 - end)) end++;
 	const [a, b] = [one, other].map((lines) => lines.slice(start, lines.length - end));
 	if (a.length * b.length < 2250000) {
 		const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
@@ -846,15 +788,9 @@ function differentLines(one, other) {
 	return [a, b].map((lines, side) => new Map([...lines.keys()].filter((at) => !both[side].has(at)).map((at) => [at + start, side ? "diff-add" : "diff-gone"])));
 }
 
-function inline(one, other) {
-	if (one == null || other == null) return [one, other].map((text) => text ?? el("i", "(absent)"));
-	const [start, end] = commonEnds(one, other);
-	return [one, other].map((text) => [text.slice(0, start), el("mark", text.slice(start, text.length - end)), text.slice(text.length - end)]);
-}
-
 function drawDifference(pane, one) {
-	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts([["meaning", one.words], ["call", one.call || one.method], ["at", one.path], ["times", one.times > 1 ? one.times : null], ["allow with", one.allow]]));
-	const [before, after] = inline(one.old, one.new);
+	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts(one.facts));
+	const [before, after] = one.marked.map(([start, mark, end]) => [start, el("mark", mark), end]);
 	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
 	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
 	const raws = rows.map((row, side) => (row === undefined ? null : recordings[side].c.raw[row]));
@@ -915,26 +851,41 @@ function setTab(next, quiet) {
 /** Follow a recording while it grows: each event of the stream has the rows that are new. */
 async function watch(file) {
 	if (stream) stream.abort();
-	stream = new AbortController();
+	const own = (stream = new AbortController());
 	const answer = await fetch("events?file=" + file, { headers: { "Mcpmock-Token": token }, signal: stream.signal });
 	if (!answer.ok) throw new Error(await answer.text());
 	let text = "";
 	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
 		const { done, value } = await reader.read();
 		if (done) break;
-		const events = (text + value).split("\n\n"), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		const events = (text + value).split("\n\n");
 		text = events.pop();
 		for (const event of events) {
 			const data = JSON.parse(event.slice(6));
-			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; } else rec.append(data);
+			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; applied = 0; } else rec.append(data);
+			drawSoon();
+			await new Promise((done) => setTimeout(done)); // what the reader does comes first
+			if (own.signal.aborted) return;
 		}
-		if (!events.length) continue;
-		drawHead();
+	}
+}
+
+/** Draw what came, in a frame, and let three quarters of the time to the reader. */
+function drawSoon() {
+	if (drawSoon.due) return;
+	drawSoon.due = true;
+	setTimeout(() => requestAnimationFrame(() => {
+		const began = performance.now(), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		drawSoon.due = false;
+		const head = JSON.stringify([rec.chips, rec.facts, rec.notices]);
+		if (head !== drawSoon.head) drawHead();
+		drawSoon.head = head;
 		drawMap();
 		drawLanes();
-		applyQuery();
+		applyQuery(applied);
 		if (atEnd) list.scrollTop = list.scrollHeight;
-	}
+		drawSoon.rest = 3 * (performance.now() - began);
+	}), drawSoon.rest);
 }
 
 // ---- keys, print, start
@@ -975,19 +926,6 @@ function printRows() {
 	$("print").replaceChildren(...rows.map(isDiff() ? diffRow : eventRow), more > 0 ? `and ${many(more, "more row")}, which are not printed` : "");
 }
 
-/** The bytes of the data block, decoded and unpacked. */
-async function readData() {
-	const text = $("data").textContent.trim();
-	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-	return JSON.parse(await new Response(stream).text());
-}
-
-function fail(error) {
-	$("failure").hidden = false;
-	$("failure").textContent = "This page could not be shown: " + error.message;
-}
-
 async function start() {
 	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
@@ -1003,6 +941,10 @@ async function start() {
 	setTab(diff ? "diff" : 0, true);
 	let later;
 	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
+	on("rows", "click", (event) => { // a row may have been drawn anew while the button was down
+		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / ROW)];
+		if (i !== undefined) { choose(i); openDetail(); }
+	});
 	on("list", "scroll", () => requestAnimationFrame(drawRows));
 	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
 	on("range", "click", () => setRange(0, rec.width));
@@ -1011,7 +953,7 @@ async function start() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
-	const redraw = () => { Object.keys(inks).forEach((name) => delete inks[name]); drawMap(); drawLanes(); drawRows(); };
+	const redraw = () => { inks = {}; drawMap(); drawLanes(); drawRows(); };
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	wireOverview();

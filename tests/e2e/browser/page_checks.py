@@ -319,8 +319,11 @@ def test_watch(browser: Browser) -> None:
     page = watched(browser, WATCHED)
     assert page.get_by_role("tab").all_inner_texts() == ["grows.jsonl", "other.jsonl"]
     page.locator("#count", has_text="1 of 1 event").wait_for()
+    ask(page, "TOOLS/call")
     with (PAGES / "live" / "grows.jsonl").open("ab") as file:
         file.write((PAGES / "appended.jsonl").read_bytes())
+    page.locator("#count", has_text="1 of 2 events").wait_for()
+    ask(page, "")
     page.locator("#rows .row.response").wait_for()
     assert count(page) == "2 of 2 events"
     assert min(_delays_ms(page)) < MAX_DELAY_MS
