@@ -194,7 +194,14 @@ SCENARIO_ROWS = (
         "oauth:scope=a,tool.weather=b,refresh=no",
         lambda outcome: outcome.answered and outcome.scopes == [["a"], ["a", "b"]],
     ),
-    ScenarioRow("scope-retry-limit", "oauth:scope=a", _gives_up, ("auth_scope_loop:times=100",)),
+    # The suite's servers give no refresh tokens: with one, TypeScript 1.32 never asks for more scopes
+    # and 2.4 stops sooner. Else 2.4 leaves it to the program to stop, which tries five times here.
+    ScenarioRow(
+        "scope-retry-limit",
+        "oauth:scope=a,refresh=no",
+        _gives_up,
+        ("auth_scope_loop:times=100",),
+    ),
     ScenarioRow("resource-mismatch", "oauth", _opens_no_page, ("auth_wrong_resource",)),
 )
 NOT_OURS = {
