@@ -194,8 +194,8 @@ SCENARIO_ROWS = (
         "oauth:scope=a,tool.weather=b,refresh=no",
         lambda outcome: outcome.answered and outcome.scopes == [["a"], ["a", "b"]],
     ),
-    # The suite's servers give no refresh tokens: with one, TypeScript 1.32 never asks for more scopes
-    # and 2.4 stops sooner. Else 2.4 leaves it to the program to stop, which tries five times here.
+    # The suite's servers give no refresh tokens: with one, TypeScript 1.32 never asks for more
+    # scopes, and 2.4 stops sooner. Else 2.4 leaves it to the program, which tries five times here.
     ScenarioRow(
         "scope-retry-limit",
         "oauth:scope=a,refresh=no",
