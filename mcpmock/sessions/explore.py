@@ -131,6 +131,7 @@ class Explorer:
             return
         singles = list(self.space.variants())
         self.found.planned = len(singles)
+        self.found.untried = list(self.space.untried())
         await self._run_all(self._variants(singles), began)
         await self._explain()
 
