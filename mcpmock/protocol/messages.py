@@ -130,6 +130,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     """
 
 
+# Where every message passes, `isinstance` gets a tuple: `A | B` is made anew each time, which was
+# 7 % of a diff and of a replay.
 Message = Request | Notification | Response | Batch | Opaque
 Content = Message | Fact
 
