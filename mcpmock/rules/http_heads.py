@@ -10,7 +10,7 @@ import attrs
 
 from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import Request, decode, member
+from mcpmock.protocol.messages import Request, Response, decode, member
 from mcpmock.protocol.methods import LATEST, NAMES, REVISIONS
 from mcpmock.protocol.revisions import VERSION_PATH
 from mcpmock.protocol.transport_facts import (
@@ -118,11 +118,18 @@ def _check_version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
     """Check the revision in the head, after the handshake settled one."""
     if state.phase in (Phase.NEW, Phase.ASKED):
         return
+    if exchange.version is None and state.phase is Phase.ANSWERED and _answers_only(exchange):
+        return  # the question may have come before the revision
     if exchange.version is None:
         yield Breach("version-missing", f"{exchange.method} without MCP-Protocol-Version")
     elif state.revision is not None and exchange.version != state.revision:
         text = f"MCP-Protocol-Version {short(exchange.version)}, negotiated: {state.revision}"
         yield Breach("version-differs", text)
+
+
+def _answers_only(exchange: CheckedExchange) -> bool:
+    posted = exchange.posted or []
+    return bool(posted) and all(isinstance(message, Response) for message in posted)
 
 
 def _check_answer_type(exchange: CheckedExchange) -> Iterator[Breach]:

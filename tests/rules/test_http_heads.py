@@ -26,6 +26,7 @@ from tests.rules.violations import (
     welcome,
 )
 from tests.support import (
+    INITIALIZED,
     accepts,
     answers,
     bodiless,
@@ -162,6 +163,17 @@ def test_a_request_without_the_session_id() -> None:
     assert ("session-missing", "error") == (told.rule.name, told.level.value)
     assert [] == violations(
         probe, answers(10, discovered()), transport=HTTP, sessionless=True, server=server
+    )
+
+
+def test_an_answer_in_the_handshake() -> None:
+    """A question may come before the revision: its answer need not name it."""
+    opening, answered = opening_http()[:2], posted(2, response(7), None)
+    told = names(*opening, answered, accepts(2), transport=HTTP)
+
+    assert ["answers-nothing"] == told  # nothing was asked
+    assert ["version-missing"] == names(
+        *opening, posted(2, INITIALIZED, None), accepts(2), transport=HTTP
     )
 
 

@@ -32,7 +32,7 @@ function expect(text, result) {
   }
 }
 
-/** The program itself. */
+/** The program itself. Gives whether a call took too long. */
 async function play(client) {
   const call = (name, given, options) =>
     first
@@ -40,18 +40,25 @@ async function play(client) {
       : client.callTool({ name, arguments: given }, options);
   const { tools } = await client.listTools(undefined, { timeout: TIMEOUT });
   if (!tools.some(({ name }) => name === 'countdown')) throw new Error('no countdown');
+  let late = false;
+  const callInTime = async (expected, name, given, options) => {
+    try {
+      expect(expected, await call(name, given, { timeout: TIMEOUT, ...options }));
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      late = true;
+    }
+  };
   const onprogress = () => {};
-  const steps = { steps: 2, pause: 0.02 };
-  expect('lift-off', await call('countdown', steps, { timeout: TIMEOUT, onprogress }));
-  const wait = async (seconds) =>
-    expect(`waited ${seconds} seconds`, await call('slow', { seconds }, { timeout: TIMEOUT }));
+  await callInTime('lift-off', 'countdown', { steps: 2, pause: 0.02 }, { onprogress });
+  const wait = (seconds) => callInTime(`waited ${seconds} seconds`, 'slow', { seconds });
   await Promise.all([wait(0.1), wait(0.05)]);
   const gaveUp = await call('slow', { seconds: 50 }, { timeout: SHORT_TIMEOUT }).catch((error) => {
     if (!isTimeout(error)) throw error;
   });
   if (gaveUp !== undefined) throw new Error('a call that takes 50 s was answered');
-  const message = 'still here';
-  expect(message, await call('echo', { message }, { timeout: TIMEOUT }));
+  await callInTime('still here', 'echo', { message: 'still here' });
+  return late;
 }
 
 try {
@@ -64,8 +71,9 @@ try {
     ? new StreamableHTTPClientTransport(new URL(command))
     : new StdioClientTransport({ command, args, env: process.env });
   await client.connect(transport, { timeout: TIMEOUT });
-  await play(client);
+  const late = await play(client);
   await client.close();
+  process.exitCode = late ? EXIT_TIMEOUT : 0;
 } catch (error) {
   process.stderr.write(`${error?.stack ?? error}\n`);
   process.exit(isTimeout(error) ? EXIT_TIMEOUT : 1);
