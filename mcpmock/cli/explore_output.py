@@ -60,6 +60,8 @@ class ExploreOutput:
                 emit({"type": "baseline", "oracle": one.oracle, "text": one.text})
             for failure in found.failures:
                 emit(failure.value())
+            for message, why in found.untried:
+                emit({"type": "untried", "message": message, "why": why})
             emit(found.summary())
             return
         for line in self._lines(found):

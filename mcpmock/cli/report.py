@@ -14,6 +14,7 @@ from .output import CASSETTE, common, emit, encodable, many, progress_bar, say
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
 
+_START_BYTES = 100
 _PROGRESS_MIN_EVENTS = 10_000
 """The number of events from which on a progress bar is shown."""
 
@@ -44,8 +45,9 @@ def report(
     """Write a cassette as one HTML file that any browser opens, without a network.
 
     The page shows the session over time, each event with its payload, violations of the protocol,
-    cancellation races and a search. With OTHER it shows how that recording differs from FILE. An
-    earlier page is replaced. Exit status: 0, also if the two differ; 3 if a cassette cannot be
+    cancellation races and a search. With OTHER it shows how that recording differs from FILE. If
+    FILE is what `mcpmock explore --json` wrote, it shows the grid of that run. An earlier page is
+    replaced. Exit status: 0, also if the two differ; 3 if a cassette cannot be
     read.
     """
     from mcpmock.cassette.file import load, rewrite
@@ -55,6 +57,17 @@ def report(
 
     path = file.with_name(_stem(file.name) + ".html") if output is None else output
     _refuse_foreign(path, force=force)
+    exploration = _read_exploration(file)
+    if exploration is not None:
+        if other is not None or redact:
+            raise click.UsageError(f"{file} is no cassette: it takes neither OTHER nor --redact")
+        page = _explore_page(file, exploration)
+        rewrite(path, page)
+        if json:
+            emit({"type": "report", "file": encodable(path), "bytes": len(page)})
+        elif not quiet:
+            say(f"{path}: {len(page) / 1024:,.0f} KiB")
+        return 0
     cassettes = [read(one) for one in (file, other) if one is not None]
     for cassette in cassettes:
         for notice in () if quiet else cassette.notices:
@@ -72,6 +85,28 @@ def report(
     elif not quiet:
         say(f"{path}: {many(events, 'event')}, {len(page) / 1024:,.0f} KiB")
     return 0
+
+
+def _read_exploration(path: Path) -> bytes | None:
+    """The lines of `mcpmock explore --json`; None if it is another file, or none."""
+    from mcpmock.view.explore_grid import is_exploration
+
+    try:
+        with path.open("rb") as file:
+            start = file.read(_START_BYTES)
+            return start + file.read() if is_exploration(start) else None
+    except OSError:
+        return None  # who loads the cassette says why
+
+
+def _explore_page(path: Path, data: bytes) -> bytes:
+    from mcpmock.view.explore_grid import ExploreLineError, explore_page
+
+    try:
+        return explore_page(str(path), data)
+    except ExploreLineError as error:
+        reason = f"line {error.line} is not what mcpmock explore --json writes"
+        raise CassetteError(path, reason) from error
 
 
 def _load_redacted(path: Path) -> Cassette:

@@ -89,14 +89,26 @@ class Space:
             if self.only is None or request.json_id == self.only:
                 yield request
 
+    def untried(self) -> Iterator[tuple[str, str]]:
+        """What is never cancelled, and why."""
+        if not self.cancels:
+            return
+        for request in self._chosen():
+            why = _never_cancelled(request)
+            if why is None and self.side == "client" and not any(self._grid(request)):
+                why = "it has one message and overlaps no other request; --request tries it"
+            if why is not None:
+                yield request.shown, why
+        if self.side == "server":
+            yield "cells with i < j", "a server sees only how many messages it had sent: i = j"
+
     # Cells.
 
     def _cells(self) -> Iterator[VariantChange]:
         for request in self._chosen():
-            # basic/utilities/cancellation: "The initialize request MUST NOT be cancelled".
-            if request.method == "initialize" or not request.answered or request.cancelled:
-                continue
-            yield from self._server_cells(request) if self.side == "server" else self._grid(request)
+            if _never_cancelled(request) is None:
+                server = self.side == "server"
+                yield from self._server_cells(request) if server else self._grid(request)
 
     def _server_cells(self, request: RecordedRequest) -> Iterator[VariantChange]:
         k = sum(message.word != "question" for message in request.messages)
@@ -344,6 +356,15 @@ def _change_at(
         needs=frozenset({request.n}),
         **values,
     )
+
+
+def _never_cancelled(request: RecordedRequest) -> str | None:
+    """Why a request is not cancelled; None for one that is."""
+    if request.method == "initialize":  # basic/utilities/cancellation
+        return "the specification: The initialize request MUST NOT be cancelled"
+    if not request.answered:
+        return "the recording has no answer to it"
+    return "it is cancelled in the recording" if request.cancelled else None
 
 
 def _is_call(request: RecordedRequest) -> bool:

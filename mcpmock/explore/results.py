@@ -68,12 +68,14 @@ class ExploredRow:
             "n": self.n,
             "step": variant.step,
             "request": None if first is None else first.request,
+            "message": None if first is None else first.place,
             what: kind,
             "at": "; ".join(change.at for change in variant.changes),
             "reaction": run.reaction,
             "reached": run.reached,
             "verdict": self.verdict,
             "oracle": None if found is None else found.oracle,
+            "place": None if found is None else found.place,
         }
 
 
@@ -125,6 +127,8 @@ class Exploration:
     seconds: float = 0.0
     planned: int = 0
     """How many variants steps 1 to 3 have."""
+    untried: list[tuple[str, str]] = attrs.field(factory=list)
+    """What was never cancelled, and why."""
     reruns: int = 0
     stopped: bool = False
 

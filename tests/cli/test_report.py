@@ -93,3 +93,19 @@ def payloads(page: Path) -> str:
     block = re.search(rb'id="data">([^<]*)<', page.read_bytes())
     assert block is not None
     return zlib.decompress(base64.b64decode(block[1])).decode()
+
+
+def test_an_exploration(run: Run, tmp_path: Path) -> None:
+    """What `explore --json` wrote becomes a grid; another line in it is named, and so is a second
+    file, which it does not take.
+    """
+    file = tmp_path / "run.jsonl"
+    file.write_bytes(b'{"type":"row","n":1,"step":"cells","verdict":"ok"}\n')
+
+    assert 0 == run("report", file)[0]
+    assert b'<div id="grids">' in file.with_suffix(".html").read_bytes()
+    assert 2 == run("report", file, file)[0]
+    file.write_bytes(file.read_bytes() + b"other\n")
+    status, _, err = run("report", file)
+    assert 3 == status
+    assert "line 2 is not what mcpmock explore --json writes" in err

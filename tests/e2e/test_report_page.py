@@ -16,6 +16,7 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
+from mcpmock.view.explore_grid import explore_page
 from mcpmock.view.filter import Filter
 from mcpmock.view.report import report_page
 from mcpmock.view.timeline import timeline
@@ -40,6 +41,7 @@ BROWSER = next(
 )
 AXE = PARTS / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 MANY_CALLS = 50_000
+BAD = f"<img src=x onerror=window.hacked=1></script><script>alert(1)</script>{HOSTILE}"
 FILTERS = (
     "method=tools/call",
     "tool=ech* kind=request",
@@ -139,15 +141,36 @@ def _pages() -> Iterator[tuple[str, bytes]]:
         for line in (("c2s", call(n, f"tool{n % 20}")), ("s2c", response(n, _text(f"result {n}"))))
     )
     yield "many.html", report_page(read("many.jsonl", cassette_bytes(*many)))
+    yield "explore.html", _explored("it ended", "tools/call slow")
+    yield "explore-hostile.html", _explored(BAD, BAD)
 
 
 def _text(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}]}
 
 
+def _explored(text: str, place: str) -> bytes:
+    """The grid of an exploration, with these words in every place."""
+    row = {"type": "row", "step": "cells", "message": place, "request": text, "at": text}
+    run = {"reaction": text, "reached": True, "oracle": text, "place": place, "verdict": "broken"}
+    failure = {"type": "failure", "n": 1, "oracle": text, "place": place, "text": text}
+    more = dict.fromkeys(("cites", "shrunk", "again", "plan", "cassette", "command"), text)
+    lines = (
+        {**row, **run, "n": 1, "cell": "cancel_before_start"},
+        {**row, "n": 2, "cell": text, "verdict": "ok"},
+        {**row, "n": 3, "cell": text, "verdict": text},
+        {**row, "n": 4, "step": "faults", "fault": text, "verdict": "unreached"},
+        {**failure, **more, "rows": 1, "confirmed": True},
+        {"type": "baseline", "oracle": text, "text": text},
+        {"type": "untried", "message": place, "why": text},
+        {"type": "summary", "runs": 4, "planned": 9, "seed": 0},
+    )
+    return explore_page(text, b"".join(dump(line) + b"\n" for line in lines))
+
+
 def _hostile() -> Cassette:
     """Markup and control characters in every member, after the hostile string in every place."""
-    bad = f"<img src=x onerror=window.hacked=1></script><script>alert(1)</script>{HOSTILE}"
+    bad = BAD
     lines = [
         {"n": 1, "d": "c2s", "m": json.loads(request(bad, bad, {bad: bad}))},
         {"n": 2, "d": "s2c", "m": json.loads(response(bad, {bad: [bad, {bad: bad}]}))},

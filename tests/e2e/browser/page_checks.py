@@ -219,13 +219,43 @@ def test_hostile_text_acts_nowhere(open_page: Open) -> None:
         page.keyboard.press("Enter")
         assert page.locator("#detail").is_visible()
         page.keyboard.press("j")
-    made = page.evaluate("""() => [
+    # Our own script, and the form of the help.
+    assert come_to_life(page) == [2, None, None]
+
+
+def come_to_life(page: Page) -> object:
+    """How many elements there are that act, characters that do not show, and what a script set."""
+    return page.evaluate("""() => [
         document.querySelectorAll('script, iframe, img, object, embed, link, base, form').length,
         document.body.innerText.match(/[\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u2028\\x1b\\x07]/g),
-        window.hacked]""")
-    assert made[0] == 2  # our own script, and the form of the help
-    assert made[1] is None
-    assert made[2] is None
+        window.hacked ?? null]""")
+
+
+def test_the_grid_of_an_exploration(open_page: Open) -> None:
+    """Keys find what is broken and list its runs; a failure is copied, and leads to its runs."""
+    page = open_page("explore.html")
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    assert "before start" in page.locator("thead").first.inner_text()
+    assert page.locator("#detail li").count() == 1
+    page.locator("#detail").get_by_role("button", name="Failure 1").click()
+    assert page.evaluate("document.activeElement.id") == "failure-1"
+    page.keyboard.press("Escape")
+    assert page.locator("#detail").is_hidden()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator("#detail li").count() == 2
+    page.get_by_role("button", name="Copy the command").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "it ended"
+
+
+def test_hostile_text_in_a_grid(open_page: Open) -> None:
+    """No word of an exploration comes to life, in the grid or in the runs."""
+    page = open_page("explore-hostile.html")
+    for cell in page.locator("td button").all():
+        cell.click()
+        assert page.locator("#detail").is_visible()
+    assert come_to_life(page) == [1, None, None]
 
 
 def test_deep_and_long_payloads(open_page: Open) -> None:
@@ -282,6 +312,8 @@ VIEWS = (
     ("two.html", "", ""),
     ("two.html", "#difference=0", ""),
     ("two.html", "#file=2", ""),
+    ("explore.html", "", ""),
+    ("explore.html", "", "n Enter"),
 )
 
 
