@@ -31,7 +31,7 @@ def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
         and not checked.attribution.late
     ):
         yield from _check_initialize(checked, state)
-    if not isinstance(checked.message, Request | Notification):
+    if not isinstance(checked.message, (Request, Notification)):
         return
     if checked.from_client:
         yield from _check_client_order(checked, state)
