@@ -197,9 +197,8 @@ def _there(folder: Path, pid: int) -> dict[str, int]:
     """How many processes of ours there are, what the server holds open, and files."""
     processes = [p for p in Path("/proc").iterdir() if p.name.isdigit() and _is_ours(p)]
     held = len(os.listdir(f"/proc/{pid}/fd")) if pid else 0
-    temporary = sum(name.startswith("mcpmock") for name in os.listdir("/tmp"))
     files = sum(1 for _ in folder.rglob("*"))
-    return {"processes": len(processes), "descriptors": held, "files": files + temporary}
+    return {"processes": len(processes), "descriptors": held, "files": files}
 
 
 def _is_ours(process: Path) -> bool:
@@ -258,6 +257,7 @@ def main() -> None:
     args.bug, args.transport = args.bug or [*BUGS, *HTTP_BUGS], args.transport or TRANSPORTS
     with TemporaryDirectory() as name:
         folder, cassette = Path(name), Path(name) / "short.jsonl"
+        os.environ["TMPDIR"] = name
         recorder = [*MCPMOCK, "record", "-q", "-o", str(cassette), "--", *SERVER]
         client = [PYTHON, "-m", "mcpmock.demo.client", "--short", "--", *recorder]
         subprocess.run(client, check=True, capture_output=True)
