@@ -12,8 +12,6 @@ from mcpmock.errors import McpMockError
 
 from .output import CASSETTE, common, emit, say
 
-_NICENESS = 10
-
 
 @click.command(short_help="Serve a live page of a cassette that is being recorded.")
 @click.argument("file", type=CASSETTE)
@@ -69,8 +67,6 @@ def watch(
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
-    if beside:
-        os.nice(_NICENESS)  # the recorder comes first
     page = Watch(files, host, port, announce)
     return trio.run(page.run_beside if beside else page.run)
 

@@ -289,7 +289,7 @@ function applyQuery(from = 0) {
 	shown = next;
 	applied = total();
 	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
-	$("nothing").hidden = shown.length > 0;
+	$("nothing").hidden = shown.length > 0 || !applied;
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
 	$("rows").style.height = shown.length * ROW + "px";
 	drawRows();
