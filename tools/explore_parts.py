@@ -2,6 +2,7 @@
 
     python tools/explore_parts.py                       # every server, a minute each
     python tools/explore_parts.py memory time --for 5m  # more options go to `mcpmock explore`
+    python tools/explore_parts.py --http                # those with a URL, over HTTP
 
 Each server is recorded with the official Python SDK's client first. Read what is reported: it is a
 false alarm, or worth a report upstream.
@@ -16,12 +17,13 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.e2e import parts
+from tests.e2e.http_processes import real_server
 
 MCPMOCK = [sys.executable, "-m", "mcpmock"]
 RECORDED_WITH = "py2-legacy"
 
 
-def explore(name: str, options: list[str]) -> int:
+def explore(name: str, options: list[str], *, http: bool) -> int:
     """Records and explores one server."""
     if (reason := parts.missing(name) or parts.missing(RECORDED_WITH)) is not None:
         print(f"{name}: left out: {reason}")
@@ -36,13 +38,19 @@ def explore(name: str, options: list[str]) -> int:
         parts.prepare(name, workdir)
         print(f"== {name}", flush=True)
         command = [*MCPMOCK, "explore", str(cassette), "-o", f"{folder}/found", *options]
-        return subprocess.run([*command, "--", *server], env=environment, check=False).returncode
+        if not http:
+            return subprocess.run([*command, "--", *server], env=environment).returncode
+        with real_server(name, parts.HTTP, workdir) as served:
+            return subprocess.run([*command, "--url", served.url]).returncode
 
 
 def main() -> None:
-    names = [word for word in sys.argv[1:] if word in {**parts.SERVERS, **parts.WORKSHOPS}]
-    options = [word for word in sys.argv[1:] if word not in names] or ["--for", "60s"]
-    statuses = [explore(name, options) for name in names or [*parts.SERVERS, *parts.WORKSHOPS]]
+    words = sys.argv[1:]
+    http = "--http" in words
+    known = parts.HTTP_SERVERS if http else {**parts.SERVERS, **parts.WORKSHOPS}
+    names = [word for word in words if word in known]
+    options = [word for word in words if word not in (*names, "--http")] or ["--for", "60s"]
+    statuses = [explore(name, options, http=http) for name in names or known]
     sys.exit(max(statuses))
 
 

@@ -12,7 +12,9 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.units import Seconds, read_value
 
 TOKEN_LIFETIME_S = 3600.0
-_SYNTAX = "expected oauth, or oauth:KEY=VALUE,.. with the keys expires, scope and tool.NAME"
+_SYNTAX = (
+    "expected oauth, or oauth:KEY=VALUE,.. with the keys expires, scope, refresh and tool.NAME"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -24,6 +26,8 @@ class AuthorizationOptions:
     """What every request needs."""
     tool_scopes: Mapping[str, str] = attrs.field(factory=dict)
     """What calls of a tool need besides."""
+    refreshes: bool = True
+    """Whether there are refresh tokens."""
 
     @classmethod
     def parse(cls, text: str) -> AuthorizationOptions:
@@ -31,7 +35,7 @@ class AuthorizationOptions:
         kind, _, rest = text.partition(":")
         if kind != "oauth":
             raise McpMockError(f"{text!r}: {_SYNTAX}")
-        lifetime, scopes = TOKEN_LIFETIME_S, ""
+        lifetime, scopes, refreshes = TOKEN_LIFETIME_S, "", True
         tools: dict[str, str] = {}
         for part in rest.split(",") if rest else ():
             key, equals, value = (word.strip() for word in part.partition("="))
@@ -39,11 +43,18 @@ class AuthorizationOptions:
                 lifetime = _lifetime(value)
             elif key == "scope" and value:
                 scopes = value
+            elif key == "refresh" and value in ("yes", "no"):
+                refreshes = value == "yes"
             elif key.startswith("tool.") and len(key) > len("tool.") and len(value.split()) == 1:
                 tools[key.removeprefix("tool.")] = value
             else:
                 raise McpMockError(f"{part.strip()!r}: {_SYNTAX}")
-        return cls(lifetime=lifetime, scopes=tuple(scopes.split()), tool_scopes=tools)
+        return cls(
+            lifetime=lifetime,
+            scopes=tuple(scopes.split()),
+            tool_scopes=tools,
+            refreshes=refreshes,
+        )
 
     @property
     def all_scopes(self) -> list[str]:

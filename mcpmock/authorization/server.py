@@ -212,7 +212,11 @@ class AuthorizationServer:
             "client_id_metadata_document_supported": True,
             "authorization_response_iss_parameter_supported": True,
             "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token", _DEVICE_GRANT],
+            "grant_types_supported": [
+                "authorization_code",
+                *(["refresh_token"] if self.options.refreshes else []),
+                _DEVICE_GRANT,
+            ],
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", *_SECRET_METHODS],
             **self._scopes_supported(),
@@ -309,15 +313,15 @@ class AuthorizationServer:
         else:
             raise _Refused("unsupported_grant_type", "neither a code nor a refresh token")
         grant = attrs.evolve(grant, ends=now + self.options.lifetime)
-        token, refresh = self.mint(), self.mint()
-        _remember(self._tokens, token, grant)
-        _remember(self._refresh_tokens, refresh, grant)
-        granted = {
-            "access_token": token,
+        granted: dict[str, Any] = {
+            "access_token": self.mint(),
             "token_type": "Bearer",
             "expires_in": math.ceil(self.options.lifetime),
-            "refresh_token": refresh,
         }
+        _remember(self._tokens, granted["access_token"], grant)
+        if self.options.refreshes:
+            granted["refresh_token"] = self.mint()
+            _remember(self._refresh_tokens, granted["refresh_token"], grant)
         return {**granted, "scope": " ".join(grant.scopes)} if grant.scopes else granted
 
     def _redeem_code(self, name: str, asked: Mapping[str, str], now: float) -> _Grant:

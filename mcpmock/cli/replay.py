@@ -115,7 +115,7 @@ class _ReplayCommand(click.Command):
     "--auth",
     metavar="HOW",
     help="Require a login, with a fake authorization server beside the recording: oauth, or "
-    "oauth:expires=60s,scope=a b,tool.NAME=SCOPE. Needs --listen.",
+    "oauth:expires=60s,scope=a b,refresh=no,tool.NAME=SCOPE. Needs --listen.",
 )
 @server_options
 @fault_options

@@ -8,6 +8,7 @@ for the rest of the call. Other faults act while the session is played.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import attrs
 import msgspec
@@ -25,6 +26,8 @@ from .recorded_call import RecordedRequest, requests_of
 
 PROBE_ID = b'"mcpmock-probe"'
 """The id of the request at the end, which shows whether the session still works."""
+BEHIND_ID = b'"mcpmock-behind"'
+"""The id of the request behind a cancel: once it is answered, the cancel has arrived."""
 
 
 @attrs.frozen
@@ -37,20 +40,23 @@ class Arrangement:
 
 def arrange(cassette: Cassette, plan: Plan, *, probe: bytes | None = None) -> Arrangement:
     """The session that `plan.schedule` names, as bare messages in its order. Cancels of calls that
-    were recorded become events. `probe` is a request that is sent at the end.
+    were recorded become events. `probe` is a request that is sent at the end, and directly behind a
+    cancel, where nothing waits for its answer.
     """
     order = plan.schedule or EventOrder()
     take = bare_take(cassette.takes[order.take - 1], one_session=False)
     events = order.arranged([event for event in take.events if event.s == order.session])
-    left: list[Fault] = []
+    left, cancels = list[Fault](), False
     for fault in plan.faults:
         request = _cancelled_by(fault, requests_of(events))
         if request is None or not isinstance(fault, Cancel):
             left.append(fault)
         else:
-            events = _with_cancel(events, request, fault)
+            behind = None if probe is None or cancels else edit.with_id(probe, BEHIND_ID)
+            events = _with_cancel(events, request, fault, behind)
+            cancels = True
     if probe is not None:
-        events = _with_probe(events, probe)
+        events = _with_probe(events, probe, BEHIND_ID if cancels else None)
     arranged = msgspec.structs.replace(take, events=events, footer=None, sealed=None)
     return Arrangement(arranged, tuple(left))
 
@@ -64,9 +70,11 @@ def _cancelled_by(fault: Fault, requests: Sequence[RecordedRequest]) -> Recorded
     return next((one for one in requests if one.json_id == fault.match.id), None)
 
 
-def _with_cancel(events: Sequence[Event], request: RecordedRequest, fault: Cancel) -> list[Event]:
+def _with_cancel(
+    events: Sequence[Event], request: RecordedRequest, fault: Cancel, behind_it: bytes | None
+) -> list[Event]:
     """The events with the cancel behind the i-th message or question of the request, and without
-    what would have followed in it.
+    what would have followed in it; `behind_it` is a request that follows the cancel.
     """
     counted = "question" if fault.behind == "question" else "progress"
     behind, seen = request.n, 0
@@ -92,17 +100,25 @@ def _with_cancel(events: Sequence[Event], request: RecordedRequest, fault: Cance
         if event.n == behind:
             cancel = Event(n=event.n, t=event.t, s=event.s, d="c2s", m=msgspec.Raw(raw))
             arranged += [cancel] * (2 if fault.target == "twice" else 1)
+            if behind_it is not None:
+                arranged.append(msgspec.structs.replace(cancel, m=msgspec.Raw(behind_it)))
     return arranged
 
 
-def _with_probe(events: Sequence[Event], probe: bytes) -> list[Event]:
-    """The events with one more request behind the last message. Its answer is awaited."""
+def _with_probe(events: Sequence[Event], probe: bytes, owed: bytes | None) -> list[Event]:
+    """The events with one more request behind the last message. Its answer is awaited, and so is
+    that of the request with the id `owed`, before it.
+    """
     last = max((i for i, e in enumerate(events) if e.end is msgspec.UNSET), default=-1)
     t, s = (events[last].t, events[last].s) if events else (0, 1)
     n = max((event.n for event in events), default=0) + 1
-    answer = edit.response(PROBE_ID, {})
+    said: list[tuple[Literal["c2s", "s2c"], bytes]] = [
+        ("c2s", probe),
+        ("s2c", edit.response(PROBE_ID, {})),
+    ]
+    if owed is not None:
+        said.insert(0, ("s2c", edit.response(owed, {})))
     asked = [
-        Event(n=n, t=t, s=s, d="c2s", m=msgspec.Raw(probe)),
-        Event(n=n + 1, t=t, s=s, d="s2c", m=msgspec.Raw(answer)),
+        Event(n=place, t=t, s=s, d=d, m=msgspec.Raw(raw)) for place, (d, raw) in enumerate(said, n)
     ]
     return [*events[: last + 1], *asked, *events[last + 1 :]]

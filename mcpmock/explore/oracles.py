@@ -48,6 +48,9 @@ _EXCEPTION_LINE = re.compile(
 )
 TIMED = ("unanswered", "does-not-end", "hang", "waits-for-ever", "leaves-process")
 """The oracles that a busy machine can break: such a failure has to come again."""
+ENDINGS = ("does-not-end", "leaves-process")
+"""Those that a machine which is busy for a second or two can break: they have to come again mostly.
+"""
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
@@ -208,24 +211,24 @@ def was_cancelled(run: ServerRun, id_: bytes) -> bool:
 
 
 def _seen_in(run: ServerRun) -> _Seen:
-    return _seen(run.events, rounds=2 if run.over_http else 1, over_http=run.over_http)
+    return _seen(run.events, over_http=run.over_http)
 
 
-def _seen(events: Iterable[Event], *, rounds: int, over_http: bool) -> _Seen:
-    """What was said. So many requests have to be sent and answered one after the other, behind a
-    cancel, until an answer to what it cancelled is late for certain.
+def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
+    """What was said. An answer to what was cancelled is late for certain behind the answer to a
+    request that was sent behind the cancel: over HTTP, behind the 202 for the cancel.
     """
     seen = _Seen()
     tokens: dict[bytes, bytes] = {}
     cancelled_at: dict[bytes, int] = {}
-    closing: dict[bytes, tuple[int, int]] = {}
+    closed = set[bytes]()
     for number, (event, message) in enumerate(messages_of_events(events)):
         if event.d == "c2s":
             seen.modern = seen.modern or speaks_modern(message)
             if isinstance(message, Request):
                 _note_request(seen, message, number)
                 cancelled_at.pop(message.id, None)
-                closing.pop(message.id, None)
+                closed.discard(message.id)
                 token = member(message.params, *TOKEN_PATH)
                 if token is not None:
                     tokens[token] = message.id
@@ -240,15 +243,11 @@ def _seen(events: Iterable[Event], *, rounds: int, over_http: bool) -> _Seen:
                 word = "late_result" if message.error is None else "late_error"
                 # On a connection of its own, a cancel may have overtaken its call: it was in time
                 # for certain only if the server had sent something for the call.
-                certain = id_ in seen.progress or not over_http
-                closed = certain and closing.get(id_, (0, 0))[0] >= rounds
-                _note_late(seen, id_, word, closed=closed)
+                certain = id_ in closed and (id_ in seen.progress or not over_http)
+                _note_late(seen, id_, word, certain=certain)
             elif id_ in seen.places:
                 asked = seen.open_at[id_][0]
-                for one, at in cancelled_at.items():
-                    done, since = closing.get(one, (0, at))
-                    if since < asked:
-                        closing[one] = done + 1, number
+                closed |= {one for one, at in cancelled_at.items() if at < asked}
                 seen.open_at[id_] = asked, number
                 seen.answers.setdefault(id_, message.result or message.error or b"")
                 if message.error is not None:
@@ -257,9 +256,8 @@ def _seen(events: Iterable[Event], *, rounds: int, over_http: bool) -> _Seen:
             token = member(message.params, "progressToken")
             owner = tokens.get(token or b"")
             if owner is not None and owner in cancelled_at:
-                certain = owner in seen.progress or not over_http
-                closed = certain and closing.get(owner, (0, 0))[0] >= rounds
-                _note_late(seen, owner, "late_progress", closed=closed)
+                certain = owner in closed and (owner in seen.progress or not over_http)
+                _note_late(seen, owner, "late_progress", certain=certain)
             elif owner is not None:
                 seen.progress.setdefault(owner, []).append(_without_token(message.params or b""))
     return seen
@@ -276,9 +274,9 @@ def _note_request(seen: _Seen, request: Request, number: int) -> None:
     seen.open_at[request.id] = number, 1 << 60
 
 
-def _note_late(seen: _Seen, id_: bytes, word: str, *, closed: bool) -> None:
+def _note_late(seen: _Seen, id_: bytes, word: str, *, certain: bool) -> None:
     seen.late_words.setdefault(id_, []).append(word)
-    if closed:
+    if certain:
         seen.late[id_] += 1
 
 

@@ -20,7 +20,7 @@ import trio
 
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.explore.enumeration import Space
-from mcpmock.explore.oracles import TIMED, Broken
+from mcpmock.explore.oracles import ENDINGS, TIMED, Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.explore.shrink import shrink
 from mcpmock.explore.variant import Variant
@@ -226,6 +226,8 @@ class Explorer:
         timed = broken.oracle in TIMED
         # What a shortened time showed counts if it came again without.
         came_again = times > 0 if row.run.in_full else again[0] is not None
+        if broken.oracle in ENDINGS:
+            came_again = times > RERUNS // 2
         confirmed = not timed or (came_again and not await self._fails_anyway(broken.oracle))
         written = self._written(n, best, broken, rows, f"{times} of {len(again)}")
         return attrs.evolve(written, confirmed=confirmed)

@@ -153,8 +153,8 @@ class ExploredServer(ExploredPeer):
         leftover: tuple[str, ...] = ()
         server = await run.open_server()
         assert server is not None
-        if isinstance(server, ProcessChannel) and hang_limit < LEAST_TIMEOUT_S:
-            server.step_timeout = self._end_timeout
+        if isinstance(server, ProcessChannel):
+            server.step_timeout = self._end_timeout(in_full=hang_limit >= LEAST_TIMEOUT_S)
         disconnects = Disconnects(self._places(variant))
         conversation = Conversation(
             number=self._session(script),
@@ -181,11 +181,10 @@ class ExploredServer(ExploredPeer):
             seconds=trio.current_time() - began,
         )
 
-    @property
-    def _end_timeout(self) -> float:
-        """How long a server may take to end, once one that does not was waited for in full."""
-        took = 0.0 if self.baseline is None else self.baseline.end_seconds
-        return min(max(LEAST_END_TIMEOUT_S, SLOWER * took), STEP_TIMEOUT_S)
+    def _end_timeout(self, *, in_full: bool) -> float:
+        """How long a server may take to end; less, once one that does not was waited for."""
+        least = STEP_TIMEOUT_S if in_full else LEAST_END_TIMEOUT_S
+        return max(least, 0.0 if self.baseline is None else SLOWER * self.baseline.end_seconds)
 
     def _places(self, variant: Variant) -> dict[bytes, int]:
         """The calls whose connections are lost, and behind how many of their messages."""

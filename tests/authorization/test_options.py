@@ -19,11 +19,19 @@ def test_all_keys() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["basic", "oauth:expires", "oauth:scope=", "oauth:tool.=a", "oauth:tool.x=a b", "oauth:x=1"],
+    [
+        "basic",
+        "oauth:expires",
+        "oauth:scope=",
+        "oauth:tool.=a",
+        "oauth:tool.x=a b",
+        "oauth:x=1",
+        "oauth:refresh=0",
+    ],
 )
 def test_what_is_wrong(text: str) -> None:
     """The message has the whole syntax."""
-    with pytest.raises(McpMockError, match=r"expires, scope and tool\.NAME"):
+    with pytest.raises(McpMockError, match=r"expires, scope, refresh and tool\.NAME"):
         AuthorizationOptions.parse(text)
 
 

@@ -103,6 +103,15 @@ def test_a_refresh_rotates() -> None:
     assert "invalid_grant" == value_of(again)["error"]
 
 
+def test_no_refresh_tokens() -> None:
+    """As of servers that do without them."""
+    login = Login(server("oauth:refresh=no"))
+    client, granted = login.log_in()
+
+    assert "refresh_token" not in granted
+    assert "invalid_grant" == value_of(login.refresh(client, granted["access_token"]))["error"]
+
+
 def test_a_refresh_gives_no_more_than_was_granted() -> None:
     """RFC 6749, 6; the token that was refused is still good."""
     login = Login(server("oauth:scope=a"))

@@ -127,6 +127,23 @@ def test_pure_rooms_are_pure() -> None:
     assert [] == offenders
 
 
+def test_extras_are_imported_when_they_are_needed() -> None:
+    """Packages of extras are imported inside functions: the module of logins is all of one extra,
+    and is itself imported so.
+    """
+    extras = {"mcp", "httpx2", "keyring", "dask", "distributed", "fsspec"}
+    logins = "mcpmock.sessions.oauth.provider"
+    offenders = []
+    for module, path in MODULES.items():
+        top = [node for node in TREES[path].body if isinstance(node, ast.Import | ast.ImportFrom)]
+        named = {alias.name for node in top for alias in node.names}
+        named |= {node.module or "" for node in top if isinstance(node, ast.ImportFrom)}
+        found = {name.partition(".")[0] for name in named} & (extras | {"provider"})
+        offenders += [module] if found and module != logins else []
+
+    assert [] == offenders
+
+
 def test_a_class_name_is_one_thing() -> None:
     """No two public classes share a name."""
     places: dict[str, list[str]] = defaultdict(list)

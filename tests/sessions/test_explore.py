@@ -102,17 +102,18 @@ def test_an_answer_behind_a_cancel_is_odd(tmp_path: Path) -> None:
 
 
 def test_same_seed_same_rows(tmp_path: Path) -> None:
-    """Also with several at once, and with pairs."""
-    runs = [
-        [
-            row.value()
-            for row in explored(tmp_path, kinds="drop", only=3, seed=7, runs=30, jobs=jobs)[1]
-        ]
-        for jobs in (1, 3)
-    ]
+    """And the same failures; also with several at once, and with pairs."""
+    runs = []
+    for jobs in (1, 3):
+        found, rows = explored(
+            tmp_path, "swaps-progress-tokens", "drop", 3, seed=7, runs=30, jobs=jobs
+        )
+        failures = [failure.value() for failure in found.failures]
+        runs.append(([row.value() for row in rows], failures))
 
     assert runs[0] == runs[1]
-    assert {"cells", "faults", "orders", "pairs"} == {row["step"] for row in runs[0]}
+    assert {"cells", "faults", "orders", "pairs"} == {row["step"] for row in runs[0][0]}
+    assert ["rule:progress-increases"] == [one["oracle"] for one in runs[0][1]]
 
 
 class BusyMachine(ExploredPeer):
