@@ -28,11 +28,12 @@ _REPLAY = """
 import gc, sys
 from pathlib import Path
 from mcpmock.cassette.file import load
+from mcpmock.cli.run_setup import spare_collections
 from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
 
 gc.disable()
 selection = SessionSelection(load(Path(sys.argv[1])), ReplayOptions())
-gc.freeze()
+spare_collections()
 gc.enable()
 player, now = Player(selection), 0.0
 list(player.begin(now))

@@ -342,7 +342,7 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
         parts.append(b',"s":%d' % session)
     if frame.exchange is not None:
         parts.append(b',"x":%d' % frame.exchange)
-    if not isinstance(frame.fact, messages.Stderr | messages.ProcessExit):
+    if not isinstance(frame.fact, (messages.Stderr, messages.ProcessExit)):
         parts.append(b',"d":"%b"' % frame.direction.value.encode())
     parts += (b",", *_fields(frame))
     if frame.fact is None and frame.eol != b"\n" and (frame.eol or frame.exchange is None):

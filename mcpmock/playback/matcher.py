@@ -247,7 +247,7 @@ class Matcher:
                 return found_as_written
         levels = self.levels_for(live) if level is None else (level,)
         found: Iterator[MatchResult | None]
-        if isinstance(content, Opaque | StreamEnd | Response):
+        if isinstance(content, (Opaque, StreamEnd, Response)):
             found = (
                 MatchResult(self.plan.client_events[index], level)
                 for level in levels

@@ -104,7 +104,7 @@ class Live(Stage):
 
     def _is_for_server(self, content: object) -> bool:
         """Whether it belongs to a call between the client and the real server."""
-        if not isinstance(content, Response | Notification):
+        if not isinstance(content, (Response, Notification)):
             return False
         return self._correlation.note(C2S, content, 0).call is not None
 
@@ -208,4 +208,4 @@ def _reassemble(frame: Frame, reassembly: Reassembly) -> Frame | None:
 
 
 def _method_of(content: object) -> str | None:
-    return content.method if isinstance(content, Request | Notification) else None
+    return content.method if isinstance(content, (Request, Notification)) else None

@@ -65,7 +65,7 @@ class ClientMessage:
     def is_handshake(self) -> bool:
         """Whether the recorded request that it stands for need not be equal, only near."""
         content = self.content
-        return isinstance(content, Request | Notification) and content.method in BY_METHOD_ALONE
+        return isinstance(content, (Request, Notification)) and content.method in BY_METHOD_ALONE
 
     @property
     def items(self) -> Sequence[Content]:
@@ -89,7 +89,7 @@ class ClientMessage:
     def name(self) -> str:
         """What it is called in notes and misses."""
         content = self.content
-        if isinstance(content, Notification | Request):
+        if isinstance(content, (Notification, Request)):
             return content.method
         if isinstance(content, HttpRequest):
             return f"{content.method} {content.path}"

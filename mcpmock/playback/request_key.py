@@ -123,7 +123,7 @@ def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject
 
 
 def _message_subject(content: Content, http: Fingerprint | None = None) -> MatchSubject | None:
-    if not isinstance(content, Request | Notification):
+    if not isinstance(content, (Request, Notification)):
         return None
     method, params = content.method, significant(content.params)
     if method in BY_METHOD_ALONE:

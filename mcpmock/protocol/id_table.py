@@ -35,8 +35,8 @@ class IdTable(Generic[_T]):
 
     def set(self, id_: bytes, value: _T) -> None:
         """Sets the value of an id; one that is known keeps its place."""
-        plain = plain_id(id_)
-        if plain != id_:
+        # Digits are plain: nearly all ids are looked at here without a call.
+        if not id_.isdigit() and (plain := plain_id(id_)) != id_:
             self._other_spellings.setdefault(plain, OrderedDict())[id_] = None
         self.exact[id_] = value
 

@@ -130,6 +130,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     """
 
 
+# Where every message passes, `isinstance` gets a tuple: `A | B` is made anew each time, which was
+# 7 % of a diff and of a replay.
 Message = Request | Notification | Response | Batch | Opaque
 Content = Message | Fact
 
@@ -282,7 +284,7 @@ def plain_id(id_: bytes) -> bytes:
     """The plainest spelling of an id, the same for all ids with its value: `100` for `1e2`. Numbers
     never become floats; `1e5001` stays as it is.
     """
-    if id_.isdigit():  # nearly all, and looked at three times for each call
+    if id_.isdigit():
         return id_
     if id_[:1] == b'"':
         value = decode(id_) if b"\\" in id_ else None

@@ -28,7 +28,7 @@ def is_modern(version: Any) -> bool:
 
 def version_of(message: Message) -> str | None:
     """The revision that the message itself names. Since 2026-07-28 every request does."""
-    if not isinstance(message, Request | Notification):
+    if not isinstance(message, (Request, Notification)):
         return None
     raw = member(message.params, *VERSION_PATH)
     version = None if raw is None else decode(raw)

@@ -67,7 +67,7 @@ class Redactor(TextRedactor):
         """A frame without its secrets; the same object if it has none."""
         raw, fact = frame.raw, frame.fact
         self.table.path = ()
-        if isinstance(fact, HttpRequest | HttpResponse):
+        if isinstance(fact, (HttpRequest, HttpResponse)):
             fact = self.head(fact)
         elif isinstance(fact, SseMeta):
             fact = self._replace_in_event(fact)

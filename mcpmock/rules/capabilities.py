@@ -45,7 +45,7 @@ class MethodChecker:
     def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
         """Yield the breaches in the sender, the revision and the capabilities of a method."""
         message = checked.message
-        if checked.revision is None or not isinstance(message, Request | Notification | Response):
+        if checked.revision is None or not isinstance(message, (Request, Notification, Response)):
             return
         if checked.modern:  # its capabilities are those of a server, and may change at any time
             yield from _check_method(checked, state)

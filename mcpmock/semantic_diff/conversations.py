@@ -204,8 +204,8 @@ class _Reader:
 def _messages(frame: Frame) -> Iterable[tuple[SingleMessage, bytes]]:
     """The message, or the members of a batch: a diff ignores the packing."""
     content = frame.content
-    if isinstance(content, Request | Notification | Response | Opaque):
+    if isinstance(content, (Request, Notification, Response, Opaque)):
         return [(content, frame.raw)]
     items: Iterable[Message] = parse_items(frame.raw)
-    kept = (item for item in items if isinstance(item, Request | Notification | Response | Opaque))
+    kept = (item for item in items if isinstance(item, (Request, Notification, Response, Opaque)))
     return [(item, b"") for item in kept]

@@ -126,7 +126,7 @@ class ExchangeServer(_ExchangeStage):
                 if (raw := self._joined(frame)) is not None:
                     self._route(flatten(raw))
             case fact:
-                if isinstance(fact, StreamEnd | ProcessExit):
+                if isinstance(fact, (StreamEnd, ProcessExit)):
                     self._ended = True
                     self._end_responses()
                 self._to_client.append(frame)

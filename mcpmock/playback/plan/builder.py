@@ -253,7 +253,7 @@ class PlanBuilder:
 
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
-        if self._closed and isinstance(frame.fact, StreamEnd | ProcessExit):
+        if self._closed and isinstance(frame.fact, (StreamEnd, ProcessExit)):
             return  # the server ended because its client had: the player ends by itself then
         exchange = self._exchange_of(frame)
         of_exchange = frame.fact is not None and isinstance(frame.fact, _EXCHANGE_FACTS)
@@ -469,7 +469,7 @@ def _owner(
     note: Attribution, message: Content, step: EpisodeStep, correlation: Correlation
 ) -> int | None:
     """The number of the client's call that a server message was sent for."""
-    guess = isinstance(message, Request | Notification | Opaque | Stderr)
+    guess = isinstance(message, (Request, Notification, Opaque, Stderr))
     call = correlation.related(message, note, step.frame.exchange, guess=guess)
     return None if call is None else call.index
 
@@ -486,7 +486,7 @@ def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
     # call: so this end waits for overlapping requests for a limited time, and for nothing else.
     if isinstance(frame.fact, ExchangeEnd):
         return exchange is not None and exchange.is_session
-    return isinstance(frame.fact, StreamEnd | ProcessExit)
+    return isinstance(frame.fact, (StreamEnd, ProcessExit))
 
 
 def _is_alone(step: EpisodeStep) -> bool:

@@ -170,7 +170,7 @@ class StreamableHttpClient(ExchangeClient):
         message, items = parse(raw), parse_items(raw)
         if isinstance(message, Notification) and self._cancel_request(message):
             return
-        methods = {item.method for item in items if isinstance(item, Request | Notification)}
+        methods = {item.method for item in items if isinstance(item, (Request, Notification))}
         exchange = _Exchange(ReplyFlattener(raw))
         exchange.asks = not exchange.reply.answered
         exchange.initializes = "initialize" in methods

@@ -95,7 +95,7 @@ def name_of(message: Request) -> str | None:
 def standard_headers(message: Message, version: str | None) -> Headers:
     """The header fields that a modern message goes with."""
     fields = [] if version is None else [(PROTOCOL_VERSION_HEADER, version)]
-    if isinstance(message, Request | Notification):
+    if isinstance(message, (Request, Notification)):
         fields.append((METHOD_HEADER, to_field(message.method)))
     if isinstance(message, Request) and (name := name_of(message)) is not None:
         fields.append((NAME_HEADER, to_field(name)))

@@ -226,7 +226,7 @@ class OpenResponses:
         One exchange alone gets it: "The server MUST send each of its JSON-RPC messages on only one
         of the connected streams" (2025-11-25, "Multiple Connections").
         """
-        addressed = isinstance(message, Response | Request) or _names_request(message)
+        addressed = isinstance(message, (Response, Request)) or _names_request(message)
         if isinstance(message, Opaque) or (addressed and self.stateless):
             return  # a banner, or meant for one caller: nothing says which, or it is gone
         pending = [exchange for exchange in self._exchanges.values() if exchange.calls]

@@ -125,7 +125,7 @@ class Resumption(Stage):
             del self._streams[x]  # HTTP+SSE: a session is its stream, and ends with it
             return
         event = stream.newest
-        if event is None or event.whole or isinstance(frame.fact, SseMeta | HttpBody):
+        if event is None or event.whole or isinstance(frame.fact, (SseMeta, HttpBody)):
             event = stream.newest = _Event(stream, sent=stream.client is not None)
             self._events.append(event)
         if meta is not None and meta.id:

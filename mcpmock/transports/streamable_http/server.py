@@ -193,7 +193,7 @@ class StreamableHttpServer(ExchangeServer):
             if not self._sessions:
                 return None
             return SESSION_MISSING if head.header(SESSION_HEADER) is None else SESSION_ENDED
-        if not isinstance(message, Request | Notification):
+        if not isinstance(message, (Request, Notification)):
             return bad_request(INVALID_REQUEST, "only one request or notification is accepted")
         why = mismatch(head, message) if isinstance(message, Request) else None
         if why is not None and isinstance(message, Request):
