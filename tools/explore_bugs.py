@@ -44,6 +44,8 @@ NOT_SEEN = {("http", "leaks-task-per-cancel"), ("stdio", "forgets-session-on-res
 stdio has nothing to resume.
 """
 MAX_SECONDS, MAX_CHANGES = 60.0, 2
+MARK = f"MCPMOCK_EXPLORE_BUGS={os.getpid()}"
+"""In the environment of each process that is started here."""
 BUG_RUNS, SOUND_RUNS, MANY_RUNS = 60, 320, 1000
 
 
@@ -202,7 +204,7 @@ def _there(folder: Path, pid: int) -> dict[str, int]:
 
 def _is_ours(process: Path) -> bool:
     try:
-        return b"mcpmock.demo" in (process / "cmdline").read_bytes()
+        return MARK.encode() in (process / "environ").read_bytes()
     except OSError:
         return False  # it ended meanwhile
 
@@ -251,6 +253,8 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--seeds", type=int, nargs="+", default=range(11))
     args = parser.parse_args()
+    variable, _, value = MARK.partition("=")
+    os.environ[variable] = value
     args.bug, args.transport = args.bug or [*BUGS, *HTTP_BUGS], args.transport or TRANSPORTS
     with TemporaryDirectory() as name:
         folder, cassette = Path(name), Path(name) / "short.jsonl"

@@ -13,6 +13,7 @@ or worth a report upstream.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -54,7 +55,8 @@ def record(library: str) -> Path:
     demo = [sys.executable, "-m", "mcpmock.demo.server"]
     recorder = [*MCPMOCK, "record", "--overwrite", "-o", str(cassette), "--", *demo]
     command = [*program(library), *recorder]
-    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    patient = {**os.environ, "EXPLORED_TIMEOUT_S": "60"}  # a real server takes a while to start
+    subprocess.run(command, check=True, timeout=120, capture_output=True, env=patient)
     return cassette
 
 

@@ -156,6 +156,8 @@ class State:
     """The revision that the client requested in the handshake."""
     client_capabilities: Object | None = None
     server_capabilities: Object | None = None
+    asked_early: set[bytes] = attrs.field(factory=set)
+    """The ids of what the server asked before it answered `initialize`."""
     incomplete: bool = False
     """Part of the conversation was not seen, so an unmatched message may belong to that part."""
     _once_keys: set[str] = attrs.field(factory=set)

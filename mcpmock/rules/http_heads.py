@@ -118,18 +118,14 @@ def _check_version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
     """Check the revision in the head, after the handshake settled one."""
     if state.phase in (Phase.NEW, Phase.ASKED):
         return
-    if exchange.version is None and state.phase is Phase.ANSWERED and _answers_only(exchange):
-        return  # the question may have come before the revision
+    posted, early = exchange.posted or [], state.asked_early
+    if posted and all(isinstance(one, Response) and one.id in early for one in posted):
+        return  # the question came before the revision, so its answer may not name it
     if exchange.version is None:
         yield Breach("version-missing", f"{exchange.method} without MCP-Protocol-Version")
     elif state.revision is not None and exchange.version != state.revision:
         text = f"MCP-Protocol-Version {short(exchange.version)}, negotiated: {state.revision}"
         yield Breach("version-differs", text)
-
-
-def _answers_only(exchange: CheckedExchange) -> bool:
-    posted = exchange.posted or []
-    return bool(posted) and all(isinstance(message, Response) for message in posted)
 
 
 def _check_answer_type(exchange: CheckedExchange) -> Iterator[Breach]:

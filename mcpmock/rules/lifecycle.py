@@ -9,6 +9,7 @@ from mcpmock.protocol.messages import Notification, Request
 from mcpmock.protocol.methods import LATEST
 
 from .context import CheckedMessage, Phase, State, as_object
+from .exchange import MAX_REMEMBERED
 from .rule import Breach
 
 INITIALIZE, INITIALIZED, DISCOVER = "initialize", "notifications/initialized", "server/discover"
@@ -56,6 +57,14 @@ def update_handshake(checked: CheckedMessage, state: State) -> None:
             _store_initialize_result(checked, state)
     elif checked.method == INITIALIZED and state.phase is not Phase.NEW:
         state.phase = Phase.READY
+
+
+def note_early_question(checked: CheckedMessage, state: State) -> None:
+    """Note what the server asks before it has answered `initialize`."""
+    if state.phase is not Phase.ASKED or checked.from_client:
+        return
+    if isinstance(checked.message, Request) and len(state.asked_early) < MAX_REMEMBERED:
+        state.asked_early.add(checked.message.id)
 
 
 def _store_initialize_result(checked: CheckedMessage, state: State) -> None:

@@ -143,6 +143,8 @@ class MessageChecker:
         ]
         if checked.method in lifecycle.HANDSHAKE:
             lifecycle.update_handshake(checked, self.state)
+        else:
+            lifecycle.note_early_question(checked, self.state)
         return checked, violations
 
     def origin_of(self, call: PendingCall) -> CallOrigin | None:

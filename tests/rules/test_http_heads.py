@@ -39,6 +39,7 @@ from tests.support import (
     replies,
     request,
     response,
+    says,
 )
 
 HEAD: Any = {"session": "s-1", "mcp_protocol_version": "2025-11-25"}
@@ -166,15 +167,14 @@ def test_a_request_without_the_session_id() -> None:
     )
 
 
-def test_an_answer_in_the_handshake() -> None:
-    """A question may come before the revision: its answer need not name it."""
-    opening, answered = opening_http()[:2], posted(2, response(7), None)
-    told = names(*opening, answered, accepts(2), transport=HTTP)
-
-    assert ["answers-nothing"] == told  # nothing was asked
-    assert ["version-missing"] == names(
-        *opening, posted(2, INITIALIZED, None), accepts(2), transport=HTTP
-    )
+def test_a_question_in_the_handshake() -> None:
+    """It came before the revision: its answer need not name it, others must."""
+    begun = [post(1, initialize()), opens(1, mcp_session_id="s-1")]
+    begun += [says(1, request(7, "ping")), says(1, welcome()), [ends(1)]]
+    begun += [posted(2, INITIALIZED), accepts(2)]
+    for id_, told in ((7, []), (8, ["version-missing", "answers-nothing"])):
+        late = [posted(3, response(id_), None), accepts(3)]
+        assert told == names(*begun, *late, transport=HTTP)
 
 
 def test_a_session_from_end_to_end() -> None:

@@ -6,7 +6,7 @@
 
 import { part } from './driver.mjs';
 
-const TIMEOUT = 1000; // milliseconds
+const TIMEOUT = 1000 * (process.env.EXPLORED_TIMEOUT_S ?? 1); // milliseconds
 
 const SHORT_TIMEOUT = 300;
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import anyio
 
-TIMEOUT_S = 1.0
+TIMEOUT_S = float(os.environ.get("EXPLORED_TIMEOUT_S", "1"))
 """Less than a race of `mcpmock explore` waits for a cancel, more than any delay that it tries."""
 SHORT_TIMEOUT_S = 0.3
 EXIT_TIMEOUT = 3
