@@ -8,7 +8,8 @@ recorded (`replay`). Over Streamable HTTP, all named `http-..`: nothing, a bare 
 trio and h11, `mcpmock record --url`, `mcpmock replay --listen`, and peers. Rows named `..-faults`
 have a fault plan that matches no message. Absolute figures depend on the machine; the ratios and
 the bars below them count. `--starts` adds the start of real servers in Node and Python,
-`--unbounded` a flood of 50,000 overlapping calls; `--bars` draws the figures for the manual. Exit
+`--unbounded` a flood of 50,000 overlapping calls, `--watched` a recording of 10,000 events a second
+that a page follows; `--bars` draws the figures for the manual. Exit
 status 1 if a bar is missed or a row of ours fails. Needs a C compiler; `tools/e2e_parts.sh peers`
 installs the peers. `mcp-rec-replay` and `mcp-cassette-replay` run only if `--rows` names them.
 """
@@ -32,6 +33,7 @@ from bench_parts.rounds import HTTP, HTTP_QUICK, QUICK, Effort, Rounds
 from bench_parts.rows import Row, Workshop, http_rows, stdio_rows
 from bench_parts.traffic import Traffic
 from bench_parts.unbounded import CALLS, unbounded
+from bench_parts.watched import SECONDS, watched
 
 ROWS = (
     "direct,relay,trio,record,record-faults,replay,replay-faults,mcp-rec,mcp-cassette,"
@@ -72,7 +74,10 @@ def _measure_all(options: argparse.Namespace, folder: Path) -> Results:
     calls = CALLS // 10 if options.quick else CALLS
     floods = unbounded(shop, flooded, traffic, calls) if options.unbounded else {}
     starts = real_starts(shop, 3 if options.quick else 11) if options.starts else {}
-    return Results(sections, floods, starts)
+    rounds, seconds = (1, 2) if options.quick else (options.rounds or 3, SECONDS)
+    record = next(row for row in every if row.name == "record")
+    pages = watched(shop, record, traffic, rounds, seconds) if options.watched else None
+    return Results(sections, floods, starts, pages)
 
 
 def _measure(shop: Workshop, rows: Sequence[Row], effort: Effort, traffic: Traffic) -> Section:
@@ -96,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="measure less: rough figures")
     parser.add_argument("--starts", action="store_true", help="also time starts of real servers")
     parser.add_argument("--unbounded", action="store_true", help="also flood without bound")
+    parser.add_argument("--watched", action="store_true", help="also record beside a live page")
     parser.add_argument("--bars", action="store_true", help="print bars, for the manual")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Takes pictures of the page of `mcpmock report`, of shipped cassettes, with Chromium.
+"""Takes pictures of the pages of `mcpmock report` with Chromium: of shipped cassettes, and of an
+exploration of the demo server, which takes half a minute.
 
 tools/report_pictures.py FOLDER     # each scene, wide and narrow, light and dark: to look at
 tools/report_pictures.py --readme   # cassettes/report.png, the picture in the README
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mcpmock.cassette.file import load
+from mcpmock.view.explore_grid import explore_page
 from mcpmock.view.report import report_page
 
 SHIPPED = Path(__file__).parents[1] / "cassettes"
@@ -31,11 +33,14 @@ SCENES = {
     "resumption": (("workshop-sessions.jsonl",), "n=247&q=s%3D2%20x%3D%5B23%5D%5B09%5D"),
     "diff": (("everything.jsonl", "everything-http.jsonl"), ""),
     "difference": (("everything.jsonl", "everything-http.jsonl"), "difference=2"),
+    "explore": ((), ""),
 }
 """The cassettes of each, and what is open."""
+DEMO = [sys.executable, "-m", "mcpmock.demo.server", "--bug", "crashes-on-early-cancel"]
+EXPLORE_RUNS = 200
 SIZES = {"wide": (1280, 800), "narrow": (400, 800)}
 THEMES = {"light": 1, "dark": 0}
-README_SCENE, README_SIZE = "late-answer", (1040, 604)
+README_SCENE, README_SIZE = "late-answer", (1100, 604)
 PAGE_TIME_MS = 3000
 """Of the page's own clock: what it draws is there by then."""
 
@@ -62,10 +67,24 @@ def main() -> int:
         if args.folder is not None:
             args.folder.mkdir(parents=True, exist_ok=True)
             for scene in args.scene or SCENES:
-                page = _page(scene, Path(folder))
+                explored = scene == "explore"
+                page = _explored(Path(folder)) if explored else _page(scene, Path(folder))
                 for picture, size, theme in _variants(args.folder / scene):
                     _shoot(browser, page, picture, size, theme)
     return 0
+
+
+def _explored(folder: Path) -> str:
+    """The URL of the grid of an exploration, written to the folder."""
+    mcpmock, short = [sys.executable, "-m", "mcpmock"], "short.jsonl"
+    record = [*mcpmock, "record", "-o", short, "--", *DEMO]
+    client = [sys.executable, "-m", "mcpmock.demo.client", "--short", "--", *record]
+    subprocess.run(client, cwd=folder, capture_output=True, check=True)
+    explore = [*mcpmock, "explore", short, "--json", "--max-runs", str(EXPLORE_RUNS), "--", *DEMO]
+    found = subprocess.run(explore, cwd=folder, capture_output=True, check=False)
+    path = folder / "explore.html"
+    path.write_bytes(explore_page("run.jsonl", found.stdout))
+    return path.as_uri()
 
 
 def _page(scene: str, folder: Path) -> str:

@@ -156,6 +156,8 @@ class State:
     """The revision that the client requested in the handshake."""
     client_capabilities: Object | None = None
     server_capabilities: Object | None = None
+    unreadable_answer: bool = False
+    """The answer to `initialize` came with a content type that clients need not read."""
     asked_early: set[bytes] = attrs.field(factory=set)
     """The ids of what the server asked before it answered `initialize`."""
     incomplete: bool = False

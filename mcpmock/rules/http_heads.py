@@ -121,9 +121,9 @@ def _check_version(exchange: CheckedExchange, state: State) -> Iterator[Breach]:
     posted, early = exchange.posted or [], state.asked_early
     if posted and all(isinstance(one, Response) and one.id in early for one in posted):
         return  # the question came before the revision, so its answer may not name it
-    if exchange.version is None:
+    if exchange.version is None and not state.unreadable_answer:
         yield Breach("version-missing", f"{exchange.method} without MCP-Protocol-Version")
-    elif state.revision is not None and exchange.version != state.revision:
+    elif None not in (exchange.version, state.revision) and exchange.version != state.revision:
         text = f"MCP-Protocol-Version {short(exchange.version)}, negotiated: {state.revision}"
         yield Breach("version-differs", text)
 

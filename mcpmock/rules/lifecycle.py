@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import Notification, Request
 from mcpmock.protocol.methods import LATEST
 
@@ -18,6 +19,7 @@ HANDSHAKE = {INITIALIZE, INITIALIZED}
 
 _ALWAYS_ALLOWED = {INITIALIZE, DISCOVER, "ping", CANCELLED}
 """Methods that a client may send at any time: `server/discover` finds out the era of a server."""
+_READABLE = ("application/json", EVENT_STREAM)
 _REQUIRED_MEMBERS = ("protocolVersion", "capabilities")
 
 
@@ -72,6 +74,8 @@ def _store_initialize_result(checked: CheckedMessage, state: State) -> None:
         state.phase = Phase.NEW
         return
     state.phase = Phase.ANSWERED
+    response = None if checked.exchange is None else checked.exchange.response
+    state.unreadable_answer = response is not None and response.media_type not in _READABLE
     state.revision = _string_or_none(checked.result.get("protocolVersion"))
     state.server_capabilities = as_object(checked.result.get("capabilities"))
 

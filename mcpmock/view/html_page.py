@@ -64,9 +64,10 @@ def encode(data: Any) -> bytes:
 
 
 def _part(name: str) -> bytes:
-    """A file of the code, without its indentation."""
+    """A file of the code, without its indentation and lines of comment."""
     lines = (files(__package__) / "page" / name).read_bytes().splitlines()
-    return b"".join(line.strip() + b"\n" for line in lines if line.strip())
+    kept = (line.strip() for line in lines)
+    return b"".join(line + b"\n" for line in kept if line and not line.startswith(b"//"))
 
 
 def _digest(part: bytes) -> str:

@@ -177,6 +177,16 @@ def test_a_question_in_the_handshake() -> None:
         assert told == names(*begun, *late, transport=HTTP)
 
 
+def test_a_handshake_that_no_client_can_read() -> None:
+    """Behind an answer in HTML the client knows no revision."""
+    head = replies(1, 200, "text/html", mcp_session_id="s-1")
+    answer = [[head, *says(1, welcome()), ends(1)]]
+    begun = [post(1, initialize()), *answer]
+    end = [bodiless(2, "DELETE", session="s-1"), accepts(2, 200)]
+
+    assert ["answer-type"] == names(*begun, *end, transport=HTTP)
+
+
 def test_a_session_from_end_to_end() -> None:
     """A session is opened, used and deleted; later requests get a 404."""
     used = [*pinged(), got(4), opens(4), posted(5, ROOTS), accepts(5), *deleted(6)]

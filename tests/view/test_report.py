@@ -39,7 +39,7 @@ def recording_of(*events: Line, header: bytes = HEADER) -> dict[str, Any]:
 
 
 def test_the_page_code_is_small() -> None:
-    """JavaScript, CSS and HTML stay below 60 KiB, comments included."""
+    """JavaScript, CSS and HTML stay below 60 KiB."""
     assert len(html_page("report", "", {})) < 60 * 1024
 
 

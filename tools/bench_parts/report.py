@@ -17,6 +17,7 @@ from bench_parts.endurance import Endurance
 from bench_parts.real_starts import RealStart
 from bench_parts.rounds import Figures, Rounds, Turn
 from bench_parts.rows import Row
+from bench_parts.watched import Watched
 
 NAN = float("nan")
 MAX_GROWTH_KIB = 1024
@@ -227,6 +228,12 @@ def _real_start_bars(starts: Mapping[str, RealStart]) -> Iterator[Bar]:
             yield Bar(f"{what}, x direct", start.ratios["record"], 1.15)
 
 
+def _watched_bars(pages: Watched) -> Iterator[Bar]:
+    what = "record beside a page that follows, x alone:"
+    yield Bar(f"{what} events/s at 10,000", pages.ratio(pages.speeds), 0.98, True)
+    yield Bar("watch: share of the events on the page", min(pages.shown) / pages.events, 0.99, True)
+
+
 def _unbounded_bars(speeds: Mapping[str, float]) -> Iterator[Bar]:
     if "replay" in speeds:
         yield Bar("replay: messages/s, flooded without bound", speeds["replay"], 100_000, True)
@@ -242,10 +249,13 @@ class Results:
         sections: Sequence[Section],
         unbounded: Mapping[str, float],
         starts: Mapping[str, RealStart],
+        pages: Watched | None = None,
     ) -> None:
         self._sections, self._unbounded, self._starts = sections, unbounded, starts
+        self._pages = pages
         bars = [bar for s in sections for bar in (_http_bars if s.http else _stdio_bars)(s)]
         bars += [*_unbounded_bars(unbounded), *_real_start_bars(starts)]
+        bars += [] if pages is None else _watched_bars(pages)
         # NaN: a row that the bar compares did not run.
         self._bars = [bar for bar in bars if not math.isnan(bar.value)]
 
@@ -276,6 +286,9 @@ class Results:
         for server, real in self._starts.items():
             shown = ", ".join(f"{how} {ms:.0f}" for how, ms in real.milliseconds.items())
             yield f"{server}: ms from its start to its first answer: {shown}"
+        if (pages := self._pages) is not None:
+            wait, work = pages.ratio(pages.waits), pages.ratio(pages.work)
+            yield f"record beside a page, x alone: wait {wait:.2f}, processor time {work:.2f}"
         for bar in self._bars:
             sign = ">=" if bar.at_least else "<="
             yield f"{'pass' if bar.met else 'FAIL'}  {bar.what}: {bar.value:.3g} ({sign} {bar.bar})"
@@ -313,6 +326,7 @@ class Results:
                 merged["import"] = median(section.imports.values())
                 merged["endurance"] = section.endurance and vars(section.endurance)
         merged["unbounded"] = dict(self._unbounded)
+        merged["watched"] = self._pages and vars(self._pages)
         merged["starts"] = {name: start.milliseconds for name, start in self._starts.items()}
         return merged | {"bars": [{**vars(bar), "met": bar.met} for bar in self._bars]}
 

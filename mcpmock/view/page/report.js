@@ -243,7 +243,7 @@ function partView(kind, text) {
 		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
 	}
 	if (kind === "str" && text.includes("\\n") && text.length < MAX_SHOWN) {
-		put(made, el("button", { title: "Show the text of this string", "aria-label": "Show as text",
+		put(made, el("button", { title: "Show as text", "aria-label": "Show as text",
 			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "¶"));
 	}
 	return made;
@@ -289,7 +289,7 @@ function applyQuery(from = 0) {
 	shown = next;
 	applied = total();
 	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
-	$("nothing").hidden = shown.length > 0;
+	$("nothing").hidden = shown.length > 0 || !applied;
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
 	$("rows").style.height = shown.length * ROW + "px";
 	drawRows();
@@ -763,7 +763,7 @@ function raceView(call, race) {
 
 // Two calls, two recordings
 
-// Ids and tokens are those of a session: they are no difference.
+// Ids and tokens are no difference.
 function sideBySide(one, other) {
 	const texts = [one, other].map((text) => { const laid = layOut(text); return laid ? laid.lines.map((line) => line.parts.map((part) => part[1]).join("").replace(/,$/, "").replace(line.depth === 1 ? /^("id": ).*/ : /^("(?:requestId|progressToken)": ).*/, "$1")) : text.split("\n"); });
 	const [gone, added] = differentLines(...texts);

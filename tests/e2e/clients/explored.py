@@ -82,7 +82,9 @@ async def with_fastmcp(words: list[str]) -> AsyncIterator[tuple[Call, Call]]:
         if command.startswith("http:")
         else StdioTransport(command, args, env=dict(os.environ), keep_alive=False)
     )
-    async with Client(transport, timeout=TIMEOUT_S, init_timeout=TIMEOUT_S) as client:
+    # The HTTP client waits as long: if it gives up first, the exception ends the whole session.
+    patient = 5 * TIMEOUT_S
+    async with Client(transport, timeout=patient, init_timeout=patient) as client:
 
         async def call(name: str, arguments: Any, seconds: float, progress: Any = None) -> Any:
             return await client.call_tool(
