@@ -82,15 +82,26 @@ def _run(launch: Launch, folder: Path) -> int:
     if launch.config:
         (folder / CONFIG_FILE).write_bytes(launch.config)
     environment = {**os.environ, **launch.environment}
+    process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def pass_on(signum: int, _frame: object) -> None:
+        if process is None:
+            early.append(signum)
+        else:
+            process.send_signal(signum)
+
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, pass_on)
+    for signum in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(signum, lambda *_: None)  # the client would inherit SIG_IGN
     try:
         process = subprocess.Popen(launch.words, env=environment)
     except OSError as error:
         found = not isinstance(error, FileNotFoundError)
         reason = os.strerror(error.errno or 0)
         raise CannotStart(launch.words[0], reason, found=found) from error
-    for signum in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(signum, signal.SIG_IGN)
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, lambda number, _frame: process.send_signal(number))
+    for number in early:
+        process.send_signal(number)
     status = process.wait()
     return 128 - status if status < 0 else status

@@ -179,3 +179,21 @@ def test_a_signal(home: Path) -> None:
 
         assert 128 + signal.SIGTERM == process.wait(20)
     assert not file.parent.exists()
+
+
+@pytest.mark.e2e
+def test_a_signal_while_the_client_starts(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reaches the client as soon as there is one."""
+    put(home / ".claude.json", SERVERS + REMOTE)
+    put(home / "bin/claude", "#!/bin/sh\nexec sleep 60\n")
+    start = subprocess.Popen
+
+    def interrupted(words: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return start(words, env=env)
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+
+    assert 128 + signal.SIGTERM == run("run", "-q", "--", "claude")[0]
