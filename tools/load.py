@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,9 @@ def main() -> int:
                     before = processor_seconds(fake.process.pid)
                     well &= run(words, recorded, fake.url, load, folder)
                     after = processor_seconds(fake.process.pid)
-                spent.append([now - then for now, then in zip(after, before, strict=True)])
+                # A worker may start after the first look.
+                pairs = zip_longest(after, before, fillvalue=0.0)
+                spent.append([now - then for now, then in pairs])
     [alone], each = spent
     shares = " + ".join(f"{seconds:.2f}" for seconds in each)
     print(f"processor time: {alone:.2f} s in one process, {shares} s in {len(each)}: ", end="")
