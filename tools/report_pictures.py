@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Takes pictures of the pages of `mcpmock report` with Chromium: of shipped cassettes, and of an
-exploration of the demo server, which takes half a minute.
+"""Takes pictures of the pages of `mcpmock report` with Chromium.
+
+They show shipped cassettes, and an exploration of the demo server, which takes half a minute.
 
 tools/report_pictures.py FOLDER     # each scene, wide and narrow, light and dark: to look at
 tools/report_pictures.py --readme   # cassettes/report.png, the picture in the README
