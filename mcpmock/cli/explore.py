@@ -260,6 +260,8 @@ def _server_words(options: dict[str, Any]) -> tuple[str, ...]:
     words = ["--url-env", variable] if variable else ["--url", options["url"]]
     if options["url_transport"]:
         words += ["--url-transport", options["url_transport"]]
+    if options["oauth"]:
+        words.append("--oauth")
     for header in options["header_env"]:
         words += ["--header-env", header]
     for header in options["header"]:
