@@ -2,12 +2,14 @@
 
 Recorded text is hostile: an escape sequence in the result of a tool must not move the cursor, and a
 line of it must not be a command to a CI system. Everything that mcpmock prints or raises passes
-through `printable`. Used by every room; uses none.
+through `printable`. A command that is printed for the user to run is made by `shell_command`, so
+that no name, path or URL in it is taken for another command. Used by every room; uses none.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 # C0, DEL, C1, soft hyphen, zero width, bidi controls, line and paragraph separators, tags, lone
 # surrogates: a terminal acts on them or does not show them.
@@ -35,6 +37,37 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """As `printable`, line by line."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def shell_command(words: Iterable[str]) -> str:
+    """Words as a command line: a shell splits it into the same words, and runs nothing in them.
+    `printable` leaves it as it is, and it holds no backtick, so it can stand between two.
+    """
+    return " ".join(map(_quote, words))
+
+
+def mcpmock_command(name: str, *operands: str, options: Sequence[str] = ()) -> str:
+    """A command of mcpmock as a shell takes it. An operand may look like an option."""
+    if any(operand.startswith("-") for operand in operands):
+        return shell_command(["mcpmock", name, *options, "--", *operands])
+    return shell_command(["mcpmock", name, *operands, *options])
+
+
+def _quote(word: str) -> str:
+    import shlex  # most runs print no command
+
+    if printable(word) == word and "`" not in word:
+        return shlex.quote(word)  # noqa: TID251  # the one place
+    # POSIX.1-2024, 2.2.4: in $'..' a byte is an octal number of three digits.
+    return f"$'{''.join(map(_quote_character, word))}'"
+
+
+def _quote_character(character: str) -> str:
+    if character not in "'\\`#:" and printable(character) == character:
+        return character
+    # A byte of a file name that is not UTF-8; of other surrogates no word can be made.
+    kind = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", kind))
 
 
 def _escape_character(found: re.Match[str]) -> str:

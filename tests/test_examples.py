@@ -9,7 +9,6 @@ import ast
 import doctest
 import inspect
 import re
-import shlex
 import subprocess
 import sys
 import textwrap
@@ -28,6 +27,7 @@ from mcpmock.api.server import ReplayServer, replay_options
 from mcpmock.faults import Match
 from mcpmock.faults.control import run_of
 from mcpmock.faults.races.grid import Cell
+from mcpmock.printable import shell_command
 from mcpmock.testing.races import Race, Raced
 from tests.support import INITIALIZE
 from tests.support.slow_call import CASSETTE
@@ -97,7 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "slow.jsonl").write_bytes(CASSETTE)
     (tmp_path / "slow.toml").write_text(PLAN)
     script = tmp_path / "mcpmock"
-    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m mcpmock "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec {shell_command([sys.executable])} -m mcpmock "$@"\n')
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))

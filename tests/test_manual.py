@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 import socket
 import subprocess
@@ -26,6 +25,7 @@ import pytest
 
 from mcpmock.cli.commands import cli
 from mcpmock.cli.help import topics
+from mcpmock.printable import shell_command
 from tests.e2e.parts import PARTS, not_installed
 
 ROOT = Path(__file__).parents[1]
@@ -155,7 +155,7 @@ def install(folder: Path, python: str) -> None:
         ("python", [python]),
     ):
         script = folder / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
+        script.write_text(f'#!/bin/sh\nexec {shell_command(words)} "$@"\n', "utf-8")
         script.chmod(0o755)
 
 

@@ -28,6 +28,7 @@ from typing import BinaryIO, Protocol, TypeGuard
 import msgspec
 
 from mcpmock.errors import CassetteError
+from mcpmock.printable import mcpmock_command
 
 from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
@@ -54,7 +55,11 @@ _MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
 _COPIED_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
-_RECOVER = "`mcpmock recover {0} -o OUT` saves what can be saved"
+
+
+def _recover(name: Path | str) -> str:
+    command = mcpmock_command("recover", str(name), options=["-o", "OUT"])
+    return f"`{command}` saves what can be saved"
 
 
 class Readable(Protocol):
@@ -91,7 +96,7 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
     cassette = read(str(name), data)
     if cassette.damage and not damaged:
         first = cassette.damage[0]
-        raise CassetteError(name, first.reason, line=first.line, hint=_RECOVER.format(name))
+        raise CassetteError(name, first.reason, line=first.line, hint=_recover(name))
     return cassette
 
 
@@ -158,7 +163,7 @@ def read_all(
     except ValueError as error:
         raise CassetteError(name, str(error), hint="unpack it if you trust it") from error
     except (EOFError, zlib.error) as error:
-        raise CassetteError(name, words_of(error), hint=_RECOVER.format(name)) from error
+        raise CassetteError(name, words_of(error), hint=_recover(name)) from error
     if len(data) > MAX_BYTES:
         raise CassetteError(name, f"holds more than {MAX_BYTES >> 20} MiB")
     return data

@@ -8,7 +8,6 @@ gives an object, which `--json` prints as it is, and which is otherwise shown as
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 import click
 
 from mcpmock.errors import CassetteError, McpMockError
-from mcpmock.printable import printable
+from mcpmock.printable import mcpmock_command, printable
 
 from .output import common, emit
 
@@ -179,15 +178,13 @@ def _compared(first: Path, second: Path) -> Outcome:
     command = [*_PYTHON, "mcpmock", "diff", "--json", str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        raise McpMockError(f"mcpmock diff ended with {done.returncode}: {done.stderr.strip()}")
+        raise McpMockError(f"`mcpmock diff` ended with {done.returncode}: {done.stderr.strip()}")
     return {**msgspec.json.decode(done.stdout), "type": "compared"}
 
 
 def _left(cassette: Path, faulty: Path) -> Outcome:
-    quoted = shlex.quote(str(cassette))
     commands = [
-        f"mcpmock show {quoted}",
-        f"mcpmock replay {quoted}",
+        *(mcpmock_command(command, str(cassette)) for command in ("show", "replay")),
         "mcpmock record -o mine.jsonl -- YOUR-SERVER",
     ]
     return {"type": "left", "files": [str(cassette), str(faulty)], "next": commands}

@@ -8,13 +8,12 @@ Markdown and XML.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
-from mcpmock.printable import printable
+from mcpmock.printable import printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
@@ -129,7 +128,7 @@ def _first_places(row: list[Difference]) -> str:
 
 
 def _ignore_option(found: Difference) -> str:
-    return f"--ignore {shlex.quote(found.ignore)}"
+    return shell_command(["--ignore", found.ignore])
 
 
 def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:

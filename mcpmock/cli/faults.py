@@ -4,12 +4,13 @@ made by `mcpmock.faults.kind_help` from the classes of the kinds.
 
 from __future__ import annotations
 
-import shlex
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import attrs
 import click
+
+from mcpmock.printable import shell_command
 
 from .output import columns, common, emit, say
 
@@ -93,7 +94,7 @@ def _print_kind(one: KindHelp) -> None:
             ]
         )
     click.echo(formatter.getvalue())
-    click.echo(f"Command line:\n  --fault {shlex.quote(one.shorthand)}\n")
+    click.echo(f"Command line:\n  {shell_command(['--fault', one.shorthand])}\n")
     toml = "\n".join(f"  {line}" for line in one.toml.splitlines())
     click.echo(f"Plan (--faults PLAN.toml):\n{toml}")
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mcpmock.printable import mcpmock_command
+
 from .output import columns, common, emit, say
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ def _unknown(topic: str) -> str:
     context = click.get_current_context().find_root()
     assert isinstance(context.command, click.Group)
     if context.command.get_command(context, topic) is not None:
-        return f"no help topic {topic}; `mcpmock {topic} --help` explains the command"
+        command = mcpmock_command(topic, options=["--help"])
+        return f"no help topic {topic}; `{command}` explains the command"
     near = get_close_matches(topic, _pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"topics: {', '.join(_pages())}"
     return f"no help topic {topic}; {hint}"
@@ -127,5 +130,5 @@ def _render(text: str, width: int) -> str:
 
 def _command(link: re.Match[str]) -> str:
     label, topic = link.groups()
-    command = f"`mcpmock help {topic}`"
+    command = f"`{mcpmock_command('help', topic)}`"
     return command if label == topic else f"{label} ({command})"

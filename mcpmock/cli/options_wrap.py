@@ -5,7 +5,6 @@ its configurations, and how changes are shown, confirmed and carried out.
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import CannotStart, McpMockError
-from mcpmock.printable import printable
+from mcpmock.printable import printable, shell_command
 
 from .output import BAD, GOOD, common, emit, encodable, option_set, say
 
@@ -173,7 +172,7 @@ def _show_commands(commands: Sequence[ClientCommand]) -> None:
     say("running sessions of the client own this file; with --run, these commands change it:")
     for command in commands:
         source = " < ENTRY" if command.stdin else ""
-        click.echo(printable(f"  {shlex.join(command.words)}{source}"))
+        click.echo(printable(f"  {shell_command(command.words)}{source}"))
 
 
 def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
@@ -242,8 +241,8 @@ def _run(command: ClientCommand) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        words = f"{shlex.join(command.words)} did not end within {_COMMAND_TIMEOUT_S} s"
+        words = f"{shell_command(command.words)} did not end within {_COMMAND_TIMEOUT_S} s"
         raise NotWritten(words) from error
     if done.returncode:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise NotWritten(f"{shlex.join(command.words)} ended with {done.returncode}: {words}")
+        raise NotWritten(f"{shell_command(command.words)} ended with {done.returncode}: {words}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.printable import printable
+from mcpmock.printable import mcpmock_command, printable
 
 from .options_files import highest, list_files, many_files, work_on_each
 from .output import common, emit, encodable, many, say
@@ -66,7 +66,7 @@ def _print(
             click.echo(f"{name}: and {len(found) - _SHOWN} more (-v)")
         click.echo(f"{name}: {many(len(found), 'secret') if found else 'no secrets'}")
     if found and not json and not quiet:
-        say(f"`mcpmock redact {path}` replaces them")
+        say(f"`{mcpmock_command('redact', str(path))}` replaces them")
     return int(bool(found))
 
 

@@ -5,7 +5,6 @@ Everything recorded is hostile and passes through `printable`.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.printable import printable, printable_lines
+from mcpmock.printable import printable, printable_lines, shell_command
 
 from .output import (
     BAD,
@@ -109,7 +108,7 @@ def heading_lines(
     yield _beside(title, drawn, bold=True)
     if header.target is not None:
         target = header.target
-        yield "  " + one_line(target if isinstance(target, str) else shlex.join(target))
+        yield "  " + one_line(target if isinstance(target, str) else shell_command(target))
 
 
 def _beside(text: str, drawn: str, **style: Any) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
+from mcpmock.printable import shell_command
 from mcpmock.redaction.placeholders import HOLE
 from mcpmock.redaction.redactor import Redactor
 
@@ -40,7 +40,10 @@ def masked_diff(texts: tuple[str, str], commands: tuple[list[str], list[str]]) -
 
 def masked_command(words: Sequence[str]) -> str:
     """A command line as a shell takes it, with `***` for its secrets."""
-    return shlex.join(_masked(words)).replace("'***'", "***")
+    return " ".join(
+        "***".join(shell_command([part]) if part else "" for part in word.split("***")) or "''"
+        for word in _masked(words)
+    )
 
 
 def masked_url(url: str) -> str:

@@ -34,6 +34,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.printable import shell_command
 from mcpmock.protocol.messages import encode
 from mcpmock.recording.recorder import Ledger, Recorder
 
@@ -97,7 +98,7 @@ class ExploredClient(ExploredPeer):
 
     def command(self, plan: Path) -> str:
         again = ["mcpmock", "explore", self.cassette.name, "--client", "--faults", str(plan)]
-        return shlex.join([*again, "--", *self.words])
+        return shell_command([*again, "--", *self.words])
 
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)
@@ -237,7 +238,8 @@ def _filled(word: str, url: str, command: Sequence[str]) -> list[str]:
     """A word of the client's command: `{command}` alone becomes several words."""
     if word == "{command}":
         return list(command)
-    return [word.replace("{url}", url).replace("{command}", shlex.join(command))]
+    joined = shlex.join(command)  # noqa: TID251  # for any shell, which may not know $'..'
+    return [word.replace("{url}", url).replace("{command}", joined)]
 
 
 def _reached(run: ClientRun, variant: Variant) -> bool:

@@ -7,7 +7,6 @@ with a cancel costs what the session costs.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from functools import cached_property
 from itertools import count
@@ -45,6 +44,7 @@ from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.expectations import Patience
 from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.timing import Timing
+from mcpmock.printable import shell_command
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
@@ -122,9 +122,8 @@ class ExploredServer(ExploredPeer):
         )
 
     def command(self, plan: Path) -> str:
-        return shlex.join(
-            ["mcpmock", "drive", self.cassette.name, "--faults", str(plan), *self.words]
-        )
+        again = [self.cassette.name, "--faults", str(plan), *self.words]
+        return shell_command(["mcpmock", "drive", *again])
 
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)

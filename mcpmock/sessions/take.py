@@ -27,6 +27,7 @@ from mcpmock.cassette.file import (
 )
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.errors import CassetteError, RecordingIncomplete
+from mcpmock.printable import mcpmock_command
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
@@ -197,7 +198,7 @@ class TakeRecording:
         from mcpmock.redaction.cassettes import LineReviser  # most recordings do not need it
 
         reviser = LineReviser(redactor)
-        scan = f"`mcpmock scan {self.file.path}` names the places"
+        scan = f"`{mcpmock_command('scan', str(self.file.path))}` names the places"
         try:
             self.file.revise(reviser.revise, events)
         except OSError as error:

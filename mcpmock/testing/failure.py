@@ -6,14 +6,13 @@ the failure outside the test.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
-from mcpmock.printable import printable
+from mcpmock.printable import printable, shell_command
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.redaction.redactor import Redactor
 from mcpmock.view.miss_report import miss_lines
@@ -82,10 +81,10 @@ def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl
         if name in settings.playing:
             words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
     words += _fault_options(settings, faults)
-    command = shlex.join(words)
+    command = shell_command(words)
     texts = [frame.raw.decode("utf-8", "replace") for frame in last if frame.direction is C2S]
     whole = len(last) < MAX_LAST_MESSAGES and texts and all(text.isprintable() for text in texts)
-    piped = f"printf '%s\\n' {shlex.join(texts)} | {command}"
+    piped = f"printf '%s\\n' {shell_command(texts)} | {command}"
     return piped if whole and len(piped) <= MAX_COMMAND_LENGTH else command
 
 

@@ -26,7 +26,7 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.session_selection import ReplayOptions
-from mcpmock.printable import printable
+from mcpmock.printable import printable, shell_command
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
@@ -166,7 +166,8 @@ def require_cassette(settings: Settings) -> None:
     if settings.server or settings.url:
         advice = "run the test with --mcp-record=once"
     else:
-        advice = f"record it with `mcpmock record -o {settings.shown} -- COMMAND`"
+        record = shell_command(["mcpmock", "record", "-o", settings.shown, "--", "COMMAND"])
+        advice = f"record it with `{record}`"
     fail(f"there is no cassette {settings.shown}; {advice}")
 
 

@@ -63,6 +63,12 @@ class Filter:
         return all(term.holds(row) for term in self.terms)
 
 
+def term(key: str, value: str) -> str:
+    """A term that holds for this value. White space separates terms: `?` stands for it."""
+    literal = re.sub(r"([*?[])", r"[\1]", value)
+    return key + "=" + re.sub(r"\s", "?", literal)
+
+
 def _parse_term(text: str) -> Term:
     key, equals, glob = text.removeprefix("!").partition("=")
     if key not in _READERS or not equals:

@@ -10,10 +10,15 @@ from typing import Any
 import msgspec
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss
+from mcpmock.printable import mcpmock_command
+
+from .filter import term
 
 
 def miss_lines(miss: Miss, file: Path) -> list[str]:
     """The lines of the report. They quote the traffic: print them through `printable`."""
+    command = ["--filter", term("method", miss.method)]
+    show = mcpmock_command("show", str(file), options=command)
     return [
         f"nothing recorded in {file} answers this {miss.method}",
         *([f"  {miss.revisions}"] if miss.revisions else []),
@@ -22,7 +27,7 @@ def miss_lines(miss: Miss, file: Path) -> list[str]:
             for near in miss.near
         ),
         *(['  --repeats last (repeats="last") answers it again'] if miss.is_used_up else []),
-        f"  see `mcpmock show {file} --filter method={miss.method}`; record again to add it",
+        f"  see `{show}`; record again to add it",
     ]
 
 

@@ -8,7 +8,6 @@ stands above.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
 from mcpmock.errors import Level
+from mcpmock.printable import shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Request, Response, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
@@ -248,7 +248,7 @@ class _TakeHead:
             "take": str(number),
             "recorded": header.recorded_at,
             "transport": self.transport,
-            "target": target if isinstance(target, str | None) else shlex.join(target),
+            "target": target if isinstance(target, str | None) else shell_command(target),
             "revision": self.revision,
             "outcome": ", ".join(filter(None, [None if end is UNSET else end, state, edited])),
             "recorder": header.tool,
@@ -418,7 +418,7 @@ def _difference_data(one: Difference) -> dict[str, Any]:
     call, rule, verdict = one.call or one.method or "session", one.rule, one.verdict.name.lower()
     sides = [_ABSENT if side is None else side for side in (one.old, one.new)]
     text = rule.words if one.old is None and one.new is None else " → ".join(sides)
-    allow = f"--ignore {shlex.quote(one.ignore)}"
+    allow = shell_command(["--ignore", one.ignore])
     facts = [("meaning", rule.words), ("call", call), ("at", one.path)]
     facts += [("times", str(one.times))] * (one.times > 1)
     events = {

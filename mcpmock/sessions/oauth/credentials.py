@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from mcpmock.errors import McpMockError, MissingExtra
+from mcpmock.printable import mcpmock_command
 from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.transport_facts import Headers
 
@@ -98,11 +99,12 @@ class OAuthCredentials:
 
     @property
     def _missing(self) -> str:
-        return f"there is no login for {self.url}; run `mcpmock login {self.url}`"
+        return f"there is no login for {self.url}; run `{mcpmock_command('login', self.url)}`"
 
     @property
     def _outdated(self) -> str:
-        return f"{self.url} does not take the login any more; run `mcpmock login {self.url}`"
+        command = mcpmock_command("login", self.url)
+        return f"{self.url} does not take the login any more; run `{command}`"
 
     async def _step_up(self, refused: HttpResponse, stored: ServerLogin) -> ServerLogin:
         try:
@@ -111,10 +113,9 @@ class OAuthCredentials:
             raise MissingExtra(*LOGIN_EXTRA) from error
         scopes = list(dict.fromkeys([*stored.scopes, *challenged_scopes(refused)]))
         if not self.person:
-            shown = " ".join(scopes)
-            raise McpMockError(
-                f"{self.url} needs more scopes; run `mcpmock login {self.url} --scope '{shown}'`"
-            )
+            more = ["--scope", " ".join(scopes)]
+            command = mcpmock_command("login", self.url, options=more)
+            raise McpMockError(f"{self.url} needs more scopes; run `{command}`")
         options = LoginOptions(scopes=tuple(scopes), resource=stored.resource)
         return await log_in(self.url, self.store, options, self._tell)
 

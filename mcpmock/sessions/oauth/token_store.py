@@ -21,6 +21,7 @@ import msgspec
 from mcpmock.cassette.file import replace_file
 from mcpmock.client_config.files import FOLDER, machine_here, make_private_folder
 from mcpmock.errors import McpMockError
+from mcpmock.printable import mcpmock_command
 
 KEYRING_SERVICE = "mcpmock"
 
@@ -133,8 +134,9 @@ class TokenStore:
         try:
             return msgspec.json.decode(data, type=_Kept) if data else _Kept()
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            command = mcpmock_command("logout", url)
             raise McpMockError(
-                f"the login for {url} cannot be read; run `mcpmock logout {url}` and log in again"
+                f"the login for {url} cannot be read; run `{command}` and log in again"
             ) from error
 
     def _write(self, url: str, data: bytes) -> None:
