@@ -355,6 +355,13 @@ def cassette_files(path: Path) -> list[Path]:
     return sorted(found)
 
 
+def newest_cassette(path: Path) -> Path:
+    """The file itself, or the cassette below a folder that was written last. Raises CassetteError
+    if there is none.
+    """
+    return max(cassette_files(path), key=lambda file: (file.stat().st_mtime_ns, file))
+
+
 def _split_name(path: Path) -> tuple[str, str]:
     suffix = SUFFIXES[1] if path.name.endswith(SUFFIXES[1]) else path.suffix
     return path.name.removesuffix(suffix), suffix

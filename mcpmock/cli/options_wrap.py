@@ -23,10 +23,12 @@ from .output import BAD, GOOD, common, emit, encodable, option_set, say
 if TYPE_CHECKING:
     from mcpmock.client_config.changes import ClientCommand, ServerEdit
     from mcpmock.client_config.clients import Machine
+    from mcpmock.client_config.document import ConfigError
     from mcpmock.client_config.files import FoundServer
 
 _COLORS = {"-": BAD, "+": GOOD}
 _COMMAND_TIMEOUT_S = 60
+_TAB_COLUMNS = 4
 _UV_CACHES = {"archive-v0", "environments-v2", "builds-v0"}
 change_options = option_set(
     click.argument("name", required=False),
@@ -59,6 +61,15 @@ class NotWritten(McpMockError):
     """The user said no, no configuration has the server, or a client refused the change."""
 
 
+class NoSuchServer(NotWritten):
+    """No configuration has the server, unless it is in one of those that cannot be read."""
+
+    def __init__(self, text: str, unread: Sequence[ConfigError]) -> None:
+        super().__init__(text)
+        if unread:
+            self.exit_code = unread[0].exit_code
+
+
 class NotChosen(McpMockError):
     """What to change, or that it may be changed, was not said."""
 
@@ -78,17 +89,27 @@ def own_words() -> list[str]:
 def choose_servers(
     machine: Machine, options: dict[str, Any], *, recorded: bool
 ) -> list[FoundServer]:
-    """The entries of the name in the options; only those with a recorder, if `recorded` and there
-    are any. Raises NotWritten, NotChosen, and ConfigError for a file that cannot be read.
+    """The entries of the name in the options; those with a recorder, wherever `wrap` has put
+    one, if `recorded` and there are any. Raises NoSuchServer, NotChosen.
     """
-    name, found = options["name"], _servers_here(machine, options)
+    from mcpmock.client_config.files import find_servers, find_stored
+
+    name, here = options["name"], find_servers(machine, options["config"])
+    found = [one for one in here.servers if is_meant(one, options)]
     named = [one for one in found if one.entry.name == name]
+    if recorded:
+        wrapped = [one for one in named if one.entry.recorder] or [
+            one
+            for one in find_stored(machine, say)
+            if is_meant(one, options) and one.entry.name == name
+        ]
+        named = wrapped or named[:1]
+    for error in here.errors:
+        say(error.found)
     if not named:
         near = get_close_matches(name, {one.entry.name for one in found}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock wrap --list` lists them"
-        raise NotWritten(f"no configuration has a server {name}; {hint}")
-    if recorded:
-        named = [one for one in named if one.entry.recorder] or named
+        raise NoSuchServer(f"no configuration has a server {name}; {hint}", here.errors)
     if len(named) > 1 and not options["all_places"]:
         for one in named:
             say(f"{name} is in {place_of(one)}")
@@ -97,21 +118,6 @@ def choose_servers(
             "--config, or change all with --all-places"
         )
     return named
-
-
-def _servers_here(machine: Machine, options: dict[str, Any]) -> list[FoundServer]:
-    """The servers that the options mean. Files that cannot be read are said, and an error if the
-    server may be in one of them.
-    """
-    from mcpmock.client_config.files import find_servers
-
-    found = find_servers(machine, options["config"])
-    chosen = [one for one in found.servers if is_meant(one, options)]
-    for error in found.errors:
-        if not any(one.entry.name == options["name"] for one in chosen):
-            raise error
-        say(str(error))
-    return chosen
 
 
 def is_meant(found: FoundServer, options: dict[str, Any]) -> bool:
@@ -157,6 +163,8 @@ def carry_out(
             _make(edit, machine)
         if json:
             _emit_change(kind, edit, written=edit in wanted)
+    if edits and not wanted and not dry:
+        raise NotWritten("nothing was written; --run runs the commands of the client")
     return wanted
 
 
@@ -164,22 +172,26 @@ def _show_change(edit: ServerEdit) -> None:
     from mcpmock.client_config.masked_diff import masked_diff
 
     click.secho(printable(place_of(edit.found)), bold=True)
-    for line in masked_diff((edit.found.document.text, edit.text), edit.words):
-        click.secho(printable(line), fg=_COLORS.get(line[:1]))
+    for line in masked_diff((edit.found.document.text, edit.text), edit.words, edit.variables):
+        text = line[:1] + line[1:].expandtabs(_TAB_COLUMNS)
+        click.secho(printable(text), fg=_COLORS.get(line[:1]))
 
 
 def _show_commands(commands: Sequence[ClientCommand]) -> None:
-    say("running sessions of the client own this file; with --run, these commands change it:")
+    say(
+        "running sessions of the client own this file; --run changes it with these commands, where "
+        "ENTRY holds the entry as it becomes:"
+    )
     for command in commands:
         source = " < ENTRY" if command.stdin else ""
-        click.echo(printable(f"  {shell_command(command.words)}{source}"))
+        click.echo(f"  {shell_command(command.words)}{source}")
 
 
 def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
     from mcpmock.client_config.masked_diff import masked_diff
 
     config = edit.found.config
-    lines = masked_diff((edit.found.document.text, edit.text), edit.words)
+    lines = masked_diff((edit.found.document.text, edit.text), edit.words, edit.variables)
     emit({
         "type": kind,
         "server": edit.entry.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CannotStart
+from mcpmock.printable import mcpmock_command
 
 from .options_wrap import own_words
-from .output import common, emit, say
+from .output import common, emit, encodable, say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.launch import Launch
@@ -52,7 +54,7 @@ def run(
     machine = machine_here()
     found = find_servers(machine)
     for error in found.errors:
-        say(str(error))
+        say(error.found)
     with TemporaryDirectory(prefix="mcpmock-") as folder:  # only the user can look into it
         launch = plan_launch(
             client,
@@ -63,14 +65,42 @@ def run(
             temporary=Path(folder),
             approved=approved_servers(machine),
         )
-        for name, path in launch.outputs.items():
+        for name, why in launch.left.items():
+            say(f"{name} is not recorded: {why}")
+        before = {path: _recordings(path) for path in launch.outputs.values()}
+        status = _run(launch, Path(folder))
+        for path, names in _by_output(launch).items():
+            made = sorted(_recordings(path) - before[path])
             if json:
-                emit({"type": "recorded", "server": name, "output": path}, err=True)
+                told = {"servers": names, "output": path, "files": list(map(encodable, made))}
+                emit({"type": "recorded", **told}, err=True)
             elif not quiet:
-                say(f"{name} is recorded to {path}")
-        for name in launch.left:
-            say(f"{name} is not recorded: {client[0]} takes no option for a server of that name")
-        return _run(launch, Path(folder))
+                for line in _lines(names, made):
+                    say(line)
+        return status
+
+
+def _by_output(launch: Launch) -> dict[str, list[str]]:
+    """The servers that are recorded to each folder."""
+    names: dict[str, list[str]] = {}
+    for name, path in launch.outputs.items():
+        names.setdefault(path, []).append(name)
+    return names
+
+
+def _recordings(folder: str) -> set[Path]:
+    from mcpmock.cassette.file import SUFFIXES
+
+    return {path for path in Path(folder).glob("*") if path.name.endswith(SUFFIXES)}
+
+
+def _lines(names: list[str], made: list[Path]) -> Iterator[str]:
+    """What was recorded of the servers that share a folder."""
+    servers = ", ".join(names)
+    if not made:
+        yield f"{servers}: nothing was recorded: the client did not start it"
+    for path in made:
+        yield f"{servers}: recorded, see `{mcpmock_command('show', str(path))}`"
 
 
 def _run(launch: Launch, folder: Path) -> int:

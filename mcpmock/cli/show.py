@@ -64,14 +64,14 @@ def show(
     verbose: bool,  # noqa: ARG001
     json: bool,
 ) -> int:
-    """Show the events of a cassette.
+    """Show the events of a cassette; of a folder, of the newest cassette in it.
 
     Each line is one event: number, time since the start of the take, direction, kind, method and
     id, and a summary of the content. A time in parentheses is the latency of the request; remarks
     are in brackets. `s2` is the second session of the take, `x7` the seventh HTTP exchange.
     With --follow, a FILE that is not there yet is waited for; Ctrl-C ends it.
     """
-    from mcpmock.cassette.file import load
+    from mcpmock.cassette.file import load, newest_cassette
     from mcpmock.view.timeline import exchange, timeline
 
     if json + raw + mermaid > 1:
@@ -79,6 +79,10 @@ def show(
     if follow and (mermaid or id_ is not None):
         raise click.UsageError("--follow shows single events, so it excludes --mermaid and --id")
     event_filter = _parse_filter(expression)
+    if file.is_dir():
+        file = newest_cassette(file)
+        if not quiet:
+            say(f"{file} is the newest recording in this folder")
     if follow:
         return _follow(file, event_filter, json=json, raw=raw)
     cassette = load(file)

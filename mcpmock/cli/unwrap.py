@@ -41,7 +41,8 @@ def unwrap(all_: bool, **options: Any) -> int:
         raise click.UsageError("name a server, or give --all")
     store = side_store(machine)
     if all_:
-        chosen = [one for one in find_stored(machine, say) if is_meant(one, options)]
+        stored = find_stored(machine, say, forget=True)
+        chosen = [one for one in stored if is_meant(one, options)]
     else:
         chosen = choose_servers(machine, options, recorded=True)
     edits: list[ServerEdit] = []

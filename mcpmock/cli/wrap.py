@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.errors import McpMockError
-from mcpmock.printable import printable
+from mcpmock.printable import mcpmock_command, printable
 
 from .options_wrap import (
     carry_out,
@@ -70,35 +71,81 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
         edits.append(plan_wrap(found, program, path, can_log_in=can_log_in))
     for edit in carry_out("wrap", edits, machine, options):
         if not options["quiet"]:
-            _say_what_next(edit)
+            _say_what_next(edit, machine, options)
     return 0
 
 
-def _say_what_next(edit: ServerEdit) -> None:
+def _say_what_next(edit: ServerEdit, machine: Machine, options: dict[str, Any]) -> None:
     from mcpmock.client_config.clients import BY_ID, PROJECT
 
     config, name = edit.found.config, edit.entry.name
-    say(f"{name}: recorded to {edit.output}; `mcpmock unwrap {name}` takes it back")
+    show = mcpmock_command("show", _from_here(edit.output, machine))
+    take_back = mcpmock_command("unwrap", name, options=_places(options))
+    say(f"{name}: recorded from its next start, see `{show}`; `{take_back}` takes it back")
     if edit.logs_in:
-        url = edit.found.entry.url
-        say(f"{name}: if it needs a login, run `mcpmock login {url}` (once)")
+        login = mcpmock_command("login", edit.found.entry.url, options=_registered(edit))
+        say(f"{name}: if it needs a login, run `{login}` (once)")
     for client in (BY_ID[id_] for id_ in config.clients):
         say(f"{client.title}: {'; '.join(filter(None, [client.restart, client.approval]))}")
     if config.scope == PROJECT:
-        say("all who work on the project need `mcpmock` in the PATH of their client")
+        say(f"all who work on the project need `mcpmock` in the PATH of their client; {_found()}")
     if edit.entry.value.get("sandboxEnabled"):
         say(f"{name} runs in a sandbox: add {edit.output} to its `allowWrite`")
+
+
+def _from_here(output: str, machine: Machine) -> str:
+    """Where a recording is, as a command in this folder names it."""
+    return output if machine.root == Path.cwd() else f"{machine.root / output}"
+
+
+def _places(options: dict[str, Any]) -> list[str]:
+    """The options that chose what was wrapped, to choose it again from any folder."""
+    words = [
+        word
+        for name in ("client", "scope")
+        if options[name] is not None
+        for word in (f"--{name}", options[name])
+    ]
+    if options["config"] is not None:
+        words += ["--config", str(options["config"].absolute())]
+    return words + ["--all-places"] * options["all_places"]
+
+
+def _registered(edit: ServerEdit) -> list[str]:
+    """The client that the entry has registered for a login."""
+    oauth = edit.found.entry.value.get("oauth")
+    client_id = oauth.get("clientId") if isinstance(oauth, dict) else None
+    return ["--client-id", client_id] if isinstance(client_id, str) else []
+
+
+def _found() -> str:
+    """Whether clients find `mcpmock` on this machine."""
+    path = which("mcpmock")
+    if path is None:
+        return "it is not in the PATH here: `pipx install mcpmock` puts it there"
+    if (Path(path).parent.parent / "pyvenv.cfg").exists():
+        return f"{path} is in a virtual environment, where only its own shells find it"
+    return f"here it is {path}"
 
 
 def _list(machine: Machine, options: dict[str, Any]) -> int:
     """Gives 3 if a file cannot be read."""
     from mcpmock.client_config.document import ConfigError
-    from mcpmock.client_config.files import find_servers
+    from mcpmock.client_config.files import find_servers, find_stored
 
     found = find_servers(machine, options["config"])
-    servers = [one for one in found.servers if is_meant(one, options)]
+    places = {(one.config.path, one.config.keys) for one in found.servers}
+    elsewhere = (
+        one for one in find_stored(machine, lambda _: None)
+        if (one.config.path, one.config.keys) not in places
+    )  # fmt: skip
+    servers = [
+        one
+        for one in (*found.servers, *elsewhere)
+        if is_meant(one, options) and options["name"] in (None, one.entry.name)
+    ]
     for error in found.errors:
-        say(str(error))
+        say(error.found)
     if options["json"]:
         for one in servers:
             _emit_server(one, machine)
@@ -113,13 +160,16 @@ def _list(machine: Machine, options: dict[str, Any]) -> int:
 
 
 def _lines(found: Sequence[FoundServer], machine: Machine) -> Iterator[str]:
-    widest = max((len(one.entry.name) for one in found), default=0)
+    from rich.cells import cell_len
+
+    widest = max((cell_len(printable(one.entry.name)) for one in found), default=0)
     place = ""
     for one in found:
         if place != place_of(one):
             place = place_of(one)
             yield place
-        yield f"  {one.entry.name:{widest}}  {_described(one, machine)}"
+        name = printable(one.entry.name)
+        yield f"  {name}{' ' * (widest - cell_len(name))}  {_described(one, machine)}"
 
 
 def _described(found: FoundServer, machine: Machine) -> str:

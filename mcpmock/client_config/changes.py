@@ -60,6 +60,12 @@ class ServerEdit:
         return old, new
 
     @property
+    def variables(self) -> tuple[list[str], list[str]]:
+        """The names of the variables that the entry sets, old and new."""
+        old, new = (list(one.environment) for one in (self.found.entry, self.entry))
+        return old, new
+
+    @property
     def output(self) -> str:
         """Where the recorder writes that comes or goes."""
         recorder = self.entry.recorder or self.found.entry.recorder

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcpmock.errors import McpMockError
+from mcpmock.printable import printable
 from mcpmock.protocol.raw_json import Span
 
 MAX_CONFIG_BYTES = 1 << 24
@@ -27,8 +28,8 @@ class ConfigError(McpMockError):
 
     def __init__(self, file: object, reason: str, *, line: int | None = None) -> None:
         self.reason = reason
-        place = f"{file}:{line}" if line else f"{file}"
-        super().__init__(f"{place}: {reason}; it was not changed")
+        self.found = printable(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
+        super().__init__(f"{self.found}; it was not changed")
 
 
 class Document(ABC):

@@ -62,6 +62,11 @@ class _Places:
 
 def parse_config(file: object, text: str) -> Document:
     """The text of a configuration file: TOML by its name, otherwise JSON. Raises ConfigError."""
+    if str(file).endswith((".yaml", ".yml")):
+        raise ConfigError(
+            file,
+            "YAML is not read here; put `mcpmock record -o FILE --` before the command yourself",
+        )
     kind = TomlDocument if str(file).endswith(".toml") else JsonDocument
     return kind(file, text)
 

@@ -52,6 +52,12 @@ class ServerEntry:
         return words if all(isinstance(word, str) for word in words) else []
 
     @property
+    def environment(self) -> dict[str, Any]:
+        """The variables that it sets; empty if it sets none, or is mistaken."""
+        found = (self.value.get(name) for name in ("env", "environment"))
+        return next((one for one in found if isinstance(one, dict)), {})
+
+    @property
     def url_name(self) -> str:
         """The member with its URL, empty if it has none."""
         return next((name for name in _URLS if isinstance(self.value.get(name), str)), "")

@@ -171,9 +171,11 @@ def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
     return found
 
 
-def find_stored(machine: Machine, say: Callable[[str], None]) -> Iterator[FoundServer]:
-    """The servers that `wrap` wrote, in whatever folder, as they stand now. Those that somebody has
-    taken back since are forgotten; what cannot be read is said.
+def find_stored(
+    machine: Machine, say: Callable[[str], None], *, forget: bool = False
+) -> Iterator[FoundServer]:
+    """The servers that `wrap` wrote, in whatever folder, as they stand now. What cannot be read is
+    said. With `forget`, what undoes those that somebody has taken back since is removed.
     """
     store = side_store(machine)
     for stored in store.all():
@@ -184,10 +186,10 @@ def find_stored(machine: Machine, say: Callable[[str], None]) -> Iterator[FoundS
         except ConfigError as error:
             say(str(error))
             continue
-        if entry is None or entry.recorder is None:
-            store.forget(stored)
-        else:
+        if entry is not None and entry.recorder is not None:
             yield FoundServer(config, document, entry)
+        elif forget:
+            store.forget(stored)
 
 
 def approved_servers(machine: Machine) -> Callable[[str], bool]:

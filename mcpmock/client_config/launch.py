@@ -38,12 +38,12 @@ class CannotLaunch(McpMockError):
 class Launch:
     """How to start a client: its command line, variables that are added to the environment, and the
     text of the file `CONFIG_FILE`, if it needs one. `outputs` says where each server is recorded,
-    `left` which ones cannot be.
+    `left` why others are not.
     """
 
     words: list[str]
     outputs: dict[str, str]
-    left: list[str] = attrs.field(factory=list)
+    left: dict[str, str] = attrs.field(factory=dict)
     environment: dict[str, str] = attrs.field(factory=dict)
     config: bytes = b""
 
@@ -94,17 +94,23 @@ def plan_launch(
             f"{words[0]} takes no servers as options ({known} do); use `mcpmock wrap`"
         )
     edits: dict[str, ServerEdit] = {}
+    left: dict[str, str] = {}
     for found in _started_by(launcher, servers):
         config, name = found.config, found.entry.name
         if config.scope == PROJECT and launcher.asks and not approved(name):
+            left[name] = f"it is not approved; start {words[0]} once and approve it"
             continue
         edits.pop(name, None)
         if _is_recorded(launcher, found.entry):
             user = attrs.evolve(config, scope=USER)  # nothing is committed
             edits[name] = plan_wrap(found, program, recording_path(user, name, machine, output))
+    left = {name: why for name, why in left.items() if name not in edits}
     if not edits:
-        raise CannotLaunch(f"{words[0]} has no server that can be recorded; `mcpmock wrap --list`")
-    return launcher.launch(_Start(list(words), edits, temporary, machine.environment))
+        reasons = [f"{name}: {why}" for name, why in left.items()]
+        hint = "; ".join(reasons or ["`mcpmock wrap --list` lists what there is"])
+        raise CannotLaunch(f"{words[0]} has no server that can be recorded; {hint}")
+    launch = launcher.launch(_Start(list(words), edits, temporary, machine.environment))
+    return attrs.evolve(launch, left=left | launch.left)
 
 
 def _is_recorded(launcher: _Launcher, entry: ServerEntry) -> bool:
@@ -144,7 +150,8 @@ def _launch_codex(start: _Start) -> Launch:
         listed = ", ".join(map(quote, arguments))
         options += ["-c", f"mcp_servers.{name}.command={quote(program)}"]
         options += ["-c", f"mcp_servers.{name}.args=[{listed}]"]
-    left = [name for name in start.edits if name not in kept]
+    why = "codex takes no option for a server of that name"
+    left = dict.fromkeys((name for name in start.edits if name not in kept), why)
     return Launch([start.words[0], *options, *start.words[1:]], _outputs(kept), left)
 
 

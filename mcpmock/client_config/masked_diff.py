@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
@@ -15,27 +16,34 @@ MAX_LINE_CHARS = 300
 """Of a file with longer lines, only the command lines are shown."""
 
 
-def masked_diff(texts: tuple[str, str], commands: tuple[list[str], list[str]]) -> Iterator[str]:
+def masked_diff(
+    texts: tuple[str, str],
+    commands: tuple[list[str], list[str]],
+    variables: tuple[list[str], list[str]],
+) -> Iterator[str]:
     """The lines of a unified diff, old and new, without a header. The command lines, old and new,
-    tell secrets that the lines do not: what follows `--api-key`.
+    tell secrets that the lines do not: what follows `--api-key`. `variables` are the names of those
+    that the entry sets, old and new.
     """
     old, new = (text.splitlines() for text in texts)
     lines = unified_diff(old, new, n=2, lineterm="")
     shown = [line for line in lines if not line.startswith(("---", "+++"))]
     if any(len(line) > MAX_LINE_CHARS for line in shown):
-        for sign, words in zip("-+", commands, strict=True):
-            yield f"{sign} {masked_command(words)}"
+        for sign, words, names in zip("-+", commands, variables, strict=True):
+            assigned = (f"{shell_command([name])}={MASK.decode()} " for name in names)
+            yield f"{sign} {''.join(assigned)}{masked_command(words)}"
         return
     words = max(commands, key=len)
     pairs = zip(words, _masked(words), strict=True)
     changed = [(word, masked) for word, masked in pairs if _clean(word) != masked]
+    named = "|".join(re.escape(spelled) for i in _names(words) for spelled in _spellings(words[i]))
     for line in shown:
         text = line
         for word, masked in changed:
-            for spelled in (json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"):
+            for spelled in _spellings(word):
                 text = text.replace(spelled, spelled[0] + masked + spelled[0])
-        clean = Redactor().text(text.encode("utf-8", "surrogatepass"))
-        yield HOLE.sub(MASK, clean).decode("utf-8", "replace")
+        parts = re.split(f"({named})", text) if named else [text]
+        yield "".join(part if i % 2 else _masked_text(part) for i, part in enumerate(parts))
 
 
 def masked_command(words: Sequence[str]) -> str:
@@ -52,8 +60,26 @@ def masked_url(url: str) -> str:
 
 
 def _masked(words: Sequence[str]) -> list[str]:
-    clean = Redactor().argv([_clean(word) for word in words])
-    return [HOLE.sub(MASK, word.encode()).decode() for word in clean]
+    clean = [_clean(word) for word in words]
+    masked = [HOLE.sub(MASK, word.encode()).decode() for word in Redactor().argv(clean)]
+    for i in _names(words):
+        masked[i] = clean[i]
+    return masked
+
+
+def _masked_text(text: str) -> str:
+    clean = Redactor().text(text.encode("utf-8", "surrogatepass"))
+    return HOLE.sub(MASK, clean).decode("utf-8", "replace")
+
+
+def _names(words: Sequence[str]) -> list[int]:
+    """Where words stand that only name variables, whose values are elsewhere."""
+    return [i for i, before in enumerate(words[:-1], 1) if before in ("--header-env", "--url-env")]
+
+
+def _spellings(word: str) -> tuple[str, str, str]:
+    """A word as configurations spell it."""
+    return json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"
 
 
 def _clean(text: str) -> str:

@@ -77,7 +77,9 @@ def test_claude(run: Run, home: Path) -> None:
     assert ({"a", "k"}, "stdio") == (servers.keys(), servers["k"]["type"])
     assert {"MCPMOCK_HEADER_X_API_KEY": "sesame"} == servers["k"]["env"]
     assert ([f"--mcp-config={file}", "-p", "hi"], 7) == (words, status)
-    assert ("", f"mcpmock: a is recorded to {folder}/\n") == (out, err.partition("mcpmock: k")[0])
+    assert ("", 4) == (out, len(err.splitlines()))
+    assert "mcpmock: b is not recorded: it is not approved; start claude once and approve it" in err
+    assert "mcpmock: a: nothing was recorded: the client did not start it\n" in err
     assert not Path(file).parent.exists()
     assert before + REMOTE == (home / ".claude.json").read_text("utf-8")
 
@@ -103,8 +105,9 @@ def test_what_a_project_approves_itself(run: Run, home: Path) -> None:
     """Does not count: a clone must not start programs."""
     put(home / "project/.claude/settings.json", '{"enableAllProjectMcpServers": true}')
     put(home / "project/.mcp.json", SERVERS + REMOTE)
+    status, _, err = run("run", "--", "claude")
 
-    assert 2 == run("run", "--", "claude")[0]
+    assert (2, True) == (status, "a: it is not approved; start claude once and approve it" in err)
     assert not (home / "told").exists()
 
 
@@ -120,6 +123,21 @@ def test_codex(run: Run, home: Path) -> None:
     assert [
         *("-c", f'mcp_servers.a.command="{command}"', "-c", f"mcp_servers.a.args={listed}"), "exec",
     ] == told(home)[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)])
+def test_what_was_recorded(run: Run, home: Path, option: tuple[str, ...]) -> None:
+    """It is said at the end, with the command that shows it; what lay there before is not it."""
+    put(home / ".codex/config.toml", "[mcp_servers.a]\ncommand = 'x'\n")
+    folder = home / ".local/share/mcpmock/a"
+    put(folder / "before.jsonl", "")
+    put(home / "bin/codex", f"#!/bin/sh\ntouch '{folder}/new one.jsonl'\n").chmod(0o755)
+    _, _, err = run("run", *option, "--", "codex")
+
+    if option:
+        assert [f"{folder}/new one.jsonl"] == json.loads(err)["files"]
+    else:
+        assert f"mcpmock: a: recorded, see `mcpmock show '{folder}/new one.jsonl'`\n" == err
 
 
 def test_opencode(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +167,10 @@ def test_opencode_with_a_variable_that_is_no_object(
     ("client", "words"),
     [
         ("vim", "vim takes no servers as options (claude, codex, opencode do); use `mcpmock wrap`"),
-        ("claude", "claude has no server that can be recorded; `mcpmock wrap --list`"),
+        (
+            "claude",
+            "claude has no server that can be recorded; `mcpmock wrap --list` lists what there is",
+        ),
     ],
 )
 def test_nothing_to_record(run: Run, home: Path, client: str, words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -39,6 +40,16 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "s.jsonl"
     path.write_bytes(SESSION)
     return path
+
+
+def test_a_folder(run: Run, file: Path) -> None:
+    """Of several recordings the newest is shown, and said."""
+    (file.parent / "a.jsonl").write_bytes(b"{}")
+    os.utime(file.parent / "a.jsonl", (0, 0))
+    status, out, err = run("show", file.parent)
+
+    assert (0, True) == (status, "initialize #0" in out)
+    assert f"mcpmock: {file} is the newest recording in this folder" in err
 
 
 def test_the_timeline_has_a_line_for_each_event(run: Run, file: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from mcpmock.cli import options_wrap, wrap
 from tests.cli.conftest import Run
+from tests.support.shell import HOSTILE, split
 
 CURSOR = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
 REMOTE = '{"mcpServers": {"r": {"url": "https://example.com/mcp?token=sesame-open"}}}\n'
@@ -51,7 +52,8 @@ def test_wrap_and_unwrap(run: Run, home: Path) -> None:
     assert 0 == status
     assert f"{file} (cursor, user)\n@@" in out
     assert [] == [text for text in (out, err) if "sesame" in text]
-    assert f"mcpmock: a: recorded to {folder}; `mcpmock unwrap a` takes it back\n" in err
+    show = f"recorded from its next start, see `mcpmock show {folder}`"
+    assert f"mcpmock: a: {show}; `mcpmock unwrap a` takes it back\n" in err
     assert "Cursor: switch the server off and on" in err
 
     status, _, err = run("unwrap", "a", "--yes")
@@ -239,7 +241,123 @@ def test_list_with_a_file_that_cannot_be_read(run: Run, home: Path) -> None:
     status, out, err = run("wrap", "--list")
 
     assert (3, True) == (status, ".cursor/mcp.json" in out)
-    assert f"mcpmock: {home}/.qwen/settings.json:1: expected a value; it was not changed" in err
+    assert f"mcpmock: {home}/.qwen/settings.json:1: expected a value\n" in err
+
+
+def test_list_of_other_folders(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrapped in them is listed, and a name lists its servers alone."""
+    put(home / "project/.mcp.json", CURSOR.replace('"a"', '"b"'))
+    run("wrap", "b", "--yes")
+    (home / "other/.git").mkdir(parents=True)
+    monkeypatch.chdir(home / "other")
+
+    listed = run("wrap", "--list", "b")[1].splitlines()
+    assert [f"{home}/project/.mcp.json (claude-code, cursor, copilot, project)"] == listed[:1]
+    assert listed[1:] == ["  b  recorded to .mcpmock/b.jsonl (nothing yet)"]
+
+
+def test_wide_names(run: Run, home: Path) -> None:
+    """A character may take two columns."""
+    put(
+        home / ".cursor/mcp.json",
+        '{"mcpServers": {"天気": {"command": "x"}, "a": {"command": "y"}}}',
+    )
+
+    assert ["  天気  stdio   x", "  a     stdio   y"] == run("wrap", "--list")[1].splitlines()[1:]
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name != "\udcff"])
+def test_the_command_that_takes_it_back(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It runs as it is printed, from any folder, whatever the server is called."""
+    text = json.dumps({"servers": {name: {"command": "x"}}})
+    file = put(home / "my configs/mcp.json", text)
+    _, _, err = run("wrap", "--yes", "--config", str(file), "--", name)
+    printed = err.splitlines()[0].rpartition("; `")[2].partition("` takes it back")[0]
+    [[program, *words]] = split([printed])
+
+    assert "mcpmock" == program
+    assert str(file) == words[words.index("--config") + 1]
+    monkeypatch.chdir(home)
+    assert 0 == run(words[0], "--yes", *words[1:])[0]
+    assert text == file.read_text("utf-8")
+
+
+def test_taken_back_from_another_folder(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name alone: what undoes it knows the file."""
+    file = put(home / "x/odd.json", CURSOR.replace('"a"', '"b"'))
+    run("wrap", "b", "--yes", "--config", str(file))
+    monkeypatch.chdir(home)
+
+    assert 0 == run("unwrap", "b", "--yes")[0]
+    assert CURSOR.replace('"a"', '"b"') == file.read_text("utf-8")
+
+
+def test_many_places_without_a_recorder(run: Run, home: Path) -> None:
+    """There is nothing to choose between."""
+    put(home / ".qwen/settings.json", CURSOR)
+    status, _, err = run("unwrap", "a")
+
+    assert (0, True) == (status, "has no recorder" in err)
+
+
+def test_what_the_change_shows(run: Run, home: Path) -> None:
+    """Tabs are spaces, the names of variables are no secrets, and a long line shows which variables
+    are set.
+    """
+    entry = {"url": "https://b", "headers": {"Authorization": "Bearer sesame"}}
+    put(home / ".cursor/mcp.json", json.dumps({"mcpServers": {"r": entry}}, indent="\t"))
+    _, out, _ = run("wrap", "r", "--dry-run")
+    assert "\\u0009" not in out
+    assert '"--header-env", "Authorization: MCPMOCK_HEADER_AUTHORIZATION"' in out
+
+    put(home / ".cursor/mcp.json", json.dumps({"mcpServers": {"r": entry}, "x": "y" * 300}))
+    _, out, _ = run("wrap", "r", "--dry-run")
+    assert "\n+ MCPMOCK_HEADER_AUTHORIZATION=*** /" in out
+    assert "'Authorization: MCPMOCK_HEADER_AUTHORIZATION'" in out
+    assert "sesame" not in out
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (None, "it is not in the PATH here: `pipx install mcpmock` puts it there"),
+        ("venv/bin/mcpmock", "is in a virtual environment, where only its own shells find it"),
+        ("bin/mcpmock", "here it is"),
+    ],
+)
+def test_whether_a_project_finds_mcpmock(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, found: str | None, words: str
+) -> None:
+    """It is said of this machine."""
+    put(home / "project/.mcp.json", CURSOR.replace('"a"', '"b"'))
+    put(home / "venv/pyvenv.cfg", "")
+    monkeypatch.setattr(wrap, "which", lambda _name: found and str(home / found))
+
+    assert words in run("wrap", "b", "--yes")[2]
+
+
+def test_a_name_beside_a_file_that_cannot_be_read(run: Run, home: Path) -> None:
+    """Both are said, with the names that are like it."""
+    put(home / ".qwen/settings.json", "{")
+    put(home / ".cursor/mcp.json", CURSOR.replace('"a"', '"weather"'))
+    status, _, err = run("wrap", "wether")
+
+    assert 3 == status
+    unread, missing = err.splitlines()
+    assert unread.endswith(".qwen/settings.json:1: expected a value")
+    assert missing.endswith("no configuration has a server wether; did you mean weather?")
+
+
+def test_yaml(run: Run, home: Path) -> None:
+    """It is not read, and the error says what to write."""
+    file = put(home / "c.yaml", "a: b")
+
+    status, _, err = run("wrap", "a", "--config", str(file))
+    assert (3, True) == (status, "YAML is not read here; put `mcpmock record -o FILE --`" in err)
 
 
 def test_json(run: Run, home: Path) -> None:
@@ -287,7 +405,8 @@ def test_state_that_running_sessions_own(
     before = file.read_text("utf-8")
 
     status, out, err = run("wrap", "b", "--yes")
-    assert (0, "", before) == (status, log.read_text("utf-8"), file.read_text("utf-8"))
+    assert (1, "", before) == (status, log.read_text("utf-8"), file.read_text("utf-8"))
+    assert "mcpmock: nothing was written; --run runs the commands of the client\n" in err
     assert "  claude mcp add-json b -s user - < ENTRY\n" in out
     assert "running sessions of the client own this file" in err
 

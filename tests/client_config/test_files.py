@@ -86,6 +86,8 @@ def test_a_recorder_that_somebody_took_out(machine: Machine) -> None:
     found.config.path.write_text(TEXT, "utf-8")
 
     assert [] == list(find_stored(machine, print))
+    assert 1 == len(list(side_store(machine).all()))
+    assert [] == list(find_stored(machine, print, forget=True))
     assert [] == list(side_store(machine).all())
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -17,31 +16,10 @@ from hypothesis import strategies as st
 from mcpmock.cli.commands import cli
 from mcpmock.printable import mcpmock_command, printable, shell_command
 from tests.laws.test_house import PACKAGE, TREES
+from tests.support.shell import HOSTILE, split
 
-HOSTILE = (
-    "$(touch pwned)", "`touch pwned`", "; touch pwned", "x'; touch pwned; echo '", '"', "\\",
-    "a b", "", "--all", "-", "*", "~", "!x", "#", "&", "a\nb", "\x1b[2J", "\x7f", "##[error]x",
-    "::error::x", "漢字", "\u202e", "\U000e0041", "\udcff", "$'x'", "\\033", "é`'",
-)  # fmt: skip
 _COMMANDS = "|".join({*cli.list_commands(click.Context(cli))} - {"demo"})  # it takes no operand
 _WRITTEN_BY_HAND = re.compile(rf"mcpmock ({_COMMANDS}) ([^`\n]* )?\0|`mcpmock [^`]*\0")
-
-
-def split(commands: Sequence[str]) -> list[list[str]]:
-    """The words that a real shell makes of each command line."""
-    script = "".join(f"printf '%s\\0' {command}; printf '\\n\\0'; " for command in commands)
-    done = subprocess.run(
-        ["bash", "-c", script.encode("utf-8", "surrogateescape")], capture_output=True, check=True
-    )
-    assert b"" == done.stderr
-    words = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    found: list[list[str]] = [[]]
-    for word in words[:-1]:
-        if word == "\n":
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found[:-1]
 
 
 def test_hostile_words() -> None:
