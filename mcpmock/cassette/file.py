@@ -21,7 +21,7 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeGuard
 
@@ -553,9 +553,10 @@ def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
     path.unlink()
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Atomic: a temporary file in the same folder, fsync, rename. Mode and owner stay what
-    they were. Raises OSError.
+def replace_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
+    """Atomic: a temporary file in the same folder, fsync, rename. Mode and owner stay what they
+    were. `check` is called right before the rename, and prevents it if it raises. Raises OSError,
+    for a file of another user too.
     """
     old = path.stat() if path.exists() else None
     temporary = _temporary(path)
@@ -564,12 +565,17 @@ def replace_file(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             if old is not None:
-                with suppress(PermissionError):  # root may, others mostly not
+                try:
                     os.chown(file.fileno(), old.st_uid, old.st_gid)
+                except PermissionError as error:  # only root may give a file away
+                    if old.st_uid != os.geteuid():
+                        reason = "belongs to another user"
+                        raise PermissionError(error.errno, reason, str(path)) from error
                 os.chmod(file.fileno(), stat.S_IMODE(old.st_mode))
             os.fsync(file.fileno())
+        check()
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 

@@ -4,10 +4,9 @@ its configurations, and how changes are shown, confirmed and carried out.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from shutil import which
@@ -158,23 +157,30 @@ def carry_out(
     wanted = [edit for edit in edits if not dry and (run or not edit.found.live)]
     if wanted and not options["yes"]:
         _ask()
+    made: list[ServerEdit] = []
     for edit in edits:
-        if edit in wanted:
-            _make(edit, machine)
+        written = edit in wanted
+        if written:
+            made.append(_make(edit, machine))
         if json:
-            _emit_change(kind, edit, written=edit in wanted)
+            _emit_change(kind, made[-1] if written else edit, written=written)
     if edits and not wanted and not dry:
         raise NotWritten("nothing was written; --run runs the commands of the client")
-    return wanted
+    return made
 
 
 def _show_change(edit: ServerEdit) -> None:
-    from mcpmock.client_config.masked_diff import masked_diff
-
     click.secho(printable(place_of(edit.found)), bold=True)
-    for line in masked_diff((edit.found.document.text, edit.text), edit.words, edit.variables):
+    for line in _diff(edit):
         text = line[:1] + line[1:].expandtabs(_TAB_COLUMNS)
         click.secho(printable(text), fg=_COLORS.get(line[:1]))
+
+
+def _diff(edit: ServerEdit) -> Iterator[str]:
+    from mcpmock.client_config.masked_diff import masked_diff
+
+    texts = edit.found.document.text, edit.document.text
+    return masked_diff(texts, edit.words, edit.variables)
 
 
 def _show_commands(commands: Sequence[ClientCommand]) -> None:
@@ -188,10 +194,7 @@ def _show_commands(commands: Sequence[ClientCommand]) -> None:
 
 
 def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
-    from mcpmock.client_config.masked_diff import masked_diff
-
     config = edit.found.config
-    lines = masked_diff((edit.found.document.text, edit.text), edit.words, edit.variables)
     emit({
         "type": kind,
         "server": edit.entry.name,
@@ -200,7 +203,7 @@ def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
         "scope": config.scope,
         "output": edit.output,
         "written": written,
-        "diff": [printable(line) for line in lines],
+        "diff": [printable(line) for line in _diff(edit)],
     })  # fmt: skip
 
 
@@ -216,27 +219,20 @@ def _ask() -> None:
         raise NotWritten("nothing was written")
 
 
-def _make(edit: ServerEdit, machine: Machine) -> None:
+def _make(edit: ServerEdit, machine: Machine) -> ServerEdit:
+    """Gives the change as it was made."""
     from mcpmock.client_config import changes
-    from mcpmock.client_config.files import side_store
+    from mcpmock.client_config.files import reason_of, side_store
 
     store = side_store(machine)
     try:
         if not edit.found.live:
-            changes.write_edit(edit, store, machine)
-            return
-        changes.prepare_edit(edit, store, machine)
-        remove, add = changes.client_commands(edit, machine)
-        _run(remove)
-        try:
-            _run(add)
-        except McpMockError:
-            _run(changes.adding_command(edit.found.entry, edit.found.config, machine))
-            raise
-        changes.finish_edit(edit, store)
-    except OSError as error:
-        reason = os.strerror(error.errno or 0).lower()
-        raise NotWritten(f"nothing was written: {error.filename}: {reason}") from error
+            return changes.write_edit(edit, store, machine, say)
+        changes.run_commands(edit, store, machine, _run, say)
+        return edit
+    except OSError as error:  # a disk that is full has no name
+        place = error.filename or store.folder
+        raise NotWritten(f"nothing was written: {place}: {reason_of(error)}") from error
 
 
 def _run(command: ClientCommand) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from .options_wrap import (
@@ -19,7 +17,6 @@ from .output import say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.changes import ServerEdit
-    from mcpmock.client_config.document import Document
 
 
 @click.command(short_help="Undo `mcpmock wrap`.")
@@ -33,7 +30,6 @@ def unwrap(all_: bool, **options: Any) -> int:
     """
     from mcpmock.client_config.changes import plan_unwrap
     from mcpmock.client_config.clients import BY_ID
-    from mcpmock.client_config.edit import parse_config
     from mcpmock.client_config.files import find_stored, machine_here, side_store
 
     machine = machine_here()
@@ -46,20 +42,18 @@ def unwrap(all_: bool, **options: Any) -> int:
     else:
         chosen = choose_servers(machine, options, recorded=True)
     edits: list[ServerEdit] = []
-    changed: dict[Path, Document] = {}  # what a file with several servers is by then
-    for one in chosen:
-        found = attrs.evolve(one, document=changed.get(one.config.path, one.document))
-        if found.entry.recorder is None:
+    for found in chosen:
+        if found.entry.recorder is None and found.entry.value:
             say(f"{found.entry.name} in {place_of(found)} has no recorder")
             continue
         edits.append(plan_unwrap(found, store))
-        changed[found.config.path] = parse_config(found.config.path, edits[-1].text)
     if all_ and not edits:
         say("nothing to take back")
     for edit in carry_out("unwrap", edits, machine, options):
         if not options["quiet"]:
             how = "as it was before, byte for byte" if edit.exact else "without the recorder"
-            say(f"{edit.found.config.path}: {how}; the recordings stay in {edit.output}")
+            stay = f"; the recordings stay in {edit.output}" if edit.output else ""
+            say(f"{edit.found.config.path}: {how}{stay}")
             for client in (BY_ID[id_] for id_ in edit.found.config.clients):
                 say(f"{client.title}: {client.restart}")
     return 0

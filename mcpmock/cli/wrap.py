@@ -57,6 +57,8 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
         return _list(machine, options)
     if options["name"] is None:
         raise click.UsageError("name a server; --list lists them")
+    if output is not None and output.exists() and not output.is_dir():
+        raise click.BadParameter(f"{output} is a file; name a folder", param_hint="-o")
     from mcpmock.client_config.changes import plan_wrap, recording_path
     from mcpmock.client_config.clients import PROJECT
 
@@ -64,7 +66,9 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
     can_log_in = find_spec("mcp") is not None  # of the extra `oauth`
     for found in choose_servers(machine, options, recorded=False):
         if found.entry.recorder is not None:
-            say(f"{found.entry.name} in {place_of(found)} is recorded already")
+            where = f"is recorded already, to {found.entry.recorder.output}"
+            hint = "" if output is None else "; unwrap it first to record it elsewhere"
+            say(f"{found.entry.name} in {place_of(found)} {where}{hint}")
             continue
         path = recording_path(found.config, found.entry.name, machine, output)
         program = ["mcpmock"] if found.config.scope == PROJECT else own_words()
@@ -176,6 +180,8 @@ def _described(found: FoundServer, machine: Machine) -> str:
     from mcpmock.client_config.masked_diff import masked_command, masked_url
 
     entry = found.entry
+    if not entry.value:
+        return "removed by a command that was interrupted; unwrap it with --run to add it again"
     if entry.recorder is not None:
         sizes = _sizes(found, machine)
         held = f"{many(len(sizes), 'recording')}, {data_size(sum(sizes))}"

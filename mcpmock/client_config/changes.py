@@ -6,8 +6,10 @@ whenever the process ends, what stands in a file can be taken back.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -16,7 +18,8 @@ import msgspec
 from mcpmock.errors import MissingExtra
 
 from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
-from .edit import parse_config, servers_of, unwrap, wrap
+from .document import ConfigError, Document
+from .edit import servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
 from .files import (
     FOLDER,
@@ -27,6 +30,8 @@ from .files import (
     WrappedServer,
     digest,
     make_project_folder,
+    read_config,
+    reason_of,
     write_config,
 )
 from .remote import (
@@ -46,12 +51,14 @@ class ServerEdit:
     """A change of one server's entry."""
 
     found: FoundServer
-    text: str
+    document: Document
     """The whole file, changed."""
     entry: ServerEntry
     """The server, changed."""
-    stored: WrappedServer | None
+    stored: WrappedServer
     """What undoes it if it is that of `wrap`, what it undoes if it is that of `unwrap`."""
+    plan: Callable[[FoundServer], ServerEdit] = attrs.field(repr=False)
+    """The same change of the server as it stands by then."""
 
     @property
     def words(self) -> tuple[list[str], list[str]]:
@@ -67,10 +74,14 @@ class ServerEdit:
 
     @property
     def output(self) -> str:
-        """Where the recorder writes that comes or goes."""
+        """Where the recorder writes that comes or goes; empty if it has gone already."""
         recorder = self.entry.recorder or self.found.entry.recorder
-        assert recorder is not None
-        return recorder.output
+        return recorder.output if recorder is not None else ""
+
+    @property
+    def wraps(self) -> bool:
+        """Whether a recorder stands there now."""
+        return self.entry.recorder is not None
 
     @property
     def logs_in(self) -> bool:
@@ -80,8 +91,7 @@ class ServerEdit:
     @property
     def exact(self) -> bool:
         """Whether it gives the file as it was before `wrap`, byte for byte."""
-        stored = None if self.found.live else self.stored
-        return stored is not None and digest(self.text) == stored.sha256[0]
+        return not self.found.live and digest(self.document.text) == self.stored.sha256[0]
 
 
 @attrs.frozen
@@ -98,8 +108,11 @@ class ClientCommand:
 def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path | None) -> str:
     """Where a server of a configuration is recorded: for a user a folder with a file for each run,
     for a project a file below its root. `folder` is absolute: some clients start servers in `/`.
+    Servers with different names never share one, also where file names have no case (macOS).
     """
     safe = _NO_FILE_NAME.sub("-", name)[:MAX_NAME_CHARS].strip(".-") or "server"
+    if safe != name.lower():
+        safe += f"-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     if folder is None and config.scope == PROJECT:
         return f"{PROJECT_FOLDER}/{safe}.jsonl"
     if folder is None:
@@ -116,6 +129,7 @@ def plan_wrap(
     CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
     """
     config, entry = found.config, found.entry
+    plan = partial(plan_wrap, program=program, output=output, can_log_in=can_log_in)
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
     try:
@@ -136,59 +150,118 @@ def plan_wrap(
         change = wrap_remote(
             found.document, config.keys, entry.name, program, output, login=login, plain_url=plain
         )
-    old, new = found.document.text, change.text
-    stored = WrappedServer(
-        file=str(config.path),
-        clients=config.clients,
-        scope=config.scope,
-        keys=config.keys,
-        server=entry.name,
+    texts = (found.document.text, change.document.text)
+    stored = msgspec.structs.replace(
+        WrappedServer.of(config, entry.name),
         pieces=change.pieces,
-        sha256=(digest(old), digest(new)),
+        sha256=(digest(texts[0]), digest(texts[1])),
     )
-    return ServerEdit(found, new, _entry_in(found, new), stored)
+    return ServerEdit(found, change.document, _entry_in(change.document, found), stored, plan)
 
 
 def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:
     """Raises ConfigError."""
     config, entry = found.config, found.entry
-    stored = store.load(config.path, config.keys, entry.name)
-    pieces = stored.pieces if stored else None
+    known = store.load(config.path, config.keys, entry.name)
+    stored = known or WrappedServer.of(config, entry.name)
+    pieces = known.pieces if known else None
     recorder = entry.recorder
+    if stored.removed is not None and not entry.value:
+        document, entry = found.document, ServerEntry(entry.name, stored.removed)
+        return ServerEdit(found, document, entry, stored, partial(plan_unwrap, store=store))
     if recorder is not None and recorder.remote:
         url_name = next((BY_ID[client].url_name for client in config.clients), "url")
-        text = unwrap_remote(found.document, config.keys, entry.name, pieces, url_name)
+        document = unwrap_remote(found.document, config.keys, entry.name, pieces, url_name)
     else:
-        text = unwrap(found.document, config.keys, entry.name, pieces)
-    return ServerEdit(found, text, _entry_in(found, text), stored)
+        document = unwrap(found.document, config.keys, entry.name, pieces)
+    plan = partial(plan_unwrap, store=store)
+    return ServerEdit(found, document, _entry_in(document, found), stored, plan)
 
 
-def write_edit(edit: ServerEdit, store: SideStore, machine: Machine) -> None:
-    """Raises ConfigError, ConfigChanged, OSError."""
-    prepare_edit(edit, store, machine)
+def write_edit(
+    edit: ServerEdit, store: SideStore, machine: Machine, say: Callable[[str], None]
+) -> ServerEdit:
+    """Make the change; gives it as it was made, in the file as it stood then. What stays in the
+    store without need is said. Raises ConfigError, ConfigChanged, and OSError before anything is
+    written.
+    """
+    with store.locked():
+        edit = _renewed(edit)
+        if edit.wraps:
+            if edit.found.config.scope == PROJECT:
+                make_project_folder(machine.root)
+            store.save(edit.stored)
+        try:
+            write_config(edit.found.config.path, edit.document.text, edit.found.document)
+        except ConfigChanged:
+            if edit.wraps:
+                store.forget(edit.stored)
+            raise
+        if not edit.wraps:
+            _forget(edit, store, say)
+        return edit
+
+
+def run_commands(
+    edit: ServerEdit,
+    store: SideStore,
+    machine: Machine,
+    run: Callable[[ClientCommand], None],
+    say: Callable[[str], None],
+) -> None:
+    """Make the change by commands of the client, which `run` carries out. The server without its
+    recorder is stored before they remove it: whatever ends them, it is added again, if not here
+    then by `unwrap`. Raises what `run` raises, and OSError before anything is changed.
+    """
+    found = edit.found
+    with store.locked():
+        before = store.load(found.config.path, found.config.keys, edit.entry.name)
+        plain = found.entry if edit.wraps else edit.entry
+        store.save(msgspec.structs.replace(edit.stored, removed=plain.value))
+        try:
+            for command in client_commands(edit, machine):
+                run(command)
+        except BaseException:
+            if not _stands(found):
+                run(_adding_command(found.entry, found.config, machine))
+            if before is None:
+                store.forget(edit.stored)
+            else:
+                store.save(before)
+            raise
+        if edit.wraps:
+            store.save(edit.stored)
+        else:
+            _forget(edit, store, say)
+
+
+def _renewed(edit: ServerEdit) -> ServerEdit:
+    """The same change in the file as it stands now. Raises ConfigError, and ConfigChanged if the
+    entry is another one.
+    """
+    found = edit.found
+    document = read_config(found.config.path)
+    if document.text == found.document.text:
+        return edit
+    entry = servers_of(document, found.config.keys).get(edit.entry.name)
+    if entry != found.entry:
+        raise ConfigChanged(found.config.path)
+    return edit.plan(attrs.evolve(found, document=document))
+
+
+def _stands(found: FoundServer) -> bool:
+    """Whether a file has the server, as it was or as it becomes."""
     try:
-        write_config(edit.found.config.path, edit.text, edit.found.document)
-    except ConfigChanged:
-        if edit.entry.recorder is not None and edit.stored is not None:
-            store.forget(edit.stored)
-        raise
-    finish_edit(edit, store)
+        return found.entry.name in servers_of(read_config(found.config.path), found.config.keys)
+    except ConfigError:
+        return False
 
 
-def prepare_edit(edit: ServerEdit, store: SideStore, machine: Machine) -> None:
-    """What comes before the change of the file. Raises OSError."""
-    if edit.entry.recorder is None:
-        return
-    if edit.found.config.scope == PROJECT:
-        make_project_folder(machine.root)
-    if edit.stored is not None:
-        store.save(edit.stored)
-
-
-def finish_edit(edit: ServerEdit, store: SideStore) -> None:
-    """What comes behind it. Raises OSError."""
-    if edit.entry.recorder is None and edit.stored is not None:
+def _forget(edit: ServerEdit, store: SideStore, say: Callable[[str], None]) -> None:
+    try:
         store.forget(edit.stored)
+    except OSError as error:
+        say(f"what `wrap` stored of {edit.entry.name} stays: {error.filename}: {reason_of(error)}")
 
 
 def client_commands(edit: ServerEdit, machine: Machine) -> list[ClientCommand]:
@@ -196,15 +269,24 @@ def client_commands(edit: ServerEdit, machine: Machine) -> list[ClientCommand]:
     removes it and one adds it.
     """
     config, name = edit.found.config, edit.entry.name
-    words = ["claude", "mcp", "remove", name, "-s", config.scope]
+    words = _claude_mcp("remove", name, config)
     remove = ClientCommand(words, b"", _folder_of(config, machine))
-    return [remove, adding_command(edit.entry, config, machine)]
+    removes = [remove] if edit.found.entry.value else []
+    return [*removes, _adding_command(edit.entry, config, machine)]
 
 
-def adding_command(entry: ServerEntry, config: ConfigFile, machine: Machine) -> ClientCommand:
+def _adding_command(entry: ServerEntry, config: ConfigFile, machine: Machine) -> ClientCommand:
     """The command that adds a server to Claude Code."""
-    words = ["claude", "mcp", "add-json", entry.name, "-s", config.scope, "-"]
+    words = _claude_mcp("add-json", entry.name, config, "-")
     return ClientCommand(words, msgspec.json.encode(entry.value), _folder_of(config, machine))
+
+
+def _claude_mcp(command: str, name: str, config: ConfigFile, *operands: str) -> list[str]:
+    """A command line. A name may look like an option."""
+    options = ["-s", config.scope]
+    if name.startswith("-"):
+        return ["claude", "mcp", command, *options, "--", name, *operands]
+    return ["claude", "mcp", command, name, *options, *operands]
 
 
 def _folder_of(config: ConfigFile, machine: Machine) -> Path:
@@ -212,6 +294,6 @@ def _folder_of(config: ConfigFile, machine: Machine) -> Path:
     return Path(config.keys[1]) if config.scope == LOCAL else machine.root
 
 
-def _entry_in(found: FoundServer, text: str) -> ServerEntry:
-    config = found.config
-    return servers_of(parse_config(config.path, text), config.keys)[found.entry.name]
+def _entry_in(document: Document, found: FoundServer) -> ServerEntry:
+    name = found.entry.name
+    return ServerEntry(name, document.at((*found.config.keys, name)))

@@ -59,6 +59,8 @@ class ConfigFile:
     clients: tuple[str, ...]
     scope: str
     keys: Keys
+    below: str = ""
+    """A glob; then the files are those below `path`, which is a folder."""
 
 
 @attrs.frozen
@@ -309,32 +311,35 @@ _BARE = Path(".agents/mcp.json")
 
 def config_files(machine: Machine) -> Iterator[ConfigFile]:
     """Every place where a client of the table looks on this machine, whether there is a file or
-    not. A path may have a `*`, as in a shell.
+    not.
     """
-    found: dict[tuple[Path, Keys], ConfigFile] = {}
+    found: dict[tuple[Path, str, Keys], ConfigFile] = {}
     for client in CLIENTS:
         for scope, places in ((USER, client.user), (PROJECT, client.project)):
             for place in places:
-                path = _resolve(place, machine, scope)
-                if path is None:
+                resolved = _resolve(place, machine, scope)
+                if resolved is None:
                     continue
+                path, below = resolved
                 keys = () if path.match(str(_BARE)) else client.keys
                 # In the home of a user, a file of the project is that of the user.
-                known = found.get((path, keys), ConfigFile(path, (), scope, keys))
+                known = found.get((path, below, keys), ConfigFile(path, (), scope, keys, below))
                 others = tuple(other for other in known.clients if other != client.id)
-                found[path, keys] = attrs.evolve(known, clients=(*others, client.id))
+                found[path, below, keys] = attrs.evolve(known, clients=(*others, client.id))
                 if path.name == LIVE_STATE:
                     here = ("projects", str(machine.root), *MCP_SERVERS)
-                    found[path, here] = ConfigFile(path, (client.id,), LOCAL, here)
+                    found[path, below, here] = ConfigFile(path, (client.id,), LOCAL, here)
     yield from found.values()
 
 
-def _resolve(place: str, machine: Machine, scope: str) -> Path | None:
+def _resolve(place: str, machine: Machine, scope: str) -> tuple[Path, str] | None:
+    """A path, or a folder and a glob below it; None on other systems."""
     platform, colon, rest = place.partition(":")
     if colon and platform != machine.platform:
         return None
     template = rest if colon else place
     if scope == PROJECT:
-        return machine.root / template
+        return machine.root / template, ""
     root, _, below = template.partition("/")
-    return machine.roots[root[1:-1]] / below
+    folder = machine.roots[root[1:-1]]
+    return (folder, below) if "*" in below else (folder / below, "")

@@ -7,7 +7,6 @@ read again before anybody writes it, and must differ in that entry's words alone
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Sequence
@@ -46,9 +45,9 @@ class Pieces(msgspec.Struct, frozen=True):
 
 @attrs.frozen
 class WrapChange:
-    """The new text, and the pieces that undo it."""
+    """The new document, and the pieces that undo it."""
 
-    text: str
+    document: Document
     pieces: Pieces
 
 
@@ -83,7 +82,7 @@ def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
 
 
 def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> WrapChange:
-    """The text with these words before the command of a server. Raises ConfigError."""
+    """The document with these words before the command of a server. Raises ConfigError."""
     path = (*keys, name)
     places, old_words = _places(document, path), _words(document, path)
     program, added, splices = ("", ""), "", list[Splice]()
@@ -97,28 +96,26 @@ def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> Wra
         splices.append((span, program[1] + added))
     if not added:
         splices.append(_insertion(document, places.args, inserted))
-    text = splice(document.text, splices)
-    new = parse_config(document.file, text)
-    _verify(document, new, path, places, [*words, *old_words])
+    new = parse_config(document.file, splice(document.text, splices))
+    _verify(document, new, places, [*words, *old_words])
     if added:
-        return WrapChange(text, Pieces(program, ("", ""), added))
+        return WrapChange(new, Pieces(program, ("", ""), added))
     args = (piece(one, one.span(places.args)) for one in (document, new))
-    return WrapChange(text, Pieces(program, (next(args), next(args))))
+    return WrapChange(new, Pieces(program, (next(args), next(args))))
 
 
-def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> str:
-    """The text with the command of a server as it was. If it no longer stands as the pieces say, it
-    is what stands behind the recorder. Raises ConfigError.
+def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> Document:
+    """The document with the command of a server as it was. If it no longer stands as the pieces
+    say, it is what stands behind the recorder. Raises ConfigError.
     """
     path = (*keys, name)
     places, words = _places(document, path), _words(document, path)
     splices = _restoration(document, places, pieces) if pieces else None
     if splices is None:
         splices = _removal(document, path, places)
-    text = splice(document.text, splices)
-    behind = _command_behind(document, path)
-    _verify(document, parse_config(document.file, text), path, places, words[behind:])
-    return text
+    new = parse_config(document.file, splice(document.text, splices))
+    _verify(document, new, places, words[_command_behind(document, path) :])
+    return new
 
 
 def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Splice] | None:
@@ -211,29 +208,32 @@ def splice(text: str, splices: Sequence[Splice]) -> str:
     return text
 
 
-def _verify(
-    old: Document, new: Document, path: Keys, places: _Places, words: Sequence[str]
-) -> None:
+def verify(old: Document, new: Document, path: Keys, *values: Any) -> None:
+    """Raises ConfigError unless the new document is the old one with one of these values at a
+    path.
+    """
+    if not any(new.value == _replaced(old.value, path, value) for value in values):
+        reason = f"the entry {path[-1]} has a form that cannot be changed safely"
+        raise ConfigError(old.file, reason)
+
+
+def _replaced(value: Any, path: Keys, new: Any) -> Any:
+    """Equal to a value but for what stands at a path."""
+    if not path:
+        return new
+    return {**value, path[0]: _replaced(value[path[0]], path[1:], new)}
+
+
+def _verify(old: Document, new: Document, places: _Places, words: Sequence[str]) -> None:
     """Raises ConfigError unless the new document is the old one with these words."""
-    expected = copy.deepcopy(old.value)
-    entry: Any = expected
-    for step in (places.program or places.args)[:-1]:
-        entry = entry[step]
+    *outer, args = places.args
+    inside = old.at(outer)
     if places.program is None:
-        entry[places.args[-1]] = list(words)
-    else:
-        entry[places.program[-1]], entry[places.args[-1]] = words[0], list(words[1:])
-    if new.value != expected and not _differs_by_no_args(new, expected, places, words):
-        raise ConfigError(
-            old.file, f"the entry {path[-1]} has a form that cannot be changed safely"
-        )
-
-
-def _differs_by_no_args(
-    new: Document, expected: Any, places: _Places, words: Sequence[str]
-) -> bool:
-    """What had no arguments has none again."""
-    entry: Any = expected
-    for step in places.args[:-1]:
-        entry = entry[step]
-    return not words[1:] and entry.pop(places.args[-1], None) == [] and new.value == expected
+        return verify(old, new, tuple(outer), {**inside, args: list(words)})
+    changed = {**inside, places.program[-1]: words[0]}
+    values = [{**changed, args: list(words[1:])}]
+    if not words[1:]:  # what had no arguments has none again
+        changed.pop(args, None)
+        values.append(changed)
+    verify(old, new, tuple(outer), *values)
+    return None

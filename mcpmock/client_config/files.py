@@ -7,12 +7,14 @@ what they point to is replaced: configurations are often links into a repository
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from glob import glob
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,21 @@ class WrappedServer(msgspec.Struct, frozen=True):
     pieces: Pieces
     sha256: tuple[str, str]
     """Of the file, before and after."""
+    removed: dict[str, Any] | None = None
+    """The entry without a recorder, while commands of the client take it out and add another."""
+
+    @classmethod
+    def of(cls, config: ConfigFile, server: str) -> WrappedServer:
+        """With nothing that undoes it."""
+        return cls(
+            file=str(config.path),
+            clients=config.clients,
+            scope=config.scope,
+            keys=config.keys,
+            server=server,
+            pieces=Pieces(),
+            sha256=("", ""),
+        )
 
 
 class SideStore:
@@ -101,6 +118,25 @@ class SideStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone among all processes that change configurations. Waits for others. A store that
+        cannot be opened is not waited for: nothing can be saved in it either.
+        """
+        handle = None
+        with suppress(OSError):
+            make_private_folder(self.folder)
+        with suppress(OSError):
+            # The folder itself: so a store that is only read can be locked too.
+            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if handle is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)
 
     def save(self, wrapped: WrappedServer) -> None:
         """Raises OSError."""
@@ -186,7 +222,9 @@ def find_stored(
         except ConfigError as error:
             say(str(error))
             continue
-        if entry is not None and entry.recorder is not None:
+        if entry is None and stored.removed is not None:
+            yield FoundServer(config, document, ServerEntry(stored.server, {}))
+        elif entry is not None and entry.recorder is not None:
             yield FoundServer(config, document, entry)
         elif forget:
             store.forget(stored)
@@ -226,25 +264,34 @@ def is_live(path: Path) -> bool:
 
 
 def write_config(path: Path, text: str, was: Document) -> None:
-    """Replaces a configuration file. Raises ConfigError, and ConfigChanged if it is no longer what
-    was read.
+    """Replaces a configuration file. Call it with the store locked. Raises ConfigError, and
+    ConfigChanged if it is no longer what was read.
     """
     if is_live(path):
         raise ConfigError(path, _OWNED)
-    try:
-        target = path.resolve(strict=True)
+
+    def check() -> None:
         if _text(path, _read(target)) != was.text:
             raise ConfigChanged(path)
-        replace_file(target, text.encode())
+
+    try:
+        target = path.resolve(strict=True)
+        if target.stat().st_nlink > 1:
+            raise ConfigError(path, "has another name (a hard link), which would keep the old text")
+        for left in target.parent.glob(f".{escape(target.name)}.*.tmp"):
+            left.unlink()  # of a process that was killed
+        replace_file(target, text.encode(), check)
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
-        raise ConfigError(path, _reason(error)) from error
+        raise ConfigError(path, reason_of(error)) from error
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes a folder that only the user can look into, or lets nobody else look into it. Raises
-    OSError.
+    """Makes a folder that only the user can look into, or lets nobody else look into it; so are the
+    folders above that are made. Raises OSError.
     """
-    folder.mkdir(0o700, parents=True, exist_ok=True)
+    if not folder.parent.exists():
+        make_private_folder(folder.parent)
+    folder.mkdir(0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
@@ -260,10 +307,10 @@ def make_project_folder(root: Path) -> None:
 def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
     """In the order of the table."""
     for config in config_files(machine):
-        names = sorted(glob(str(config.path))) if "*" in str(config.path) else [config.path]
+        names = sorted(config.path.glob(config.below)) if config.below else [config.path]
         for name in names:
             if os.path.lexists(name):
-                yield attrs.evolve(config, path=Path(name))
+                yield attrs.evolve(config, path=name, below="")
 
 
 def _described(machine: Machine, path: Path) -> list[ConfigFile]:
@@ -302,7 +349,7 @@ def _read(path: Path) -> bytes:
                 raise ConfigError(path, "is not a regular file")
             data = file.read(MAX_CONFIG_BYTES + 1)
     except (OSError, RuntimeError) as error:
-        raise ConfigError(path, _reason(error)) from error
+        raise ConfigError(path, reason_of(error)) from error
     if len(data) > MAX_CONFIG_BYTES:
         raise ConfigError(path, f"holds more than {MAX_CONFIG_BYTES >> 20} MiB")
     return data
@@ -315,7 +362,8 @@ def _text(path: Path, data: bytes) -> str:
         raise ConfigError(path, f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Why something could not be read or written, for a message."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

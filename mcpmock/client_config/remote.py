@@ -8,7 +8,6 @@ other members stay, and so do the comments: a member becomes another one in its 
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,7 +23,7 @@ from mcpmock.transports.headers import Upstream
 
 from .clients import Keys
 from .document import ConfigError, Document
-from .edit import Pieces, Splice, WrapChange, parse_config, piece, quote, servers_of, splice
+from .edit import Pieces, Splice, WrapChange, parse_config, piece, quote, servers_of, splice, verify
 from .entry import PROXY, ServerEntry
 
 URL_VARIABLE = "MCPMOCK_URL"
@@ -111,45 +110,47 @@ def wrap_remote(
     login: bool,
     plain_url: str | None = None,
 ) -> WrapChange:
-    """The text with a recorder in the place of a remote server, which sends the login of `mcpmock
-    login` if `login`. `plain_url` is the transport that a `url` without a type stands for, if the
-    client tells. Raises CannotRecord, ConfigError.
+    """The document with a recorder in the place of a remote server, which sends the login of
+    `mcpmock login` if `login`. `plain_url` is the transport that a `url` without a type stands for,
+    if the client tells. Raises CannotRecord, ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)
     entry = ServerEntry(name, document.at(path))
     plan = _plan(document, entry, program, output, plain_url, login=login)
     splices = list(_splices(document, path, entry, plan))
-    text = splice(document.text, splices)
+    new = parse_config(document.file, splice(document.text, splices))
+    text = new.text
     start = min(span.start for span, _ in splices)
     ends = len(document.text) - max(span.end for span, _ in splices)
-    _verify(document, text, path, plan.entry(entry.value, entry.url))
+    verify(document, new, path, plan.entry(entry.value, entry.url))
     stretch = (document.text[start : len(document.text) - ends], text[start : len(text) - ends])
-    return WrapChange(text, Pieces(stretch=stretch))
+    return WrapChange(new, Pieces(stretch=stretch))
 
 
 def unwrap_remote(
     document: Document, keys: Keys, name: str, pieces: Pieces | None, url_name: str = "url"
-) -> str:
-    """The text with the remote server as it was. If somebody has changed what stands there, it is
-    what the words of the recorder say, with the URL in a member of this name. Raises ConfigError.
+) -> Document:
+    """The document with the remote server as it was. If somebody has changed what stands there, it
+    is what the words of the recorder say, with the URL in a member of this name. Raises
+    ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)
     old, new = pieces.stretch if pieces else ("", "")
     if new and document.text.count(new) == 1:
-        text = document.text.replace(new, old)
         try:
-            entry = servers_of(parse_config(document.file, text), keys).get(name)
+            restored = parse_config(document.file, document.text.replace(new, old))
+            entry = servers_of(restored, keys).get(name)
             if entry is not None and entry.transport == "remote":
-                _verify(document, text, path, entry.value)
-                return text
+                verify(document, restored, path, entry.value)
+                return restored
         except ConfigError:
             pass  # the text stands somewhere else now
     value = _rebuilt(document, ServerEntry(name, document.at(path)), url_name)
-    text = document.with_object(path, value)
-    _verify(document, text, path, value)
-    return text
+    rebuilt = parse_config(document.file, document.with_object(path, value))
+    verify(document, rebuilt, path, value)
+    return rebuilt
 
 
 def _plan(
@@ -272,19 +273,6 @@ def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str,
         new["type"] = _WHOLE_COMMAND if whole else "sse" if transport == _SSE else "http"
     dropped = {"command", "args", "env_vars", environment, "type"}
     return {**new, **{key: one for key, one in entry.value.items() if key not in dropped}}
-
-
-def _verify(old: Document, text: str, path: Keys, entry: dict[str, Any]) -> None:
-    """Raises ConfigError unless the text is the old document with this entry."""
-    expected = copy.deepcopy(old.value)
-    inside: Any = expected
-    for step in path[:-1]:
-        inside = inside[step]
-    inside[path[-1]] = entry
-    if parse_config(old.file, text).value != expected:
-        raise ConfigError(
-            old.file, f"the entry {path[-1]} has a form that cannot be changed safely"
-        )
 
 
 def _strings(place: str, value: dict[str, Any], key: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -417,17 +418,93 @@ def test_state_that_running_sessions_own(
     assert before == file.read_text("utf-8")
 
 
+CLAUDE = """#!{python}
+import json, os, signal, sys
+command, name, state = sys.argv[2], sys.argv[3], os.path.expanduser("~/.claude.json")
+entry = sys.stdin.read()
+{before}
+servers = json.load(open(state))
+if command == "remove":
+    del servers["mcpServers"][name]
+else:
+    servers["mcpServers"][name] = json.loads(entry)
+json.dump(servers, open(state + ".new", "w"))
+os.replace(state + ".new", state)
+"""
+
+
+def put_claude(home: Path, monkeypatch: pytest.MonkeyPatch, before: str) -> Path:
+    """A program that changes the state of Claude Code as `claude mcp` does; gives the state."""
+    text = CLAUDE.format(python=sys.executable, before=before)
+    put(home / "bin/claude", text).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
+    return put(home / ".claude.json", CURSOR.replace('"a"', '"b"'))
+
+
 def test_a_client_that_refuses(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry that it has removed is added again."""
-    put(home / ".claude.json", CURSOR.replace('"a"', '"b"'))
-    log = put(home / "log", "")
-    claude = put(
-        home / "bin/claude",
-        f'#!/bin/sh\necho "$2" >>{log}\ngrep -q record && {{ echo no; exit 1; }}\nexit 0\n',
-    )
-    claude.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{claude.parent}:{os.environ['PATH']}")
+    state = put_claude(home, monkeypatch, "if 'record' in entry: sys.exit('no')")
     status, _, err = run("wrap", "b", "--yes", "--run")
 
-    assert (1, ["remove", "add-json", "add-json"]) == (status, log.read_text("utf-8").split())
+    assert (1, ["x", "--token", "sesame"]) == (status, words_of(state, "b"))
     assert "claude mcp add-json b -s user - ended with 1: no" in err
+    assert "nothing to take back" in run("unwrap", "--all", "--yes", "--run")[2]
+
+
+@pytest.mark.parametrize("command", ["remove", "add-json"])
+def test_interrupted_between_the_commands(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Ctrl-C while the client changes its state loses no entry."""
+    interrupt = (
+        f"if command == {command!r} and 'record' in entry + 'record' * (command == 'remove'):\n"
+        "    os.kill(os.getppid(), signal.SIGINT)\n"
+        "    command == 'remove' or sys.exit()\n"
+    )
+    state = put_claude(home, monkeypatch, interrupt)
+    status, _, _ = run("wrap", "b", "--yes", "--run")
+
+    assert (130, ["x", "--token", "sesame"]) == (status, words_of(state, "b"))
+    assert "nothing to take back" in run("unwrap", "--all", "--yes", "--run")[2]
+
+
+def test_killed_between_the_commands(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`unwrap` adds the entry again, whose only copy is ours, as it was before."""
+    kill = "if command == 'add-json': os.kill(os.getppid(), signal.SIGKILL); sys.exit()"
+    state = put_claude(home, monkeypatch, kill)
+    words = [sys.executable, "-m", "mcpmock", "wrap", "b", "--yes", "--run"]
+    killed = subprocess.run(words, capture_output=True, check=False)
+    assert (-9, {}) == (killed.returncode, json.loads(state.read_text("utf-8"))["mcpServers"])
+
+    put_claude(home, monkeypatch, "")
+    state.write_text('{"mcpServers": {}}', "utf-8")
+    assert "  b  removed by a command that was interrupted; " in run("wrap", "--list")[1]
+    assert 0 == run("unwrap", "b", "--yes", "--run")[0]
+    assert ["x", "--token", "sesame"] == words_of(state, "b")
+    assert "nothing to take back" in run("unwrap", "--all", "--yes", "--run")[2]
+
+
+def test_a_recording_elsewhere(run: Run, home: Path) -> None:
+    """A file is no folder for it, and where a wrapped server is recorded does not change."""
+    status, _, err = run("wrap", "a", "--yes", "-o", put(home / "f", ""))
+    assert (2, True) == (status, "f is a file; name a folder" in " ".join(err.split()))
+
+    run("wrap", "a", "--yes")
+    status, _, err = run("wrap", "a", "--yes", "-o", home / "other")
+    where = f"recorded already, to {home}/.local/share/mcpmock/a/; unwrap it first to record it"
+    assert (0, True) == (status, where in err)
+
+
+def test_a_store_without_room(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be written is named."""
+
+    def refuse(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    status, _, err = run("wrap", "a", "--yes")
+
+    folder = home / ".local/share/mcpmock/.wrapped"
+    assert 1 == status
+    assert f"mcpmock: nothing was written: {folder}: no space left on device\n" == err
+    assert CURSOR == (home / ".cursor/mcp.json").read_text("utf-8")

@@ -64,17 +64,16 @@ def test_how_json_is_written(before: str, after: str) -> None:
     words = between.join(f'"{word}"' for word in WORDS[1:])
     expected = after.replace('"M"', f'"{WORDS[0]}"').replace("WORDS", words)
 
-    assert entry(expected) == wrap(document(entry(before)), KEYS, "x", WORDS).text
+    assert entry(expected) == wrap(document(entry(before)), KEYS, "x", WORDS).document.text
 
 
 def test_what_somebody_else_changed() -> None:
     """An entry that was changed since keeps the change; only the recorder goes."""
     change = wrap(document(entry('{"command": "npx", "args": ["a"]}')), KEYS, "x", WORDS)
-    edited = change.text.replace('"a"', '"b"').replace('"x": {', '"x": {"off": true, ')
+    edited = change.document.text.replace('"a"', '"b"').replace('"x": {', '"x": {"off": true, ')
 
-    assert entry('{"off": true, "command": "npx", "args": ["b"]}') == unwrap(
-        document(edited), KEYS, "x", change.pieces
-    )
+    restored = unwrap(document(edited), KEYS, "x", change.pieces)
+    assert entry('{"off": true, "command": "npx", "args": ["b"]}') == restored.text
 
 
 def test_a_client_that_wrote_the_file_anew() -> None:
@@ -82,9 +81,9 @@ def test_a_client_that_wrote_the_file_anew() -> None:
     change = wrap(document(entry('{"command": "npx" /* c */}')), KEYS, "x", WORDS)
     listed = ",\n".join(f'"{word}"' for word in [*WORDS[1:], "npx"])
     anew = entry(f'{{\n"args": [\n{listed}\n],\n"command": "{WORDS[0]}"\n}}')
-    text = unwrap(document(anew), KEYS, "x", change.pieces)
+    restored = unwrap(document(anew), KEYS, "x", change.pieces)
 
-    assert ["npx"] == servers_of(document(text), KEYS)["x"].words
+    assert ["npx"] == servers_of(restored, KEYS)["x"].words
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_a_comma_behind_the_last_word() -> None:
     """It goes with the words of the recorder."""
     text = entry('{"command": "mcpmock", "args": ["record", "-o", "f", "--", "npx" /* c */ ,]}')
 
-    assert entry('{"command": "npx", "args": []}') == unwrap(document(text), KEYS, "x", None)
+    assert entry('{"command": "npx", "args": []}') == unwrap(document(text), KEYS, "x", None).text
 
 
 def test_a_change_that_would_change_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def only(machine: Machine) -> FoundServer:
 
 
 def wrapped(machine: Machine) -> FoundServer:
-    write_edit(plan_wrap(only(machine), PROGRAM, "/data/a/"), side_store(machine), machine)
+    write_edit(plan_wrap(only(machine), PROGRAM, "/data/a/"), side_store(machine), machine, print)
     return only(machine)
 
 
@@ -63,20 +63,123 @@ def test_what_undoes_it_is_lost(machine: Machine, stored: bytes) -> None:
     next(store.folder.iterdir()).write_bytes(stored)
     edit = plan_unwrap(found, store)
 
-    assert (TEXT, False) == (edit.text, edit.exact)
+    assert (TEXT, False) == (edit.document.text, edit.exact)
     assert [] == list(find_stored(machine, print))
 
 
-def test_a_file_that_somebody_else_wrote_meanwhile(machine: Machine) -> None:
-    """Nothing is written, and nothing is left to be undone."""
-    found = only(machine)
+def test_what_somebody_else_wrote_meanwhile(machine: Machine) -> None:
+    """It stays, and the change that was shown is made; one of the entry itself is none of it."""
+    found, store = only(machine), side_store(machine)
     edit = plan_wrap(found, PROGRAM, "/data/a/")
-    found.config.path.write_text(TEXT + " ", "utf-8")
+    found.config.path.write_text(f" {TEXT}", "utf-8")
+    made = write_edit(edit, store, machine, print)
+    assert [f" {edit.document.text}"] * 2 == [
+        made.document.text, found.config.path.read_text("utf-8"),
+    ]  # fmt: skip
+    assert f" {TEXT}" == plan_unwrap(only(machine), store).document.text
+
+    found.config.path.write_text(changed := TEXT.replace('"x"', '"y"'), "utf-8")
+    with pytest.raises(ConfigChanged, match=r"was changed meanwhile; nothing was written"):
+        write_edit(edit, store, machine, print)
+    assert changed == found.config.path.read_text("utf-8")
+
+
+def test_a_file_that_is_written_beside_ours(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody writes while the new file goes to a slow disk is not lost, and nothing is left
+    to be undone.
+    """
+    found, flush = only(machine), os.fsync
+
+    def write_meanwhile(fd: int) -> None:
+        flush(fd)
+        if any(side_store(machine).all()):  # what undoes it was stored before
+            found.config.path.write_text(f"{TEXT} ", "utf-8")
+
+    monkeypatch.setattr(os, "fsync", write_meanwhile)
+    edit = plan_wrap(found, PROGRAM, "/data/a/")
 
     with pytest.raises(ConfigChanged, match=r"was changed meanwhile; nothing was written"):
-        write_edit(edit, side_store(machine), machine)
-    assert TEXT + " " == found.config.path.read_text("utf-8")
-    assert [] == list(side_store(machine).all())
+        write_edit(edit, side_store(machine), machine, print)
+    assert f"{TEXT} " == found.config.path.read_text("utf-8")
+    assert ([], [found.config.path]) == (
+        list(side_store(machine).all()), list(found.config.path.parent.iterdir()),
+    )  # fmt: skip
+
+
+def test_what_a_killed_process_left(machine: Machine) -> None:
+    """A file with the configuration's secrets beside it goes with the next change."""
+    found = only(machine)
+    left = found.config.path.with_name(".mcp.json.123.tmp")
+    left.write_text("sesame", "utf-8")
+    wrapped(machine)
+
+    assert not left.exists()
+
+
+def test_a_file_with_two_names(machine: Machine) -> None:
+    """Replaced, the other one would keep the old text: it is refused."""
+    found = only(machine)
+    os.link(found.config.path, machine.home / "dotfile")
+
+    with pytest.raises(ConfigError, match="has another name \\(a hard link\\)"):
+        wrapped(machine)
+    assert TEXT == found.config.path.read_text("utf-8")
+
+
+def test_a_file_of_another_user(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replaced, it would be ours: it is refused."""
+    found = only(machine)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    wrapped(machine)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    edit = plan_unwrap(only(machine), side_store(machine))
+    with pytest.raises(ConfigError, match="belongs to another user; it was not changed"):
+        write_edit(edit, side_store(machine), machine, print)
+    assert "record" in found.config.path.read_text("utf-8")
+
+
+def test_a_store_that_cannot_be_changed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is as it was all the same, and what stays is said."""
+    found, told = wrapped(machine), list[str]()
+    store = side_store(machine)
+
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(store.folder))
+
+    monkeypatch.setattr(store, "forget", refuse)
+    write_edit(plan_unwrap(found, store), store, machine, told.append)
+
+    assert TEXT == found.config.path.read_text("utf-8")
+    assert [f"what `wrap` stored of a stays: {store.folder}: permission denied"] == told
+
+
+def test_folders_that_are_made(machine: Machine) -> None:
+    """Nobody else looks into them, whatever the umask is."""
+    before = os.umask(0)
+    try:
+        wrapped(machine)
+    finally:
+        os.umask(before)
+    folder = side_store(machine).folder
+
+    assert {0o700} == {stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)}
+
+
+def test_a_home_with_a_star(tmp_path: Path) -> None:
+    """Its name is no pattern: other homes are not looked into."""
+    for name in ("h*", "hx"):
+        (tmp_path / name / ".codex").mkdir(parents=True)
+        text = '[mcp_servers.a]\ncommand = "x"\n'
+        (tmp_path / name / ".codex/work.config.toml").write_text(text, "utf-8")
+    found = find_servers(Machine("linux", tmp_path / "h*", {}, tmp_path / "project"))
+
+    assert [tmp_path / "h*/.codex/work.config.toml"] == [one.config.path for one in found.servers]
 
 
 def test_a_recorder_that_somebody_took_out(machine: Machine) -> None:
@@ -189,9 +292,9 @@ def test_the_root_of_a_project(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scope", "folder", "path"),
     [
-        ("user", None, "HOME/.local/share/mcpmock/my-server/"),
+        ("user", None, "HOME/.local/share/mcpmock/my-server-61fa9474/"),
         ("user", "HOME/rec", "HOME/rec/"),
-        ("project", None, ".mcpmock/my-server.jsonl"),
+        ("project", None, ".mcpmock/my-server-61fa9474.jsonl"),
         ("project", "HOME/project/rec", "rec/"),
         ("project", "HOME/rec", "HOME/rec/"),
     ],
@@ -212,4 +315,14 @@ def test_a_name_that_is_no_file_name(machine: Machine, name: str) -> None:
     path = Path(recording_path(config, name, machine, None))
 
     assert machine.home / ".local/share/mcpmock" == path.parent
-    assert (True, True) == (not path.name.startswith("."), len(path.name) <= 100)
+    assert (True, True) == (not path.name.startswith("."), len(path.name) <= 109)
+
+
+def test_servers_with_almost_the_same_name(machine: Machine) -> None:
+    """None shares a recording with another one, also where file names have no case."""
+    names = ["a b", "a-b", "A-b", "a/b", "天気", "株価", "server", "", "-server"]
+    config = ConfigFile(machine.home / "c.json", (), "user", ())
+    paths = {recording_path(config, name, machine, None).lower() for name in names}
+
+    assert len(names) == len(paths)
+    assert "a-b" == Path(recording_path(config, "a-b", machine, None)).name

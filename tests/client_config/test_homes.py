@@ -30,7 +30,7 @@ def test_wrap_and_unwrap(home: ClientHome, tmp_path: Path) -> None:
     before, store = path.read_bytes(), side_store(machine)
     found = found_in(machine, path)
     output = recording_path(found.config, "weather", machine, None)
-    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine)
+    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine, print)
     wrapped = found_in(machine, path)
 
     assert (home.client in found.config.clients, home.scope) == (True, found.config.scope)
@@ -40,7 +40,7 @@ def test_wrap_and_unwrap(home: ClientHome, tmp_path: Path) -> None:
     assert found.entry.value.keys() <= wrapped.entry.value.keys()
 
     edit = plan_unwrap(wrapped, store)
-    write_edit(edit, store, machine)
+    write_edit(edit, store, machine, print)
 
     assert edit.exact
     assert before == path.read_bytes()
@@ -61,7 +61,7 @@ def test_a_remote_server(home: ClientHome, lost: bool, tmp_path: Path) -> None:
     before, store = path.read_bytes(), side_store(machine)
     found = found_in(machine, path, "remote")
     output = recording_path(found.config, "remote", machine, None)
-    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine)
+    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine, print)
     wrapped = found_in(machine, path, "remote")
 
     words = wrapped.entry.words
@@ -73,7 +73,7 @@ def test_a_remote_server(home: ClientHome, lost: bool, tmp_path: Path) -> None:
         for file in store.folder.iterdir():
             file.unlink()
     edit = plan_unwrap(wrapped, store)
-    write_edit(edit, store, machine)
+    write_edit(edit, store, machine, print)
 
     assert found.entry.value == found_in(machine, path, "remote").entry.value
     assert lost or (edit.exact and before == path.read_bytes())

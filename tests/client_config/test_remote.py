@@ -30,12 +30,12 @@ def test_what_somebody_else_changed() -> None:
     change = wrap_remote(
         parse_config("c.json", text_of(ENTRY)), KEYS, "r", ["mcpmock"], "x/", login=False
     )
-    wrapped = entry_in(change.text)
+    wrapped = entry_in(change.document.text)
     wrapped["env"]["OWN"] = "1"
     edited = text_of({"disabled": True, **wrapped})
-    text = unwrap_remote(parse_config("c.json", edited), KEYS, "r", change.pieces)
+    restored = unwrap_remote(parse_config("c.json", edited), KEYS, "r", change.pieces)
 
-    assert {**ENTRY, "disabled": True, "env": {"OWN": "1"}} == entry_in(text)
+    assert {**ENTRY, "disabled": True, "env": {"OWN": "1"}} == entry_in(restored.text)
 
 
 def test_variables_of_the_client() -> None:
@@ -43,13 +43,13 @@ def test_variables_of_the_client() -> None:
     keys, file = ("mcp_servers",), "c.toml"
     before = '[mcp_servers.r]\nurl = "https://a"\nenv_http_headers = { "X-Key" = "KEY" } # mine\n'
     change = wrap_remote(parse_config(file, before), keys, "r", ["mcpmock"], "x/", login=False)
-    new = parse_config(file, change.text)
+    new = change.document
 
-    assert ["KEY"] == entry_in(change.text, file, keys)["env_vars"]
-    assert "X-Key: KEY" in entry_in(change.text, file, keys)["args"]
-    assert before == unwrap_remote(new, keys, "r", change.pieces)
+    assert ["KEY"] == entry_in(new.text, file, keys)["env_vars"]
+    assert "X-Key: KEY" in entry_in(new.text, file, keys)["args"]
+    assert before == unwrap_remote(new, keys, "r", change.pieces).text
     rebuilt = unwrap_remote(new, keys, "r", None)
-    assert entry_in(before, file, keys) == entry_in(rebuilt, file, keys)
+    assert entry_in(before, file, keys) == entry_in(rebuilt.text, file, keys)
 
 
 def test_a_proxy_without_a_url() -> None:

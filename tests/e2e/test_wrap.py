@@ -39,7 +39,7 @@ def started(home: ClientHome, folder: Path) -> tuple[subprocess.Popen[bytes], Pa
     output = recording_path(found.config, "weather", machine, None)
     project = home.scope == PROJECT
     program = ["mcpmock"] if project else [str(PROGRAM)]
-    write_edit(plan_wrap(found, program, output), side_store(machine), machine)
+    write_edit(plan_wrap(found, program, output), side_store(machine), machine, print)
     words = [home.variables.get(word, word) for word in weather(machine, path).entry.words]
     few = {name: os.environ.get(name, "") for name in ("LOGNAME", "SHELL", "TERM", "USER")}
     search = f"{PROGRAM.parent}:/usr/bin:/bin" if project else "/usr/bin:/bin"

@@ -39,22 +39,22 @@ def broken_promises(config: GeneratedConfig) -> Iterator[str]:
     """What `wrap` and `unwrap` promise of every file, and break of this one."""
     old = parse_config(config.file, config.text)
     change = wrap(old, config.keys, SERVER, WORDS)
-    new = parse_config(config.file, change.text)
+    new = change.document
     entries = servers_of(new, config.keys)
-    rebuilt = parse_config(config.file, unwrap(new, config.keys, SERVER, None))
+    rebuilt = unwrap(new, config.keys, SERVER, None)
 
     if entries[SERVER].words != [*WORDS, *config.words]:
         yield "the recorder stands before the command"
     if {**entries, SERVER: 0} != {**servers_of(old, config.keys), SERVER: 0}:
         yield "the other servers stay"
-    if unwrap(new, config.keys, SERVER, change.pieces) != config.text:
+    if unwrap(new, config.keys, SERVER, change.pieces).text != config.text:
         yield "unwrap gives the file back, byte for byte"
     if servers_of(rebuilt, config.keys)[SERVER].words != config.words:
         yield "without what was stored, unwrap gives the command back"
     if config.file.endswith(".json"):  # in TOML, an entry is no stretch of the text
         start, end = old.span((*config.keys, SERVER))
         behind = config.text[end:]
-        if not (change.text.startswith(config.text[:start]) and change.text.endswith(behind)):
+        if not (new.text.startswith(config.text[:start]) and new.text.endswith(behind)):
             yield "outside the entry, every byte stays"
     yield from _broken_of_remote(config)
 
@@ -62,10 +62,10 @@ def broken_promises(config: GeneratedConfig) -> Iterator[str]:
 def _broken_of_remote(config: GeneratedConfig) -> Iterator[str]:
     old = parse_config(config.file, config.text)
     change = wrap_remote(old, config.keys, REMOTE, WORDS[:1], "/data/x/", login=True)
-    new = parse_config(config.file, change.text)
+    new = change.document
     before, after = (servers_of(one, config.keys) for one in (old, new))
-    text = unwrap_remote(new, config.keys, REMOTE, None, before[REMOTE].url_name)
-    rebuilt = servers_of(parse_config(config.file, text), config.keys)
+    restored = unwrap_remote(new, config.keys, REMOTE, None, before[REMOTE].url_name)
+    rebuilt = servers_of(restored, config.keys)
     value = before[REMOTE].value
     headers = value.get("headers") or value.get("http_headers") or {}
 
@@ -75,7 +75,7 @@ def _broken_of_remote(config: GeneratedConfig) -> Iterator[str]:
         yield "no value of a header is in the command line"
     if {**after, REMOTE: 0} != {**before, REMOTE: 0}:
         yield "the other servers stay"
-    if unwrap_remote(new, config.keys, REMOTE, change.pieces) != config.text:
+    if unwrap_remote(new, config.keys, REMOTE, change.pieces).text != config.text:
         yield "unwrap gives the file of a remote server back, byte for byte"
     if rebuilt != before:
         yield "without what was stored, unwrap gives the remote server back"
