@@ -19,7 +19,7 @@ from mcpmock.errors import MissingExtra
 
 from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
 from .document import ConfigError, Document
-from .edit import servers_of, unwrap, wrap
+from .edit import parse_config, servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
 from .files import (
     FOLDER,
@@ -31,6 +31,7 @@ from .files import (
     digest,
     make_project_folder,
     read_config,
+    read_text,
     reason_of,
     write_config,
 )
@@ -240,9 +241,10 @@ def _renewed(edit: ServerEdit) -> ServerEdit:
     entry is another one.
     """
     found = edit.found
-    document = read_config(found.config.path)
-    if document.text == found.document.text:
+    text = read_text(found.config.path)
+    if text == found.document.text:
         return edit
+    document = parse_config(found.config.path, text)
     entry = servers_of(document, found.config.keys).get(edit.entry.name)
     if entry != found.entry:
         raise ConfigChanged(found.config.path)

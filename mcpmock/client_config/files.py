@@ -255,7 +255,16 @@ def _value_in(path: Path) -> dict[str, Any]:
 
 def read_config(path: Path) -> Document:
     """A configuration file. Raises ConfigError."""
-    return parse_config(path, _text(path, _read(path)))
+    return parse_config(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a configuration file. Raises ConfigError."""
+    data = _read(path)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
 def is_live(path: Path) -> bool:
@@ -271,7 +280,7 @@ def write_config(path: Path, text: str, was: Document) -> None:
         raise ConfigError(path, _OWNED)
 
     def check() -> None:
-        if _text(path, _read(target)) != was.text:
+        if read_text(target) != was.text:
             raise ConfigChanged(path)
 
     try:
@@ -353,13 +362,6 @@ def _read(path: Path) -> bytes:
     if len(data) > MAX_CONFIG_BYTES:
         raise ConfigError(path, f"holds more than {MAX_CONFIG_BYTES >> 20} MiB")
     return data
-
-
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ConfigError(path, f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
 def reason_of(error: Exception) -> str:

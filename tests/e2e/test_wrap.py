@@ -20,6 +20,7 @@ from tests.support.client_homes import CLIENT_HOMES, ClientHome
 from tests.support.processes import TAG
 
 from .parts import PARTS, not_installed
+from .wraps import broken_by_pair
 
 pytestmark = pytest.mark.e2e
 PROGRAM = Path(sys.executable).with_name("mcpmock")
@@ -172,6 +173,11 @@ def test_codex(home: Path) -> None:
     assert b'"method":"tools/list"' in recorded(home)
     shell("mcpmock", "unwrap", "demo", "--yes", "-q")
     assert before == file.read_text("utf-8")
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """Neither loses the change of the other, however slow the disk is."""
+    assert "" == broken_by_pair(tmp_path)
 
 
 @pytest.mark.parts
