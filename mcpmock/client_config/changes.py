@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 import msgspec
 
+from mcpmock.cassette.project_folder import PROJECT_FOLDER, make_project_folder
 from mcpmock.errors import MissingExtra
 
 from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
@@ -23,13 +24,11 @@ from .edit import parse_config, servers_of, unwrap, wrap
 from .entry import ServerEntry, record_words
 from .files import (
     FOLDER,
-    PROJECT_FOLDER,
     ConfigChanged,
     FoundServer,
     SideStore,
     WrappedServer,
     digest,
-    make_project_folder,
     read_config,
     read_text,
     reason_of,

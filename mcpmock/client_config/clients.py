@@ -66,13 +66,14 @@ class ConfigFile:
 @attrs.frozen
 class Machine:
     """What decides where the files are. `platform` is `linux`, `macos` or `windows`; `root` is the
-    folder of the project.
+    folder of the project, or the home of the user or the like (`has_project`).
     """
 
     platform: str
     home: Path
     environment: Mapping[str, str]
     root: Path
+    has_project: bool = True
 
     def folder(self, variable: str, default: Path) -> Path:
         """The folder that a variable of the environment names. As the XDG specification says, one
@@ -296,10 +297,11 @@ CLIENTS = (
         id="qwen",
         title="Qwen Code",
         user=("{home}/.qwen/settings.json",),
-        project=(".qwen/settings.json",),
+        project=(".qwen/settings.json", ".mcp.json"),
         url_name="httpUrl",
         plain_url="sse",
         restart="start qwen again",
+        approval="qwen's approval is bound to the entry: approve the changed server again",
         source="qwen 0.24.4, tried",
         checked="2026-11-23",
     ),
@@ -323,7 +325,8 @@ def config_files(machine: Machine) -> Iterator[ConfigFile]:
                 path, below = resolved
                 keys = () if path.match(str(_BARE)) else client.keys
                 # In the home of a user, a file of the project is that of the user.
-                known = found.get((path, below, keys), ConfigFile(path, (), scope, keys, below))
+                owner = scope if machine.has_project else USER
+                known = found.get((path, below, keys), ConfigFile(path, (), owner, keys, below))
                 others = tuple(other for other in known.clients if other != client.id)
                 found[path, below, keys] = attrs.evolve(known, clients=(*others, client.id))
                 if path.name == LIVE_STATE:

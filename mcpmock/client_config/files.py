@@ -22,6 +22,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.file import replace_file
+from mcpmock.cassette.project_folder import is_project, project_root
 from mcpmock.errors import McpMockError
 
 from .clients import (
@@ -41,14 +42,9 @@ from .entry import ServerEntry
 
 FOLDER = "mcpmock"
 """Below the data folder of the user: a folder of recordings for each server, and the stores."""
-PROJECT_FOLDER = ".mcpmock"
-"""The recordings of a project, below its root."""
 _PLATFORMS = {"darwin": "macos", "win32": "windows"}
 _STORE = ".wrapped"  # no folder of a server begins with a dot
 _OWNED = "belongs to running sessions of claude, which rewrite it"
-# The folder itself is committed, so that the recorder of everybody who clones the project finds it;
-# what is in it is not.
-_IGNORED = "*\n!.gitignore\n"
 
 
 class ConfigChanged(McpMockError):
@@ -171,17 +167,12 @@ class SideStore:
 def machine_here() -> Machine:
     """This machine, user and folder."""
     platform = _PLATFORMS.get(sys.platform, "linux")
-    return Machine(platform, Path.home(), os.environ, project_root(Path.cwd()))
+    home, root = Path.home(), project_root(Path.cwd())
+    return Machine(platform, home, os.environ, root, has_project=is_project(root, home))
 
 
 def side_store(machine: Machine) -> SideStore:
     return SideStore(machine.data / FOLDER / _STORE)
-
-
-def project_root(folder: Path) -> Path:
-    """The nearest parent that is a repository, else the folder itself."""
-    parents = (folder, *folder.parents)
-    return next((parent for parent in parents if (parent / ".git").exists()), folder)
 
 
 def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
@@ -304,15 +295,6 @@ def make_private_folder(folder: Path) -> None:
     folder.chmod(0o700)
 
 
-def make_project_folder(root: Path) -> None:
-    """Makes the folder for the recordings of a project, with an ignore file. Raises OSError."""
-    folder = root / PROJECT_FOLDER
-    folder.mkdir(exist_ok=True)
-    ignored = folder / ".gitignore"
-    if not ignored.exists():
-        ignored.write_text(_IGNORED, "utf-8")
-
-
 def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
     """In the order of the table."""
     for config in config_files(machine):
@@ -331,7 +313,8 @@ def _described(machine: Machine, path: Path) -> list[ConfigFile]:
     if is_live(path):
         raise ConfigError(path, _OWNED)
     document = read_config(path)
-    scope = PROJECT if path.is_relative_to(machine.root) else USER
+    inside = machine.has_project and path.is_relative_to(machine.root)
+    scope = PROJECT if inside else USER
     shapes = [keys for keys in ALL_KEYS if servers_of(document, keys)]
     bare = [entry.transport for entry in servers_of(document, ()).values()]
     if not shapes and (not bare or "other" in bare):

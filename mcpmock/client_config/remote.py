@@ -25,6 +25,7 @@ from .clients import Keys
 from .document import ConfigError, Document
 from .edit import Pieces, Splice, WrapChange, parse_config, piece, quote, servers_of, splice, verify
 from .entry import PROXY, ServerEntry
+from .toml import TomlDocument
 
 URL_VARIABLE = "MCPMOCK_URL"
 _VARIABLE = "MCPMOCK_HEADER_"
@@ -37,8 +38,8 @@ _WHOLE_COMMAND = "remote"
 _TYPES = {_WHOLE_COMMAND: "local"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SUBSTITUTED = re.compile(r"[{$%]")
-_NO_EQUAL = ("headersHelper", "oauth_resource", "bearer_token")
-"""What no server over stdio has, and some clients refuse in one."""
+_NO_EQUAL = ("headersHelper", "oauth_resource", "bearer_token", "auth", "authProviderType")
+"""What no server over stdio has, and some clients refuse in one, or give credentials by."""
 
 
 class CannotRecord(McpMockError):
@@ -172,7 +173,8 @@ def _plan(
         except McpMockError as error:
             raise CannotRecord(f"{place}: {error}") from error
     in_the_way = ["command", "args", "env", "environment", "env_vars", *_NO_EQUAL]
-    in_the_way += ["oauth"] if whole else []
+    # codex 0.169 reads no file with `oauth` in a server over stdio: "oauth is not supported".
+    in_the_way += ["oauth"] if whole or isinstance(document, TomlDocument) else []
     if found := [member for member in in_the_way if member in value]:
         raise CannotRecord(f"{place} has `{found[0]}`, which no recorder can take over")
     headers = _strings(place, value, "headers") or _strings(place, value, "http_headers")

@@ -20,6 +20,7 @@ import attrs
 import trio
 
 from mcpmock.channels.channel import ConversationEnd
+from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.runner import LiveSession, run
@@ -234,7 +235,14 @@ class Run:
                 yield None
             return
         self.check()
-        take = await self._open_take()
+        take, missed = None, ""
+        try:
+            take = await self._open_take()
+        except CassetteError as error:
+            if self._recording is None or not self._recording.in_project:
+                raise
+            missed = f"not recorded: {error}"
+            setup.say(f"{missed}; the session goes on")
         try:
             if open_server:
                 server = await self.open_server()
@@ -246,6 +254,8 @@ class Run:
             if take is not None and setup.back is not None:
                 setup.back.watch_authorization(take.authorized)
             yield server
+        if missed:
+            raise RecordingIncomplete(missed)
 
     async def open_server(self, front: object = None) -> ConversationEnd | None:
         """A channel to the server for one conversation: None where there is none, or where the

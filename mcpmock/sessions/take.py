@@ -26,6 +26,7 @@ from mcpmock.cassette.file import (
     sibling_path,
 )
 from mcpmock.cassette.model import FORMAT, Header
+from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.printable import mcpmock_command
 from mcpmock.recording.recorder import Ledger, Recorder
@@ -60,11 +61,16 @@ class Recording:
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None
     """The cassette that was locked by another recorder, when `output` stands in for it."""
+    in_project: bool = False
+    """`output` is in the folder of a project's recordings. Its configuration is shared, and the
+    client of somebody for whom it cannot be opened has its server all the same.
+    """
 
     @classmethod
     def to(cls, output: str, **how: Any) -> Recording:
         """From the words of the command line: a slash at the end makes it a folder."""
-        return cls(output=Path(output), folder=output.endswith(os.sep), **how)
+        folder, in_project = output.endswith(os.sep), is_in_project_folder(output)
+        return cls(output=Path(output), folder=folder, in_project=in_project, **how)
 
 
 @attrs.define
@@ -214,8 +220,11 @@ class TakeRecording:
 
 async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     """Opens the file to record to. Where another recorder keeps the file locked, a sibling is
-    recorded to instead.
+    recorded to instead. Raises CassetteError.
     """
+    if recording.in_project:
+        output = find_recording(recording.output, Path.cwd(), Path.home())
+        recording = attrs.evolve(recording, output=output, in_project=False)
     path, packed = _paths(recording)
     # A `.gz` is made at the end, and only then overwritten or added to.
     whole = packed is None

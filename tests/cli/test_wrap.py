@@ -199,6 +199,11 @@ def test_a_remote_server_without_the_extra(
         ({"url": "wss://a.example"}, "not an http:// or https:// URL"),
         ({"url": "https://a:b@c.example"}, "has a user name or password in it"),
         ({"url": "https://a", "headersHelper": "x"}, "has `headersHelper`, which no recorder"),
+        ({"url": "https://a", "auth": "oauth"}, "has `auth`, which no recorder"),
+        (
+            {"url": "https://a", "authProviderType": "x"},
+            "has `authProviderType`, which no recorder",
+        ),
         ({"url": "https://a", "headers": {"a": 5}}, "has `headers` in a form that no recorder"),
         ({"url": "https://a", "headers": {"A-b": "", "a_b": ""}}, "has two headers with almost"),
     ],
@@ -211,6 +216,32 @@ def test_what_no_proxy_reaches(run: Run, home: Path, entry: Any, why: str) -> No
     assert (1, text) == (status, file.read_text("utf-8"))
     assert why in err
     assert "(cannot be recorded)" in run("wrap", "--list")[1]
+
+
+def test_a_member_that_stops_codex(run: Run, home: Path) -> None:
+    """It reads no file with `oauth` in a server over stdio."""
+    text = '[mcp_servers.r]\nurl = "https://a"\noauth = { client_id = "x" }\n'
+    file = put(home / ".codex/config.toml", text)
+    status, _, err = run("wrap", "r", "--yes")
+
+    assert (1, text) == (status, file.read_text("utf-8"))
+    assert "has `oauth`, which no recorder can take over" in err
+
+
+def test_a_login_with_a_registered_client(run: Run, home: Path) -> None:
+    """The command for it names the client."""
+    entry = {"type": "http", "url": "https://a/mcp", "oauth": {"clientId": "it's"}}
+    put(home / "project/.mcp.json", json.dumps({"mcpServers": {"r": entry}}))
+    _, _, err = run("wrap", "r", "--yes")
+
+    assert """`mcpmock login https://a/mcp --client-id 'it'"'"'s'`""" in err
+
+
+def test_approvals_that_are_bound_to_the_entry(run: Run, home: Path) -> None:
+    """They are announced."""
+    put(home / ".qwen/settings.json", CURSOR.replace('"a"', '"b"'))
+
+    assert "approve the changed server again" in run("wrap", "b", "--yes")[2]
 
 
 def test_list(run: Run, home: Path) -> None:
@@ -253,7 +284,7 @@ def test_list_of_other_folders(run: Run, home: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(home / "other")
 
     listed = run("wrap", "--list", "b")[1].splitlines()
-    assert [f"{home}/project/.mcp.json (claude-code, cursor, copilot, project)"] == listed[:1]
+    assert [f"{home}/project/.mcp.json (claude-code, cursor, copilot, qwen, project)"] == listed[:1]
     assert listed[1:] == ["  b  recorded to .mcpmock/b.jsonl (nothing yet)"]
 
 

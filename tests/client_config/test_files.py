@@ -17,7 +17,6 @@ from mcpmock.client_config.files import (
     find_servers,
     find_stored,
     is_live,
-    project_root,
     side_store,
 )
 from mcpmock.client_config.remote import CannotRecord
@@ -258,10 +257,18 @@ def test_a_file_without_servers(machine: Machine) -> None:
 
 def test_a_user_who_works_in_the_home(machine: Machine) -> None:
     """What would be a file of a project is that of the user."""
-    machine = Machine("linux", machine.home, {}, machine.home)
-    (found,) = find_servers(machine).servers
+    (machine.home / ".mcp.json").write_text(TEXT, "utf-8")
+    (machine.home / "own.json").write_text(TEXT, "utf-8")
+    machine = Machine("linux", machine.home, {}, machine.home, has_project=False)
+    found = [
+        *find_servers(machine).servers,
+        *find_servers(machine, machine.home / "own.json").servers,
+    ]
 
-    assert (("cursor",), "user") == (found.config.clients, found.config.scope)
+    assert [".mcp.json", ".cursor/mcp.json", "own.json"] == [
+        str(one.config.path.relative_to(machine.home)) for one in found
+    ]
+    assert {"user"} == {one.config.scope for one in found}
 
 
 def test_a_name_that_is_not_utf_8(machine: Machine) -> None:
@@ -277,16 +284,6 @@ def test_the_state_of_a_client_by_another_name(tmp_path: Path) -> None:
     assert [True, False] == [is_live(tmp_path / name) for name in ("c.json", "d.json")]
     with pytest.raises(ConfigError, match="belongs to running sessions of claude"):
         find_servers(Machine("linux", tmp_path, {}, tmp_path), tmp_path / "c.json")
-
-
-def test_the_root_of_a_project(tmp_path: Path) -> None:
-    """The nearest repository, else the folder itself."""
-    inner = tmp_path / "a/b"
-    inner.mkdir(parents=True)
-    assert inner == project_root(inner)
-    (tmp_path / "a/.git").touch()  # a file in a worktree
-
-    assert tmp_path / "a" == project_root(inner)
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,41 @@ def test_codex(home: Path) -> None:
     assert before == file.read_text("utf-8")
 
 
+def record_in(folder: Path, home: Path) -> subprocess.CompletedProcess[bytes]:
+    """The recorder of a project, as a client starts it that stands in a folder."""
+    return subprocess.run(
+        [PROGRAM, "record", "-q", "-o", ".mcpmock/w.jsonl", "--", "cat"],
+        input=SAID,
+        cwd=folder,
+        env={**os.environ, "HOME": str(home)},
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_a_project_from_a_folder_below(tmp_path: Path) -> None:
+    """The recording is that of the project, in a clone without the folder too."""
+    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "project/a").mkdir()
+    done = record_in(tmp_path / "project/a", tmp_path)
+
+    assert (0, SAID, b"") == (done.returncode, done.stdout, done.stderr)
+    assert SAID.strip() in (tmp_path / "project/.mcpmock/w.jsonl").read_bytes().replace(b"\\", b"")
+    assert not (tmp_path / "project/a/.mcpmock").exists()
+
+
+def test_a_project_that_cannot_be_recorded(tmp_path: Path) -> None:
+    """The client has its server all the same; one line says why, another that it is so."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".mcpmock").symlink_to("/nowhere")
+    done = record_in(tmp_path, tmp_path / "home")
+
+    why = f"mcpmock: not recorded: {tmp_path}/.mcpmock: is a link; replace the link by a folder"
+    assert (5, SAID) == (done.returncode, done.stdout)
+    assert [True, True] == [line.startswith(why) for line in done.stderr.decode().splitlines()]
+    assert b"; the session goes on\n" in done.stderr
+
+
 def test_two_at_once(tmp_path: Path) -> None:
     """Neither loses the change of the other, however slow the disk is."""
     assert "" == broken_by_pair(tmp_path)

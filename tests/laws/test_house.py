@@ -41,7 +41,11 @@ BESIDE = {
 }
 PURE = set().union(*ROWS[:10]) - {"channels"}
 IMPURE_MODULES = {"trio", "time", "socket", "subprocess", "threading", "logging", "asyncio"}
-DISK = {PACKAGE / "cassette" / "file.py", PACKAGE / "client_config" / "files.py"}
+DISK = {
+    PACKAGE / "cassette/file.py",
+    PACKAGE / "cassette/project_folder.py",
+    PACKAGE / "client_config/files.py",
+}
 TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control"}
 """Their arguments may be paths (`os.PathLike`)."""
 CHANGED_ANYWHERE = "mcpmock.faults.control"
