@@ -42,6 +42,14 @@ _WRONG_ORIGIN = "https://wrong.example"
 _SECRET_METHODS = ("client_secret_basic", "client_secret_post")
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 in base64url without padding (RFC 7636, 4.2)."""
+_URI = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+")
+"""The characters of RFC 3986 without `#`: redirect URIs have no fragment (RFC 6749, 3.1.2)."""
+# No list of safe ones: apps make up their own (`cursor`, `vscode`), mostly without the dot that
+# RFC 8252, 7.1 asks for.
+_BROWSER_SCHEMES = frozenset(
+    ("javascript", "vbscript", "data", "file", "about", "blob", "filesystem", "view-source")
+)
+"""Schemes that a browser opens itself, and that name no client."""
 _Value = TypeVar("_Value")
 
 
@@ -391,8 +399,8 @@ class AuthorizationServer:
     def _client(self, name: str, status: int = 400) -> _Client:
         if client := self._clients.get(name):
             return client
-        address = urlsplit(name) if "://" in name else None
-        is_document = address and address.scheme == "https" and address.path not in ("", "/")
+        scheme, _, path = _split(name) or ("", "", "")
+        is_document = scheme == "https" and path.partition("?")[0] not in ("", "/")
         if is_document and not self.faults.registration_is_withdrawn:
             return _Client(redirects=())  # what stands in the document is not known here
         raise _Refused("invalid_client", "this client is not registered", status)
@@ -440,12 +448,12 @@ def _may_redirect_to(uri: str) -> bool:
     browser's loopback have a scheme of their own (RFC 8252, 7.1).
     """
     parts = _split(uri)
-    if parts is None or parts[3]:
+    if parts is None:
         return False
-    scheme, host = parts[0], parts[1]
+    scheme, host, _ = parts
     if scheme == "http":
         return host in ("localhost", "127.0.0.1", "::1")
-    return bool(scheme) and scheme not in ("javascript", "data", "file") and bool(uri.isascii())
+    return bool(host) if scheme == "https" else bool(scheme) and scheme not in _BROWSER_SCHEMES
 
 
 def _is_registered(uri: str, registered: Sequence[str]) -> bool:
@@ -464,11 +472,13 @@ def _without_port(uri: str) -> object:
     return parts if loopback else object()
 
 
-def _split(uri: str) -> tuple[str, str, str, str] | None:
-    """Scheme, host, path with query, fragment."""
+def _split(uri: str) -> tuple[str, str, str] | None:
+    """Scheme, host, path with query; None if it is no URI, or has a fragment."""
+    if not _URI.fullmatch(uri):  # urlsplit removes line breaks
+        return None
     try:
         parts = urlsplit(uri)
-        return parts.scheme, parts.hostname or "", f"{parts.path}?{parts.query}", parts.fragment
+        return parts.scheme, parts.hostname or "", f"{parts.path}?{parts.query}"
     except ValueError:
         return None
 

@@ -33,7 +33,7 @@ SESSION_PARAMETER = "session-parameter"
 _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
 _PRESENCE_ONLY = {SESSION, LAST_EVENT, "authorization"}
-_FIXED = {"method", "path", "host", "origin"}
+_FIXED = {"method", "path", "host"}
 
 FIRST_HEADER_LEVEL = 2
 """The first level that ignores a part of the head: the version. The next ignores all other fields
@@ -99,8 +99,9 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
     """Whether every level compares this field."""
-    # Streamable HTTP, "Security Warning": servers validate Origin (and many of them Host) against
-    # DNS rebinding. A request that differs there is a different request at every level.
+    # Many servers validate Host against DNS rebinding: a request that differs there is a different
+    # request at every level. Origin, which every server validates (Streamable HTTP, "Security
+    # Warning"), differs between a browser and every other client: its refusals are remembered.
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 

@@ -67,6 +67,13 @@ class AccessPolicy:
             or (_content_type(_values(head, "content-type")) if mcp and _is_post(head) else None)
         )
 
+    def page_origin(self, head: HttpRequest) -> str | None:
+        """The origin of the page that sent the request, if its Host and Origin may come in."""
+        origin = head.header("origin")
+        if origin is None or self._host(_values(head, "host")):
+            return None
+        return None if self._origin(_values(head, "origin")) else origin
+
     def admitted(self, head: HttpRequest) -> HttpRequest:
         """What goes on of a request that may come in: our token is for us alone (MCP, "Security
         Best Practices", token passthrough).

@@ -193,6 +193,49 @@ def test_no_redirect_in_doubt(changed: dict[str, Any]) -> None:
     assert 400 == login.authorize(client, **changed).status
 
 
+@pytest.mark.parametrize(
+    "uri",
+    ["https://app.example/\r\nX: y", "https://app.example/\n", "\thttps://app.example/",
+     "https://app.example/a b", "https://app.example\\@x/", "https://app.example/\x7f",
+     "https://\u00e4.example/", "https://app.example/#", "https:app.example", "//app.example/",
+     "https://[x/", "JavaScript:alert(1)", "vbscript:x", "data:text/html,x", "file:///x",
+     "about:blank", "blob:https://app.example/x", "view-source:https://app.example/"],
+)  # fmt: skip
+def test_no_redirect_to_what_is_no_address_of_a_client(uri: str) -> None:
+    """It is refused for clients of both kinds, and stands in no header field."""
+    login = Login(server())
+
+    unseen = login.authorize("https://app.example/client.json", redirect_uri=uri)
+    registered = login.register(redirect_uris=[uri])
+
+    assert (400, "invalid_request") == (unseen.status, value_of(unseen)["error"])
+    assert (400, "invalid_redirect_uri") == (registered.status, value_of(registered)["error"])
+    assert "Location" not in dict(unseen.headers)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["cursor://anysphere.cursor-retrieval/oauth/callback", "vscode://vscode.git/callback?a=b",
+     "com.example.app:/callback", "https://app.example:8443/callback?a=%0D%0A"],
+)  # fmt: skip
+def test_redirects_to_apps(uri: str) -> None:
+    """Apps have schemes of their own, most without a dot."""
+    login = Login(server())
+    client = value_of(login.register(redirect_uris=[uri]))["client_id"]
+
+    for name in (client, "https://app.example/client.json"):
+        reply = login.authorize(name, redirect_uri=uri)
+        assert 302 == reply.status
+        assert dict(reply.headers)["Location"].startswith(uri)
+
+
+def test_a_client_id_that_is_no_address() -> None:
+    """It is an error of the client's, not of ours."""
+    refused = Login(server()).authorize("https://[x/client.json")
+
+    assert (400, "invalid_client") == (refused.status, value_of(refused)["error"])
+
+
 def test_the_port_of_a_loopback_redirect_is_free() -> None:
     """RFC 8252, 7.3: apps take the port that they get."""
     login = Login(server())

@@ -118,7 +118,7 @@ def test_tiers() -> None:
 
     assert found == at(found, 0) == at(found, 1)
     assert {"mcp-protocol-version"} == found.keys() - at(found, 2).keys()
-    assert {"method", "host", "origin", "content-type"} == at(found, 3).keys()
+    assert {"method", "host", "content-type"} == at(found, 3).keys()
 
 
 def test_a_get_has_no_content() -> None:

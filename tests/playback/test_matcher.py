@@ -266,8 +266,8 @@ X = request(1, "x")
         ({"mcp_method": "x"}, 3),
         ({"content_type": "text/json"}, None),
         ({"content_type": None}, None),
-        ({"origin": "http://localhost:1"}, None),
-        ({"origin": "http://evil.example"}, None),
+        ({"origin": "http://localhost:1"}, 3),
+        ({"origin": "http://evil.example"}, 3),
         ({"host": "evil.example"}, None),
     ],
 )
@@ -325,6 +325,17 @@ def test_what_was_refused_is_not_forgiven() -> None:
 
     assert None is place(found, wrong)
     assert (6, 3) == place(found, post(7, X, accept="b/b"))
+
+
+def test_an_origin_that_was_refused_is_not_forgiven() -> None:
+    """Where the recorded server refused a page, no page of its kind gets what others get."""
+    evil = "http://evil.example"
+    refused = post(2, X, origin=evil)
+    found = http_matcher(post(1, X), answers(1, response(1)), refused, answers(2, b"", 403))
+    found.happened[6] = 0.0
+
+    assert None is place(found, post(7, X, origin="http://other.example"))
+    assert (1, 3) == place(found, post(7, X, origin="http://localhost:1"))
 
 
 def test_a_mirrored_field_that_contradicts_is_not_forgiven() -> None:

@@ -34,6 +34,7 @@ from tests.support import (
     WELCOME,
     accepts,
     answers,
+    bodiless,
     cassette,
     get,
     in_session,
@@ -381,3 +382,52 @@ async def test_allowed_hosts_and_origins(web: Web, autojump_clock: MockClock) ->
             statuses.append(await caller.head())
 
     assert [421, 403, 421, 200] == statuses
+
+
+PAGE = "http://localhost:6274"
+
+
+async def test_a_replay_for_a_page(web: Web, tmp_path: Path) -> None:
+    """A page gets what was recorded without an Origin, and its browser shows it to the page; a
+    recording of that has neither the preflight nor what browsers are told.
+    """
+    recording = Recording(output=tmp_path / "b.jsonl")
+    async with running(web, player(web, RECORDED, recording)):
+        caller = web.door.client()
+        asked = [("Origin", PAGE), ("Access-Control-Request-Method", "POST")]
+        await caller.ask("OPTIONS", headers=asked)
+        allowed = await caller.answer()
+        welcome = await web.posts(INITIALIZE, origin=PAGE)
+        answer = await web.posts(PING, welcome.header("mcp-session-id"), origin=PAGE)
+        lost = await web.posts(PING, "old", origin=PAGE)
+    kept = (tmp_path / "b.jsonl").read_bytes()
+
+    assert [204, 200, 200, 404] == [one.status for one in (allowed, welcome, answer, lost)]
+    assert {PAGE} == {
+        one.header("access-control-allow-origin") for one in (allowed, welcome, answer, lost)
+    }
+    assert response(1, {"x": 1}) == answer.body
+    assert b"access-control" not in kept.lower()
+    assert b"OPTIONS" not in kept
+
+
+async def test_a_replay_of_a_page(web: Web) -> None:
+    """Preflights that were recorded in front of a server are answered for the live page."""
+    theirs = {"access_control_allow_origin": "http://localhost:1"}
+    preflight = bodiless(
+        1, "OPTIONS", origin="http://localhost:1", access_control_request_method="POST"
+    )
+    recorded = over_http(
+        in_session(1, preflight, accepts(1, 204, **theirs)),
+        in_session(
+            2,
+            post(2, INITIALIZE, origin="http://localhost:1"),
+            answers(2, WELCOME, mcp_session_id="old", **theirs),
+        ),
+    )
+    async with running(web, player(web, recorded)):
+        welcome = await web.posts(INITIALIZE, origin=PAGE)
+
+    assert WELCOME == welcome.body
+    assert [PAGE] == [v for k, v in welcome.headers if k.lower() == "access-control-allow-origin"]
+    assert [] == web.said

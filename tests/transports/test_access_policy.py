@@ -148,6 +148,25 @@ def test_allowed_origins(allowed: str, origin: str, expected: int | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("host", "origins", "expected"),
+    [
+        ("localhost:8080", ["http://localhost:6274"], "http://localhost:6274"),
+        ("localhost:8080", ["https://App.example"], "https://App.example"),
+        ("localhost:8080", [], None),
+        ("localhost:8080", ["http://evil.example"], None),
+        ("localhost:8080", ["http://localhost:6274", "http://localhost:6274"], None),
+        ("evil.example:8080", ["http://localhost:6274"], None),
+    ],
+)
+def test_pages_that_may_read_answers(host: str, origins: list[str], expected: str | None) -> None:
+    """Those whose requests come in, whether or not they have the token."""
+    keeper = AccessPolicy(8080, origins=frozenset({"https://app.example"}), token="s3cret")
+    head = asked(("Host", host), *(("Origin", origin) for origin in origins))
+
+    assert expected == keeper.page_origin(head)
+
+
+@pytest.mark.parametrize(
     ("media_type", "expected"),
     [
         (None, 415),

@@ -18,9 +18,11 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES, Deliver
 from mcpmock.channels.queues import FrameQueue, WriteQueue
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame
+from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpRequest
+from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
+from mcpmock.transports.cors import cors_fields, is_preflight, preflight_reply
 from mcpmock.transports.headers import MAX_FIELDS
 from mcpmock.transports.session_router import SessionRouter
 
@@ -56,7 +58,9 @@ class ServerExchange:
         self.request = head.request
         self.inbox = FrameQueue()
         self.out = connection.out
-        self.answer = ResponseWriter(head.request.method, closing=head.closing)
+        self.answer = ResponseWriter(
+            head.request.method, closing=head.closing, cors=connection.cors
+        )
         self.answer.http_1_1 = head.http_1_1
         self.whole = False
         self.waits = head.waits
@@ -140,6 +144,10 @@ class ListenerContext:
     carriers: dict[int, Connection] = attrs.field(factory=dict)
     """The connections of open exchanges."""
 
+    def page_origin(self, head: HttpRequest) -> str | None:
+        """The origin of the page that reads our answer; None where a server has its own word."""
+        return None if self.watch is not None else self.access.page_origin(head)
+
     def too_long(self, size: int) -> HttpRefusal | None:
         if self.body_limit is None or size <= self.body_limit:
             return None
@@ -166,6 +174,8 @@ class Connection:
         self._input = bytearray()
         self._used = False
         self._method = ""
+        self.cors: Headers = []
+        """Fields of the answer to the present request."""
         self._exchange: ServerExchange | None = None
         self._gone = "closed"
         self._scope = trio.CancelScope()
@@ -281,14 +291,14 @@ class Connection:
     async def _converse(self) -> None:
         try:
             while (length := await self._head()) and await self._serve(length):
-                self._used, self._method = True, ""
+                self._used, self._method, self.cors = True, "", []
         except _Refused as refused:
             if self._exchange is None:
                 await self._refuse(refused.refusal)
         self._leave()
 
     async def _refuse(self, refusal: HttpRefusal) -> None:
-        answer = ResponseWriter(self._method, closing=True)
+        answer = ResponseWriter(self._method, closing=True, cors=self.cors)
         with trio.move_on_after(CLOSE_TIMEOUT_S):
             try:
                 await self._stream.send_all(answer.write(frames_of(refusal)))
@@ -346,6 +356,13 @@ class Connection:
         request = asked.request
         self._method = request.method
         mcp = self.context.router.is_mcp(request)
+        origin = self.context.page_origin(request)
+        if origin is not None:
+            self.cors = cors_fields(origin)
+            # Before the check of the token: a preflight never has one (Fetch, "CORS-preflight
+            # fetch").
+            if is_preflight(request):
+                return await self._answer_preflight(asked)
         self._stop(self.context.access.refusal(request, mcp=mcp))
         admitted = self.context.access.admitted(request)
         if admitted is not request:
@@ -356,6 +373,14 @@ class Connection:
         source = RequestBody(asked, self._input)
         body = BodyReader.of_request(exchange.number, request, mcp=mcp)
         return await self._take(exchange, source, body) and await self._attend(exchange)
+
+    async def _answer_preflight(self, asked: RequestHead) -> bool:
+        """Whether another request may follow."""
+        answer = ResponseWriter(self._method, closing=asked.closing, cors=self.cors)
+        await self._stream.send_all(answer.write(preflight_reply(asked.request)))
+        if asked.closing:
+            await self._linger()
+        return not asked.closing
 
     async def _take(self, exchange: ServerExchange, source: RequestBody, body: BodyReader) -> bool:
         """The request, handed over whole, or piece by piece where it is long; False if the client

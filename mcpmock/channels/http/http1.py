@@ -23,6 +23,7 @@ from mcpmock.protocol.transport_facts import (
     header,
 )
 from mcpmock.transports.body import BodyWriter
+from mcpmock.transports.cors import with_cors
 from mcpmock.transports.headers import end_to_end, field_of, lint
 
 from .chunked import Chunks, chunk
@@ -275,11 +276,14 @@ class ResponseWriter:
     """One response as bytes: frames of an exchange in, what its client reads out.
 
     `ended` is how the exchange ended, once it has; `closing`, whether the connection must be closed
-    behind it.
+    behind it. `cors` are fields that every answer gets.
     """
 
-    def __init__(self, method: str, *, closing: bool = False) -> None:
+    def __init__(
+        self, method: str, *, closing: bool = False, cors: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self.closing = closing
+        self._cors = cors
         self.http_1_1 = True
         self._method = method
         self.begun = False
@@ -314,7 +318,7 @@ class ResponseWriter:
 
     def anew(self) -> ResponseWriter:
         """For another answer to the same request."""
-        writer = ResponseWriter(self._method, closing=self.closing)
+        writer = ResponseWriter(self._method, closing=self.closing, cors=self._cors)
         writer.http_1_1 = self.http_1_1
         return writer
 
@@ -327,7 +331,7 @@ class ResponseWriter:
 
     def _begin(self, response: HttpResponse, size: int) -> bytes:
         """The head; `size` bytes of the body are there, and all of them if it has ended."""
-        headers = list(end_to_end(response.headers))
+        headers = with_cors(end_to_end(response.headers), self._cors)
         whole = self.ended == "eof"
         self._mute = self._method == "HEAD" or response.status in _BODILESS
         if self._mute:

@@ -639,3 +639,122 @@ def test_timeouts() -> None:
         connection.IDLE_TIMEOUT_S,
         connection.BODY_TIMEOUT_S,
     )
+
+
+PAGE = b"Origin: http://localhost:6274"
+ALLOWED = b"\r\nAccess-Control-Allow-Origin: http://localhost:6274\r\n"
+PREFLIGHT = (
+    b"OPTIONS /mcp HTTP/1.1\r\n" + HOST + PAGE + b"\r\n"
+    b"Access-Control-Request-Method: POST\r\n"
+    b"Access-Control-Request-Headers: authorization\r\n\r\n"
+)
+CLOSE = b"Connection: close"
+
+
+async def test_a_preflight(autojump_clock: MockClock) -> None:
+    """It is answered here, before a token is asked for, and its connection is kept."""
+    async with front(token="s3cret") as door:
+        client = door.connect()
+        await client.send(PREFLIGHT)
+        await client.send(post(b"{}", PAGE, b"Authorization: Bearer s3cret", CLOSE))
+        _, frames = await first(channel := await door.conversation())
+        channel.send_nowait(ok(1, b"{}"))
+        allowed, _, answer = (await client.rest()).partition(b"\r\n\r\n")
+
+        assert [POSTED, b"{}"] == shown(frames)
+        assert allowed.startswith(b"HTTP/1.1 204 No Content\r\n")
+        assert ALLOWED in allowed
+        assert b"\r\nAccess-Control-Allow-Headers: authorization" in allowed
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert ALLOWED in answer
+
+
+async def test_a_preflight_on_its_own_connection(autojump_clock: MockClock) -> None:
+    """A connection that is to be closed is closed behind it."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(PREFLIGHT.replace(PAGE, PAGE + b"\r\n" + CLOSE))
+
+        assert (await client.rest()).startswith(b"HTTP/1.1 204 ")
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (post(b"{}", PAGE), b"401"),
+        (post(b"{}", PAGE, b"Mcpmock-Token: s3cret").replace(b"application/json", b"text/plain"),
+         b"415"),
+        (post(b"x" * 1000, PAGE, b"Mcpmock-Token: s3cret"), b"413"),
+    ],
+)  # fmt: skip
+async def test_a_page_reads_why_it_is_refused(
+    autojump_clock: MockClock, request_: bytes, status: bytes
+) -> None:
+    """Where it may send requests at all."""
+    async with front(body_limit=100, token="s3cret") as door:
+        client = door.connect()
+        await client.send(request_)
+        refusal = await client.rest()
+
+        assert refusal.startswith(b"HTTP/1.1 " + status)
+        assert ALLOWED in refusal
+
+
+async def test_an_answer_of_ours_instead(autojump_clock: MockClock) -> None:
+    """A page reads also that an answer cannot be sent, or does not come."""
+    async with front() as door:
+        first_client, second_client = door.connect(), door.connect()
+        await first_client.send(post(b"{}", PAGE, CLOSE))
+        await first(channel := await door.conversation())
+        channel.send_nowait(of(1, HttpResponse(99, "", []), ExchangeEnd()))
+        await second_client.send(post(b"{}", PAGE))
+        await first(channel)
+        await channel.aclose()
+        answers = [await first_client.rest(), await second_client.rest()]
+
+        assert [b"502", b"503"] == [answer.split()[1] for answer in answers]
+        assert all(ALLOWED in answer for answer in answers)
+
+
+@pytest.mark.parametrize("asked", [PREFLIGHT, post(b"{}", PAGE)], ids=["preflight", "POST"])
+async def test_pages_that_may_not_read_answers(autojump_clock: MockClock, asked: bytes) -> None:
+    """A page of a foreign origin gets nothing that its browser would show it, and a page that
+    rebinds its name to us nothing either.
+    """
+    for change in ((b"http://localhost:6274", b"http://evil.example"), (HOST, b"Host: evil\r\n")):
+        async with front() as door:
+            client = door.connect()
+            await client.send(asked.replace(*change))
+            refusal = await client.rest()
+
+            assert refusal.split()[1] in (b"403", b"421")
+            assert b"access-control" not in refusal.lower()
+
+
+async def test_a_request_that_is_not_a_page_s(autojump_clock: MockClock) -> None:
+    """Its answer is as it was sent, also behind that to a page."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(PREFLIGHT + post(b"{}", CLOSE))
+        await first(channel := await door.conversation())
+        channel.send_nowait(ok(1, b"{}"))
+
+        answer = (await client.rest()).partition(b"\r\n\r\n")[2]
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert b"Access-Control" not in answer
+
+
+async def test_the_word_of_a_server_behind(autojump_clock: MockClock) -> None:
+    """It answers the preflight itself, and what its answers allow is not changed."""
+    theirs = [("Access-Control-Allow-Origin", "*")]
+    async with front(mirrors=True) as door:
+        client = door.connect()
+        await client.send(PREFLIGHT.replace(PAGE, PAGE + b"\r\n" + CLOSE))
+        _, frames = await first(channel := await door.conversation())
+        channel.send_nowait(of(1, HttpResponse(204, "No Content", theirs), ExchangeEnd()))
+
+        assert [("OPTIONS", "/mcp")] == shown(frames)
+        assert (
+            b"HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: *\r\n"
+            b"Connection: close\r\n\r\n"
+        ) == await client.rest()
