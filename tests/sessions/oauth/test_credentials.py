@@ -23,9 +23,12 @@ def opened(store: TokenStore, said: list[str]) -> OAuthCredentials:
 
 
 async def test_without_a_login(tmp_path: Path) -> None:
-    """It is said once, however many requests are refused; nothing is sent."""
+    """It is said once, however many requests are refused, and not before: a server may need none.
+    Nothing is sent.
+    """
     said: list[str] = []
     credentials = opened(TokenStore(tmp_path), said)
+    assert [] == said
 
     told = [await credentials.renew(REFUSED, []) for _ in range(2)]
 

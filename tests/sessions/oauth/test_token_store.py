@@ -64,11 +64,11 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
 
 
 def test_with_a_keyring_no_token_is_in_a_file(tmp_path: Path) -> None:
-    """The folder holds the lock only."""
+    """The folder holds the lock and a mark that there is a login."""
     store = TokenStore(tmp_path / "logins", Keyring())
     store.save(login(token="secret-token"))
     with store.locked(URL):
-        assert [b""] == [path.read_bytes() for path in store.folder.iterdir()]
+        assert [b"", b""] == [path.read_bytes() for path in store.folder.iterdir()]
 
 
 def test_servers_and_issuers(tmp_path: Path) -> None:
