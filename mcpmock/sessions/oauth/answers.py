@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import aclosing
 from enum import StrEnum
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -188,10 +189,11 @@ async def _body(response: httpx2.Response, place: str) -> bytes:
     """Raises McpMockError beyond MAX_ANSWER_BYTES."""
     body = bytearray()
     # Not decoded by httpx2: it inflates each piece whole, which makes 64 MB of 64 KB.
-    async for piece in response.aiter_raw():
-        body += piece
-        if len(body) > MAX_ANSWER_BYTES:
-            break
+    async with aclosing(response.aiter_raw()) as pieces:
+        async for piece in pieces:
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
+                break
     data = _decompressed(bytes(body), response.headers.get("Content-Encoding", "identity"))
     if data is None:
         raise McpMockError(f"{place}: the answer is compressed, which was not asked for")
