@@ -158,8 +158,9 @@ def _place(request: httpx2.Request) -> str:
 
 
 def _replaced(response: httpx2.Response, status: int, body: bytes) -> httpx2.Response:
-    dropped = {"content-encoding", "content-length", "transfer-encoding"}
-    fields = [(name, text) for name, text in response.headers.multi_items() if name not in dropped]
+    dropped = {b"content-encoding", b"content-length", b"transfer-encoding"}
+    # The raw ones: httpx2 gives no head of a text that is not ASCII.
+    fields = [(name, text) for name, text in response.headers.raw if name.lower() not in dropped]
     return httpx2.Response(status, headers=fields, content=body, request=response.request)
 
 
@@ -196,23 +197,23 @@ async def _body(response: httpx2.Response, place: str) -> bytes:
                 break
     data = _decompressed(bytes(body), response.headers.get("Content-Encoding", "identity"))
     if data is None:
-        raise McpMockError(f"{place}: the answer is compressed, which was not asked for")
+        raise McpMockError(f"{place}: the answer is compressed in a way that was not asked for")
     if max(len(body), len(data)) > MAX_ANSWER_BYTES:
         raise McpMockError(f"{place}: the answer has more than {MAX_ANSWER_BYTES >> 20} MiB")
     return data
 
 
 def _decompressed(body: bytes, coding: str) -> bytes | None:
-    """At most a byte more than MAX_ANSWER_BYTES; None for what cannot be decompressed."""
+    """At most a byte more than MAX_ANSWER_BYTES; None for what cannot be decompressed whole."""
     match coding.strip().lower():
         case "identity" | "":
             return body
         case "gzip" | "x-gzip" | "deflate":
+            inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
             try:
-                return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(
-                    body, MAX_ANSWER_BYTES + 1
-                )
+                data = inflater.decompress(body, MAX_ANSWER_BYTES + 1)
             except zlib.error:
                 return None
+            return data if inflater.eof or len(data) > MAX_ANSWER_BYTES else None
         case _:
             return None

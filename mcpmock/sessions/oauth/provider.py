@@ -382,7 +382,9 @@ async def _alone(store: TokenStore, url: str) -> AsyncIterator[None]:
 
 def challenged_scopes(refused: HttpResponse) -> list[str]:
     """The scopes that a refusal asks for."""
-    response = httpx2.Response(refused.status, headers=refused.headers)
+    # As bytes: httpx2 makes no head of a text that is not ASCII.
+    fields = [(name.encode(), text.encode("latin-1", "replace")) for name, text in refused.headers]
+    response = httpx2.Response(refused.status, headers=fields)
     return split_scopes(extract_scope_from_www_auth(response) or "")
 
 

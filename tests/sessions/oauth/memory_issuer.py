@@ -142,7 +142,8 @@ class MemoryIssuer:
             answers = answers.pop(0) if len(answers) > 1 else answers[0]
         stream = answers.stream()
         self.streams.append(stream)
-        return httpx2.Response(answers.status, headers=dict(answers.fields), stream=stream)
+        fields = [(name.encode(), text.encode()) for name, text in answers.fields.items()]
+        return httpx2.Response(answers.status, headers=fields, stream=stream)
 
     @property
     def sent_bytes(self) -> int:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import attrs
 import pytest
@@ -19,7 +21,6 @@ from mcpmock.sessions.oauth.answers import MAX_ANSWER_BYTES, STEP_TIMEOUT_S
 from mcpmock.sessions.oauth.provider import REFRESH_TIMEOUT_S, LoginOptions, log_in, refresh
 from mcpmock.sessions.oauth.token_store import ServerLogin, TokenStore
 from tests.sessions.oauth.memory_issuer import (
-    AUTHORIZE,
     CODES,
     DEVICE,
     FORM,
@@ -70,19 +71,36 @@ def changed(document: Mapping[str, object], **members: object) -> Answer:
     return Answer({**document, **members})
 
 
-def echo(status: int) -> Answer:
-    told = "SECRET-code SECRET-refresh SECRET-device"
-    return Answer({"error": "invalid_request", "error_description": told * 9}, status)
+def challenge(text: str) -> Answer:
+    return Answer(status=401, fields={"WWW-Authenticate": text})
+
+
+def echo(secret: str) -> Answer:
+    return Answer({"error": "invalid_request", "error_description": f"{secret} " * 99}, 400)
 
 
 ROWS = {
-    "probe-drip": Row({MCP: Answer(status=200)}, "asks for no login"),
+    "open-server": Row(
+        {MCP: [Answer(status=405), Answer()]},
+        "asks for no login: GET has status 405, POST has status 200; leave out --oauth",
+    ),
+    "wrong-path": Row(
+        {MCP: Answer(status=404)}, "GET has status 404, POST has status 404; correct the URL"
+    ),
+    "challenge-of-no-url": Row(
+        {MCP: challenge("Bearer resource_metadata=http://[é")},
+        "cannot be used",
+    ),
+    "challenge-in-the-clear": Row(
+        {MCP: challenge(f'Bearer resource_metadata="{PLAIN}"')},
+        "not encrypted",
+    ),
     "resource-flood": Row({RESOURCE: FLOOD}, "more than 1 MiB"),
     "resource-bomb": Row({RESOURCE: BOMB}, "more than 1 MiB"),
     "resource-drip": Row({RESOURCE: DRIP}, "within 30 s", after_s=STEP_TIMEOUT_S),
     "resource-elsewhere": Row(
         {RESOURCE: changed(PROTECTED, resource="https://other.example/" + "x" * 100_000)},
-        "does not match",
+        "Protected resource https://other",
     ),
     "resource-of-nobody": Row(
         {RESOURCE: changed(PROTECTED, authorization_servers=[]), ISSUER: Answer(status=404),
@@ -95,10 +113,10 @@ ROWS = {
     "issuer-flood": Row({ISSUER: FLOOD}, "more than 1 MiB"),
     "issuer-bomb": Row({ISSUER: BOMB}, "more than 1 MiB"),
     "issuer-brotli": Row(
-        {ISSUER: Answer(b"x", fields={"Content-Encoding": "br"})}, "compressed, which was not"
+        {ISSUER: Answer(b"x", fields={"Content-Encoding": "br"})}, "compressed in a way"
     ),
     "issuer-bad-gzip": Row(
-        {ISSUER: Answer(b"x", fields={"Content-Encoding": "gzip"})}, "compressed, which was not"
+        {ISSUER: Answer(b"x", fields={"Content-Encoding": "gzip"})}, "compressed in a way"
     ),
     "issuer-drip": Row({ISSUER: DRIP}, "within 30 s", after_s=STEP_TIMEOUT_S),
     "issuer-deep": Row(
@@ -118,7 +136,7 @@ ROWS = {
         {ISSUER: changed(METADATA, authorization_endpoint=PLAIN)}, "not encrypted"
     ),
     "page-flood": Row(
-        {ISSUER: changed(METADATA, authorization_endpoint=ORIGIN + AUTHORIZE + "?" + "x" * 500_000)},
+        {ISSUER: changed(METADATA, authorization_endpoint=f"{ORIGIN}/{'x' * 500_000}")},
         "not a URL that a login can use",
     ),
     "registration-html": Row({REGISTER: HTML}, f"{REGISTER} answers with status 500"),
@@ -152,7 +170,7 @@ ROWS = {
         {TOKEN: Answer({"error": "server_error\x1b[2J\n", "error_description": "x" * 90_000}, 400)},
         r"server_error\u001b[2J\u000a (xxx",
     ),
-    "token-echo": Row({TOKEN: echo(400)}, "invalid_request (***"),
+    "token-echo": Row({TOKEN: echo("SECRET-code")}, "invalid_request (***"),
     "token-error-of-200": Row({TOKEN: Answer({"error": "bad_code"})}, "the login: bad_code"),
     "device-list": Row({DEVICE: Answer([])}, "it is not a JSON object", "device"),
     "device-codeless": Row({DEVICE: without(CODES, "user_code")}, "user_code is missing", "device"),
@@ -174,7 +192,7 @@ ROWS = {
     "device-denied": Row(
         {TOKEN: Answer({"error": "access_denied"}, 400)}, "the login: access_denied", "device"
     ),
-    "device-echo": Row({TOKEN: echo(400)}, "***", "device"),
+    "device-echo": Row({TOKEN: echo("SECRET-device")}, "invalid_request (***", "device"),
     "device-poll-drip": Row({TOKEN: DRIP}, "within 30 s", "device", STEP_TIMEOUT_S),
     "refresh-drip": Row({TOKEN: DRIP}, "30 s", "refresh", REFRESH_TIMEOUT_S),
     "refresh-flood": Row({TOKEN: FLOOD}, "more than 1 MiB", "refresh"),
@@ -195,6 +213,15 @@ def stored() -> ServerLogin:
     )
 
 
+async def play(row: Row, store: TokenStore, said: list[str]) -> None:
+    """The login or refresh of a row."""
+    if row.how == "refresh":
+        store.save(stored())
+        await refresh(store, stored())
+    else:
+        await log_in(URL, store, LoginOptions(device=row.how == "device"), said.append)
+
+
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 async def test_one_line(
     row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
@@ -208,11 +235,7 @@ async def test_one_line(
     began = trio.current_time()
 
     with pytest.raises(McpMockError) as caught:
-        if row.how == "refresh":
-            store.save(stored())
-            await refresh(store, stored())
-        else:
-            await log_in(URL, store, LoginOptions(device=row.how == "device"), said.append)
+        await play(row, store, said)
 
     line = str(caught.value)
     assert row.words in line
@@ -243,7 +266,7 @@ SOUND = {
     "post-alone": {
         MCP: [
             Answer(status=405),
-            Answer(status=401, fields={"WWW-Authenticate": 'Bearer scope="a"'}),
+            challenge('Bearer scope="a"'),
         ]
     },
     "stream-without-an-event": {MCP: [Answer(status=404), Answer(status=401)]},
@@ -266,10 +289,9 @@ async def test_what_works(
 
 async def test_scopes_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not asked for, whoever names them."""
-    challenge = "Bearer scope='x`touch pwned` a\\b c'"
     issuer = MemoryIssuer.changed(
         {
-            MCP: Answer(status=401, fields={"WWW-Authenticate": challenge}),
+            MCP: challenge('Bearer scope="a\\b ok x\u00e9y"'),
             RESOURCE: changed(PROTECTED, scopes_supported=['a"b', "ok", "x\ny", 7]),
         }
     )
@@ -277,4 +299,82 @@ async def test_scopes_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     await log_in(URL, TokenStore(tmp_path), LoginOptions(), lambda _: None)
 
-    assert ["'x`touch"] == [dict(parse_qsl(urlsplit(page).query))["scope"] for page in issuer.pages]
+    assert ["ok"] == parse_qs(issuer.pages[0])["scope"]
+
+
+PENDING = Answer({"error": "authorization_pending"}, 400)
+SLOWER = Answer({"error": "slow_down"}, 400)
+
+
+@pytest.mark.parametrize(
+    ("codes", "answers", "waited_s"),
+    [
+        (CODES, [PENDING, PENDING, Answer(TOKENS)], 10),
+        (CODES, [SLOWER, PENDING, Answer(TOKENS)], 20),
+        ({**CODES, "interval": 0}, [PENDING, Answer(TOKENS)], 1),
+        ({**CODES, "interval": ENDLESS}, [PENDING, Answer(TOKENS)], 60),
+        ({**CODES, "expires_in": 12}, [PENDING], 12),
+    ],
+)
+async def test_a_device(
+    codes: dict[str, object],
+    answers: list[Answer],
+    waited_s: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: MockClock,
+) -> None:
+    """It is asked for as often as the server wants, never more than once a second, and until the
+    code is over.
+    """
+    issuer = MemoryIssuer.changed({DEVICE: Answer(codes), TOKEN: answers})
+    issuer.install(monkeypatch)
+    said: list[str] = []
+    ends = codes["expires_in"] == waited_s or codes["interval"] == ENDLESS
+    over = pytest.raises(McpMockError, match="nobody has entered the code")
+
+    with over if ends else nullcontext():
+        await log_in(URL, TokenStore(tmp_path), LoginOptions(device=True), said.append)
+
+    assert waited_s == trio.current_time()
+    assert [f"open {ORIGIN}{DEVICE} on any device and enter the code ABCD"] == said
+
+
+async def test_a_refresh_behind_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """It ends in its time too, and nothing is sent."""
+    issuer, store = MemoryIssuer.changed({}), TokenStore(tmp_path)
+    issuer.install(monkeypatch)
+    store.save(stored())
+
+    with store.locked(URL), pytest.raises(McpMockError, match="no refresh of the login within"):
+        await refresh(store, stored())
+
+    assert REFRESH_TIMEOUT_S == trio.current_time()
+    assert [] == issuer.asked
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, "invalid_grant"), (200, "bad_refresh_token"), (401, "")]
+)
+async def test_a_refresh_that_is_refused(
+    status: int, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The login is worth nothing any more."""
+    MemoryIssuer.changed({TOKEN: Answer({"error": error}, status)}).install(monkeypatch)
+    store = TokenStore(tmp_path)
+    store.save(stored())
+
+    assert await refresh(store, stored()) is None
+
+
+async def test_a_server_in_the_clear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sent to it, and the line says what to do."""
+    issuer = MemoryIssuer.changed({})
+    issuer.install(monkeypatch)
+
+    with pytest.raises(McpMockError, match="use one with https://, or a tunnel"):
+        await log_in(PLAIN, TokenStore(tmp_path), LoginOptions(), lambda _: None)
+
+    assert [] == issuer.asked
