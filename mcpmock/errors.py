@@ -119,7 +119,12 @@ class MissingExtra(McpMockError):
     exit_code = 2
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs more packages; run `pip install 'mcpmock[{extra}]'`")
+        super().__init__(f"{what} needs more packages; run `{install_command(extra)}`")
+
+
+def install_command(extra: str) -> str:
+    """What installs one of our extras."""
+    return f"pip install 'mcpmock[{extra}]'"
 
 
 class WorkerLost(McpMockError):

@@ -41,7 +41,7 @@ def login(
     `record`, `proxy`, `drive` and `verify` use them with --oauth. Exit status: 0, or 1 if the login
     failed.
     """
-    url_of(url, None)
+    url_of(url, hint="URL")
     if client_secret_env is not None and client_id is None:
         raise click.UsageError("--client-secret-env needs --client-id")
     if client_secret_env is not None and client_secret_env not in os.environ:
@@ -49,6 +49,12 @@ def login(
         raise click.BadParameter(unset, param_hint="--client-secret-env")
 
     import trio
+
+    from mcpmock.sessions.oauth.limits import shorten, split_scopes
+
+    scopes = split_scopes(scope or "")
+    if {*scopes} != {*(scope or "").split()}:
+        raise click.BadParameter("no scopes as RFC 6749 has them", param_hint="--scope")
 
     from mcpmock.sessions.oauth.credentials import LOGIN_EXTRA
     from mcpmock.sessions.oauth.token_store import TokenStore
@@ -59,7 +65,7 @@ def login(
         raise MissingExtra(*LOGIN_EXTRA) from error
 
     options = LoginOptions(
-        scopes=tuple((scope or "").split()),
+        scopes=tuple(scopes),
         resource=resource,
         client_id=client_id,
         client_secret=None if client_secret_env is None else os.environ[client_secret_env],
@@ -70,6 +76,6 @@ def login(
     if json:
         emit({"type": "login", "url": url, **done.described, "store": store.place})
     elif not quiet:
-        scopes = f" with the scopes {' '.join(done.scopes)}" if done.scopes else ""
-        say(f"logged in to {url} by {done.issuer}{scopes}; the tokens are in {store.place}")
+        granted = f" with the scopes {shorten(' '.join(done.scopes))}" if done.scopes else ""
+        say(f"logged in to {url} by {done.issuer}{granted}; the tokens are in {store.place}")
     return 0

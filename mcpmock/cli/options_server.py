@@ -126,17 +126,22 @@ def command_of(command: Sequence[str]) -> Command:
 
 
 def url_of(
-    url: str, transport: str | None, headers: Headers | None = None, *, oauth: bool = False
+    url: str,
+    transport: str | None = None,
+    headers: Headers | None = None,
+    *,
+    oauth: bool = False,
+    hint: str = "--url",
 ) -> Url:
-    """The server at a URL. Raises BadParameter if it is not a valid URL."""
+    """The server at a URL. Raises BadParameter, for what `hint` names, if it is not a valid URL."""
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.url_server import Url
 
+    credentials = _credentials_of(url) if oauth else None
     try:
-        credentials = _credentials_of(url) if oauth else None
         return Url.parse(url, kind_of(transport), headers, credentials)
     except McpMockError as error:
-        raise click.BadParameter(str(error), param_hint="--url") from error
+        raise click.BadParameter(str(error), param_hint=hint) from error
 
 
 def _credentials_of(url: str) -> OAuthCredentials:

@@ -22,7 +22,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
 from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
-from mcpmock.errors import CassetteError
+from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import ClientScript, script_of, unbound_placeholders
 from mcpmock.playback.plan.flatten_http import bare_take
@@ -66,6 +66,9 @@ class DriveFront(Front):
                 nursery.cancel_scope.cancel()
         if drive.stopped_by:
             return status_of(drive.stopped_by)
+        back = run.setup.back
+        if back is not None and back.needs_login:
+            return CannotReach.exit_code
         return run.reach.status or (DIFFERENT if failed else 0)
 
     def drive(self, run: Run, stderr: DescriptorQueue) -> Drive:

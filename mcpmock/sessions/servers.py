@@ -68,6 +68,11 @@ class Server:
     def check(self, say: Say) -> None:
         """Raises CannotStart where a start is sure to fail. A server at a URL may start later."""
 
+    @property
+    def needs_login(self) -> bool:
+        """Whether it has refused the login that mcpmock has for it, or the lack of one."""
+        return False
+
     def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
         """Tells how requests are authorized, now and when that changes; nothing, if they are
         not.

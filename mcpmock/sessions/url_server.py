@@ -66,6 +66,10 @@ class Url(Server):
         if self.credentials is not None:
             self.credentials.open(say)
 
+    @property
+    def needs_login(self) -> bool:
+        return self.credentials is not None and self.credentials.refused
+
     def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
         if self.credentials is not None:
             self.credentials.watch(watcher)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from secrets import compare_digest
 from urllib.parse import parse_qsl, urlsplit
 
 import attrs
@@ -20,11 +21,15 @@ from mcpmock.channels.http.pages import read_request, send_page
 from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.protocol.messages import HttpRequest
 
+from .limits import shorten
+
 PATH = "/callback"
 _FIRST_PORT, _PORTS = 20_000, 12_000
 """Below what Linux gives to outgoing connections (32768 and up)."""
-_DONE = b"<!doctype html><title>mcpmock</title><p>You are logged in. You can close this page.</p>\n"
-_FAILED = b"<!doctype html><title>mcpmock</title><p>The login failed; the terminal says why.</p>\n"
+_PAGE = (
+    b"<!doctype html><title>mcpmock</title>"
+    b"<p>The terminal says whether you are logged in. You can close this page.</p>\n"
+)
 
 
 def callback_port(url: str) -> int:
@@ -38,8 +43,13 @@ def redirect_uri(port: int) -> str:
 
 @attrs.define
 class Callback:
-    """What came back."""
+    """What came back to this port for the login with this `state`: any page in the browser can send
+    something here.
+    """
 
+    port: int
+    state: str | None = None
+    """None before the browser was sent away."""
     _came: dict[str, str] | None = None
     _event: trio.Event = attrs.field(factory=trio.Event)
 
@@ -50,7 +60,8 @@ class Callback:
         if "code" not in self._came:
             error = self._came.get("error", "no code")
             why = self._came.get("error_description", "")
-            raise McpMockError(f"the authorization server refused: {error}{why and f' ({why})'}")
+            told = shorten(f"{error}{why and f' ({why})'}")
+            raise McpMockError(f"the authorization server refuses the login: {told}")
         return self._came
 
     async def serve(self, stream: trio.SocketStream) -> None:
@@ -72,11 +83,22 @@ class Callback:
             await send_page(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
             return
         came = dict(parse_qsl(urlsplit(request.target).query))
-        page = _DONE if "code" in came else _FAILED
-        await send_page(stream, connection, 200, "text/html; charset=utf-8", page)
+        if not self._expects(request, came):
+            await send_page(stream, connection, 400, "text/plain", b"mcpmock: not of this login\n")
+            return
+        await send_page(stream, connection, 200, "text/html; charset=utf-8", _PAGE)
         if self._came is None:
             self._came = came
             self._event.set()
+
+    def _expects(self, request: HttpRequest, came: dict[str, str]) -> bool:
+        hosts = [text for name, text in request.headers if name.lower() == "host"]
+        state = came.get("state", "").encode()
+        return (
+            hosts == [f"127.0.0.1:{self.port}"]
+            and self.state is not None
+            and compare_digest(state, self.state.encode())
+        )
 
 
 @asynccontextmanager
@@ -88,7 +110,7 @@ async def waiting_for_browser(port: int) -> AsyncIterator[Callback]:
         raise McpMockError(
             f"port {port} is in use, perhaps by another login to this server; finish that one"
         ) from error
-    callback = Callback()
+    callback = Callback(port)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, callback.serve, listeners)
         yield callback

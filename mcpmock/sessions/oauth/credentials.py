@@ -9,16 +9,18 @@ the client gets the refusal with that line: nothing waits for a person who is no
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import attrs
 import trio
 
-from mcpmock.errors import McpMockError, MissingExtra
+from mcpmock.errors import McpMockError, MissingExtra, install_command
 from mcpmock.printable import mcpmock_command
 from mcpmock.protocol.messages import HttpResponse
 from mcpmock.protocol.transport_facts import Headers
 
+from .limits import check_endpoint
 from .token_store import ServerLogin, TokenStore
 
 Watcher = Callable[[dict[str, Any]], None]
@@ -33,6 +35,8 @@ class OAuthCredentials:
     store: TokenStore
     person: bool = False
     watchers: list[Watcher] = attrs.field(factory=list)
+    refused: bool = False
+    """Whether the server wants a login that is not there, or another one."""
     _say: Callable[[str], None] | None = None
     _login: ServerLogin | None = None
     _told: str = ""
@@ -43,9 +47,8 @@ class OAuthCredentials:
         if self._say is not None:
             return
         self._say = say
-        self._login = self.store.load(self.url)
-        if self._login is None:
-            self._tell(self._missing)
+        if self._in_the_clear is None:
+            self._login = self.store.load(self.url)
 
     def watch(self, watcher: Watcher) -> None:
         """Tells `watcher` now, if there is a login, and of each that follows."""
@@ -66,8 +69,10 @@ class OAuthCredentials:
             try:
                 login = await self._newer(refused, sent)
             except McpMockError as error:
+                self.refused = refused.status == 401
                 self._tell(str(error))
                 return str(error)
+            self.refused = False
             if self._login is None or login.described != self._login.described:
                 for watcher in self.watchers:
                     watcher(login.described)
@@ -76,11 +81,14 @@ class OAuthCredentials:
 
     def refused_anew(self) -> str:
         """As `Credentials.refused_anew`: the issuer renews what the server no longer takes."""
+        self.refused = True
         self._tell(self._outdated)
         return self._outdated
 
     async def _newer(self, refused: HttpResponse, sent: Headers) -> ServerLogin:
         """Raises McpMockError with what to do."""
+        if self._in_the_clear is not None:
+            raise self._in_the_clear
         stored = self.store.load(self.url)
         if stored is not None and [("Authorization", f"Bearer {stored.access_token}")] != sent:
             return stored
@@ -98,8 +106,19 @@ class OAuthCredentials:
         return login
 
     @property
+    def _in_the_clear(self) -> McpMockError | None:
+        """What keeps tokens away from the server."""
+        try:
+            check_endpoint(self.url, "the URL of the server")
+        except McpMockError as error:
+            return error
+        return None
+
+    @property
     def _missing(self) -> str:
-        return f"there is no login for {self.url}; run `{mcpmock_command('login', self.url)}`"
+        first = "" if find_spec("mcp") else f"run `{install_command(LOGIN_EXTRA[1])}`, then "
+        command = mcpmock_command("login", self.url)
+        return f"there is no login for {self.url}; {first}run `{command}`"
 
     @property
     def _outdated(self) -> str:

@@ -2,9 +2,10 @@
 
 The provider is a generator of HTTP requests (`httpx2.Auth`). It is driven by hand: the request that
 it is to authorize is sent once, to be refused, and never again, so a login calls nothing on the
-server. Between runs the provider forgets what it has discovered and when its token ends (mcp 2.3:
-after a restart it would log in anew where a refresh is enough, and refresh at the server's own
-origin), so both are kept with the login and given back to it.
+server. Each answer passes through `answers`, so that the provider reads sound ones only. Between
+runs the provider forgets what it has discovered and when its token ends (mcp 2.3: after a restart
+it would log in anew where a refresh is enough, and refresh at the server's own origin), so both are
+kept with the login and given back to it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
+from urllib.parse import parse_qs
 
 import attrs
 import httpx2
@@ -33,21 +35,49 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
+from pydantic import BaseModel, Field
 
 from mcpmock.channels.browser import open_page
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import HttpResponse
+from mcpmock.version import VERSION
 
+from .answers import (
+    STEP_TIMEOUT_S,
+    Step,
+    check_answer,
+    error_of,
+    fetch,
+    metadata_answer,
+    new_client,
+    problem_of,
+    token_answer,
+)
 from .callback import callback_port, redirect_uri, waiting_for_browser
+from .limits import MAX_URL_CHARACTERS, check_endpoint, shorten, split_scopes
 from .token_store import ServerLogin, TokenStore
 
 LOGIN_TIMEOUT_S = 300.0
 """Seconds that a person has."""
-REQUEST_TIMEOUT_S = 30.0
+REFRESH_TIMEOUT_S = 30.0
+"""Seconds for a whole refresh, behind those of other processes: a client waits for its answer."""
+GET_TIMEOUT_S = 10.0
+"""Seconds that a server has for the head of an event stream: some send it with the first event."""
+LOCK_INTERVAL_S = 0.1
+"""Seconds between two looks at whether another process is done with a login."""
+MAX_PAGE_CHARACTERS = 4 * MAX_URL_CHARACTERS
+"""The longest URL that a browser is given."""
+DEVICE_INTERVAL_MIN_S = 1
 _EXPIRED = 1.0
 """A time that has passed. 0 means to the provider that it does not know (mcp 2.3)."""
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _SERVER_METADATA = re.compile(r"/\.well-known/(oauth-authorization-server|openid-configuration)")
+_ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "registration_endpoint",
+    "device_authorization_endpoint",
+)
 _GRANTS = ["authorization_code", "refresh_token"]
 Say = Callable[[str], None]
 # The SDK logs errors with their traceback, and what servers say: they are told in a line instead.
@@ -65,6 +95,17 @@ class LoginOptions:
     client_secret: str | None = attrs.field(default=None, repr=False)
     device: bool = False
     """Log in on another device, with a code."""
+
+
+class _Device(BaseModel):
+    """RFC 8628, 3.2."""
+
+    device_code: str = Field(min_length=1)
+    user_code: str = Field(min_length=1, max_length=100)
+    verification_uri: str
+    verification_uri_complete: str | None = None
+    expires_in: int = Field(gt=0)
+    interval: int = Field(default=5, ge=0)
 
 
 @attrs.define
@@ -112,10 +153,110 @@ class _Provider(OAuthClientProvider):
         self.options = options
         self.memory = memory
         self.say = say
+        self.refused: httpx2.Response | None = None
+        """The answer of the server without a token; of a refresh there is none."""
         self.whole_metadata: dict[str, Any] = {}
         """Those of the authorization server, of which the SDK's model keeps what it knows."""
+        self._device: _Device | None = None
+        self._deadlines: dict[Step, float] = {}
+        self._redirected: tuple[httpx2.Request | None, Step] = None, Step.RESOURCE
+        self._problem = ""
+        """What is wrong with metadata that were passed over."""
         if options.resource is not None:
             self._validate_resource_url_callback = _accept_resource
+
+    async def run(self, request: httpx2.Request) -> None:
+        """Sends what the provider asks for, up to the request itself: that one has been `refused`,
+        or the refresh is before it. Raises McpMockError.
+        """
+        refused = self.refused
+        flow = self.async_auth_flow(request)
+        async with new_client() as self._http:
+            try:
+                outgoing = await anext(flow)
+                while outgoing is not request or refused is not None:
+                    if outgoing is not request:
+                        response = await self._answer(outgoing)
+                    elif refused is not None:
+                        response, refused = refused, None
+                    outgoing = await flow.asend(response)
+            except StopAsyncIteration:
+                pass
+            except McpMockError as error:
+                if self._problem and self.context.oauth_metadata is None:
+                    raise McpMockError(f"{error}; {self._problem}") from None
+                raise
+            finally:
+                await flow.aclose()
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        """One that the provider can read. Raises McpMockError."""
+        step = self._step_of(request)
+        if step is Step.REGISTRATION:
+            _register_for_more(request, self.context)
+        if step is Step.TOKEN:
+            return self._checked_token(await self._ask_for_token(request))
+        response = await self._fetch(request, step)
+        if step is Step.REGISTRATION:
+            check_answer(response, step, OAuthClientInformationFull)
+            return response
+        self._redirected = response.next_request, step
+        if response.status_code != 200:
+            return response
+        model = OAuthMetadata if step is Step.ISSUER else ProtectedResourceMetadata
+        response = metadata_answer(response)
+        if (problem := problem_of(response, model)) is not None:
+            # A page for people, which some servers have at any path: the next place is asked.
+            self._problem = f"{shorten(str(request.url))}: {problem}"
+            return httpx2.Response(404, request=request)
+        if step is Step.ISSUER:
+            self.whole_metadata = response.json()
+            for name in _ENDPOINTS:
+                if url := self.whole_metadata.get(name):
+                    check_endpoint(str(url), f"{name} of the authorization server")
+        return response
+
+    def _step_of(self, request: httpx2.Request) -> Step:
+        redirected, step = self._redirected
+        if request is redirected:
+            return step
+        if request.method == "GET":
+            is_issuer = _SERVER_METADATA.search(request.url.path) is not None
+            return Step.ISSUER if is_issuer else Step.RESOURCE
+        is_json = request.headers["Content-Type"] == "application/json"
+        return Step.REGISTRATION if is_json else Step.TOKEN
+
+    async def _fetch(self, request: httpx2.Request, step: Step) -> httpx2.Response:
+        now = trio.current_time()
+        deadline = self._deadlines.setdefault(step, now + STEP_TIMEOUT_S)
+        return await fetch(self._http, request, step, deadline=deadline)
+
+    def _checked_token(self, response: httpx2.Response) -> httpx2.Response:
+        response = token_answer(response)
+        is_refused = 400 <= response.status_code < 500 and response.status_code != 429
+        if not (is_refused and self.refused is None):  # a refresh that is refused needs a login
+            check_answer(response, Step.TOKEN, OAuthToken)
+        return response
+
+    async def _ask_for_token(self, request: httpx2.Request) -> httpx2.Response:
+        """With the device grant until the user has agreed elsewhere, or the code is over."""
+        request.headers["Accept"] = "application/json"
+        if self._device is None:
+            return await self._fetch(request, Step.TOKEN)
+        interval = min(max(self._device.interval, DEVICE_INTERVAL_MIN_S), LOGIN_TIMEOUT_S)
+        with trio.move_on_after(min(self._device.expires_in, LOGIN_TIMEOUT_S)):
+            while True:
+                self._deadlines.pop(Step.TOKEN, None)
+                response = await self._fetch(request, Step.TOKEN)
+                match error_of(response):
+                    case "slow_down":
+                        interval += 5  # RFC 8628, 3.5
+                    case "authorization_pending":
+                        pass
+                    case _:
+                        return response
+                await trio.sleep(interval)
+        raise McpMockError("nobody has entered the code in its time; run the command again")
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self.options.device:
@@ -134,32 +275,32 @@ class _Provider(OAuthClientProvider):
         if context.should_include_resource_param(context.protocol_version):
             form["resource"] = context.get_resource_url()
         form, fields = context.prepare_token_auth(form, {})
-        async with httpx2.AsyncClient(timeout=REQUEST_TIMEOUT_S) as http:
-            answer = await http.post(str(endpoint), data=form, headers=fields)
-        device = answer.json()
-        if answer.status_code != 200:
-            raise McpMockError(f"the authorization server refused: {device.get('error')}")
-        page = device.get("verification_uri_complete") or device["verification_uri"]
-        self.say(f"open {page} on any device and enter the code {device['user_code']}")
-        ask = {"grant_type": _DEVICE_GRANT, "device_code": device["device_code"], **form}
-        request = httpx2.Request("POST", self._get_token_endpoint(), data=ask, headers=fields)
-        request.extensions["mcpmock_interval"] = float(device.get("interval", 5))
-        return request
+        ask = httpx2.Request("POST", str(endpoint), data=form, headers=fields)
+        answer = await self._fetch(ask, Step.DEVICE)
+        check_answer(answer, Step.DEVICE, _Device)
+        self._device = device = _Device.model_validate_json(answer.content)
+        page = device.verification_uri_complete or device.verification_uri
+        check_endpoint(page, "the page to log in at")
+        self.say(f"open {page} on any device and enter the code {device.user_code}")
+        ask_for = {"grant_type": _DEVICE_GRANT, "device_code": device.device_code, **form}
+        return httpx2.Request("POST", self._get_token_endpoint(), data=ask_for, headers=fields)
 
 
 async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -> ServerLogin:
     """Log in to the server at `url`, and keep the login. Raises McpMockError: it has refused, or
     nobody came back in LOGIN_TIMEOUT_S.
     """
+    check_endpoint(url, "the URL of the server")
     with _explained(url), trio.move_on_after(LOGIN_TIMEOUT_S):
+        request, refused = await _probe(url)
+        _ask_for(refused, options.scopes)
         async with _browser(url, options, say) as metadata:
             memory = _Memory(client=_known_client(options, metadata, store.load(url)))
             provider = _Provider(url, metadata.client, memory, options, say)
             provider.context.redirect_handler = metadata.open
             provider.context.callback_handler = metadata.come_back
-            await _drive(provider, httpx2.Request("GET", url, headers=_ACCEPT))
-        if provider.memory.tokens is None:
-            raise McpMockError(f"{url} asks for no login; leave out --oauth")
+            provider.refused = refused
+            await provider.run(request)
         login = _login_of(provider, options.resource)
         async with _alone(store, url):
             store.save(login)
@@ -167,52 +308,97 @@ async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -
     raise McpMockError("nobody has logged in for 5 minutes; run the command again")
 
 
+async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:
+    """A request that the server refuses without a login. Raises McpMockError where it does not."""
+    asks = [
+        (httpx2.Request("GET", url, headers=_ACCEPT), GET_TIMEOUT_S),
+        (httpx2.Request("POST", url, headers=_ACCEPT, json=_INITIALIZE), STEP_TIMEOUT_S),
+    ]
+    statuses = []
+    async with new_client() as http:
+        for request, timeout in asks:
+            deadline = trio.current_time() + timeout
+            try:
+                response = await fetch(http, request, Step.PROBE, deadline=deadline)
+            except McpMockError:
+                if request.method == "GET":  # a stream that has no event yet
+                    continue
+                raise
+            if response.status_code == 401:
+                return request, response
+            statuses.append((request.method, response.status_code))
+    told = ", ".join(f"{method} has status {status}" for method, status in statuses)
+    if any(status < 300 for _, status in statuses):
+        raise McpMockError(f"{url} asks for no login: {told}; leave out --oauth")
+    raise McpMockError(f"{url} asks for no login: {told}; correct the URL")
+
+
 async def refresh(store: TokenStore, login: ServerLogin) -> ServerLogin | None:
     """The login with a new access token, kept; None if it is worth nothing any more. Another
-    process may have refreshed it meanwhile: then it is that one's.
+    process may have refreshed it meanwhile: then it is that one's. Raises McpMockError where that
+    cannot be known, as after REFRESH_TIMEOUT_S.
     """
-    async with _alone(store, login.url):
-        stored = store.load(login.url)
-        if stored is None or stored.access_token != login.access_token:
-            return stored
-        if not login.tokens.get("refresh_token"):
-            return None
-        options = LoginOptions(resource=login.resource)
-        memory = _Memory(
-            OAuthClientInformationFull.model_validate(login.client),
-            OAuthToken.model_validate(login.tokens),
-        )
-        metadata = OAuthClientMetadata(redirect_uris=None)
-        provider = _Provider(login.url, metadata, memory, options, _say_nothing)
-        _restore(provider, login)
-        request = httpx2.Request("POST", login.url)
-        with _explained(login.url):
-            await _drive(provider, request, stop_before=True)
-        if "Authorization" not in request.headers:
-            return None
-        fresh = _login_of(provider, login.resource, issuer=login.issuer)
-        store.save(fresh)
-        return fresh
+    with trio.move_on_after(REFRESH_TIMEOUT_S), _explained(login.url):
+        async with _alone(store, login.url):
+            return await _refresh_alone(store, login)
+    raise McpMockError(
+        f"{login.url}: no refresh of the login within {REFRESH_TIMEOUT_S:g} s; try again later"
+    )
+
+
+async def _refresh_alone(store: TokenStore, login: ServerLogin) -> ServerLogin | None:
+    stored = store.load(login.url)
+    if stored is None or stored.access_token != login.access_token:
+        return stored
+    if not login.tokens.get("refresh_token"):
+        return None
+    options = LoginOptions(resource=login.resource)
+    memory = _Memory(
+        OAuthClientInformationFull.model_validate(login.client),
+        OAuthToken.model_validate(login.tokens),
+    )
+    metadata = OAuthClientMetadata(redirect_uris=None)
+    provider = _Provider(login.url, metadata, memory, options, _say_nothing)
+    _restore(provider, login)
+    request = httpx2.Request("POST", login.url)
+    await provider.run(request)
+    if "Authorization" not in request.headers:
+        return None
+    fresh = _login_of(provider, login.resource, issuer=login.issuer)
+    store.save(fresh)
+    return fresh
 
 
 @asynccontextmanager
 async def _alone(store: TokenStore, url: str) -> AsyncIterator[None]:
-    """As `TokenStore.locked`; a thread waits for other processes."""
-    lock = store.locked(url)
-    await trio.to_thread.run_sync(lock.__enter__)
-    try:
-        yield
-    finally:
-        lock.__exit__(None, None, None)
+    """As `TokenStore.locked`; others' turns are waited for."""
+    while True:
+        with store.locked(url) as alone:
+            if alone:
+                yield
+                return
+        await trio.sleep(LOCK_INTERVAL_S)
 
 
 def challenged_scopes(refused: HttpResponse) -> list[str]:
     """The scopes that a refusal asks for."""
-    response = httpx2.Response(refused.status, headers=refused.headers)
-    return (extract_scope_from_www_auth(response) or "").split()
+    # As bytes: httpx2 makes no head of a text that is not ASCII.
+    fields = [(name.encode(), text.encode("latin-1", "replace")) for name, text in refused.headers]
+    response = httpx2.Response(refused.status, headers=fields)
+    return split_scopes(extract_scope_from_www_auth(response) or "")
 
 
 _ACCEPT = {"Accept": "application/json, text/event-stream"}
+_INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "mcpmock", "version": VERSION},
+    },
+}
 
 
 @attrs.frozen
@@ -233,6 +419,11 @@ async def _browser(url: str, options: LoginOptions, say: Say) -> AsyncIterator[_
     async with waiting_for_browser(port) as callback:
 
         async def show(page: str) -> None:
+            endpoint, _, query = page.rpartition("?")
+            check_endpoint(endpoint, "the page to log in at")
+            if len(page) > MAX_PAGE_CHARACTERS:
+                raise McpMockError(f"{shorten(endpoint)}: the URL of the page is too long")
+            [callback.state] = parse_qs(query)["state"]
             say(f"log in at {page}")
             open_page(page)
 
@@ -276,32 +467,6 @@ def _known_client(
     )
 
 
-async def _drive(
-    provider: _Provider, request: httpx2.Request, *, stop_before: bool = False
-) -> None:
-    """Sends what the provider asks for, up to the request itself with `stop_before`, else up to
-    its repetition with a token.
-    """
-    flow = provider.async_auth_flow(request)
-    async with httpx2.AsyncClient(timeout=REQUEST_TIMEOUT_S) as http:
-        try:
-            asked = False
-            outgoing = await anext(flow)
-            while outgoing is not request or not (asked or stop_before):
-                _register_for_more(outgoing, provider.context)
-                response = await _send(http, outgoing, whole=outgoing is not request)
-                if outgoing is request:
-                    asked = True
-                    _ask_for(response, provider.options.scopes)
-                elif _SERVER_METADATA.search(outgoing.url.path) and response.status_code == 200:
-                    provider.whole_metadata = response.json()
-                outgoing = await flow.asend(response)
-        except StopAsyncIteration:
-            pass
-        finally:
-            await flow.aclose()
-
-
 def _register_for_more(request: httpx2.Request, context: OAuthContext) -> None:
     """A registration is for all scopes that there are, so that a later login can ask for more with
     it (the provider registers for those of now; servers of the python-sdk hold clients to that).
@@ -319,33 +484,15 @@ def _register_for_more(request: httpx2.Request, context: OAuthContext) -> None:
     request.headers["Content-Length"] = edited.headers["Content-Length"]
 
 
-def _ask_for(refused: httpx2.Response, scopes: Sequence[str]) -> None:
+def _ask_for(refused: httpx2.Response, scopes: tuple[str, ...]) -> None:
     """As if the server had asked for these scopes: what it asks for is what the provider registers
-    for and wants to be granted.
+    for and wants to be granted. Without any, its own, as far as they can be some.
     """
-    if scopes and refused.status_code == 401:
-        metadata = extract_resource_metadata_from_www_auth(refused)
-        more = f', resource_metadata="{metadata}"' if metadata else ""
-        refused.headers["WWW-Authenticate"] = f'Bearer scope="{" ".join(scopes)}"{more}'
-
-
-async def _send(
-    http: httpx2.AsyncClient, request: httpx2.Request, *, whole: bool
-) -> httpx2.Response:
-    interval = request.extensions.get("mcpmock_interval")
-    while True:
-        response = await http.send(request, stream=True)
-        if whole:
-            await response.aread()
-        await response.aclose()  # of the server's own answer the head is enough
-        if interval is None or response.status_code == 200:
-            return response
-        error = response.json().get("error")
-        if error == "slow_down":
-            interval += 5  # RFC 8628, 3.5
-        elif error != "authorization_pending":
-            raise McpMockError(f"the authorization server refused: {error}")
-        await trio.sleep(interval)
+    wanted = " ".join(scopes or split_scopes(extract_scope_from_www_auth(refused) or ""))
+    metadata = extract_resource_metadata_from_www_auth(refused)
+    told = {"scope": wanted, "resource_metadata": metadata}
+    parameters = ", ".join(f'{name}="{value}"' for name, value in told.items() if value)
+    refused.headers["WWW-Authenticate"] = f"Bearer {parameters}"
 
 
 def _restore(provider: _Provider, login: ServerLogin) -> None:
@@ -385,7 +532,7 @@ def _as_json(model: Any) -> dict[str, Any]:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """Errors of the SDK and of the network as ours, in one line."""
+    """Errors of the SDK as ours, in one line."""
     try:
         yield
     except Exception as error:
@@ -393,11 +540,10 @@ def _explained(url: str) -> Iterator[None]:
             case McpMockError() as ours:
                 raise ours from None
             case OAuthFlowError() as why:
-                raise McpMockError(f"{url}: {why}") from error
-            case httpx2.HTTPError() as why:
-                raise McpMockError(f"{url}: cannot log in: {why}") from error
-            case ValueError():
-                raise McpMockError(f"{url}: an answer to the login cannot be read") from error
+                raise McpMockError(f"{url}: {shorten(str(why))}") from None
+            case ValueError() | httpx2.InvalidURL():
+                # Of a document that was checked, or of the store: the text would show it.
+                raise McpMockError(f"{url}: the data of the login cannot be used") from None
             case _:
                 raise
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
 import attrs
 import msgspec
@@ -23,7 +25,12 @@ from mcpmock.client_config.files import FOLDER, machine_here, make_private_folde
 from mcpmock.errors import McpMockError
 from mcpmock.printable import mcpmock_command
 
+from .limits import split_scopes
+
+Answer = TypeVar("Answer")
 KEYRING_SERVICE = "mcpmock"
+KEYRING_TIMEOUT_S = 30.0
+"""Seconds for an answer of the keyring: somebody may have to unlock it, or nobody may be there."""
 
 
 class ServerLogin(msgspec.Struct, kw_only=True):
@@ -44,12 +51,18 @@ class ServerLogin(msgspec.Struct, kw_only=True):
 
     @property
     def scopes(self) -> list[str]:
-        return str(self.tokens.get("scope") or "").split()
+        return split_scopes(str(self.tokens.get("scope") or ""))
 
     @property
     def described(self) -> dict[str, Any]:
         """What a cassette says of it."""
         return {"how": "oauth", "issuer": self.issuer, "scopes": self.scopes}
+
+
+class _Tokens(msgspec.Struct):
+    """What there must be of `ServerLogin.tokens`."""
+
+    access_token: str
 
 
 class _Kept(msgspec.Struct):
@@ -87,7 +100,13 @@ class TokenStore:
     def load(self, url: str) -> ServerLogin | None:
         """The newest login for this server. Raises McpMockError for a store that cannot be read."""
         kept = self._read(url)
-        return kept.logins.get(kept.current)
+        login = kept.logins.get(kept.current)
+        if login is None and self.keyring is None and self._path(url, ".keyring").exists():
+            raise McpMockError(
+                f"the login for {url} is in the keyring, which cannot be reached from here; install"
+                f" the package `keyring` beside mcpmock, or run `{mcpmock_command('login', url)}`"
+            )
+        return login
 
     def save(self, login: ServerLogin) -> None:
         """Keeps a login, which is the newest of its server now. Raises McpMockError."""
@@ -100,27 +119,30 @@ class TokenStore:
         """Forgets all logins of a server; whether there were any."""
         found = bool(self._data(url))
         if self.keyring is not None and found:
-            with _explained():
-                self.keyring.delete_password(KEYRING_SERVICE, url)
-        self._path(url, ".json").unlink(missing_ok=True)
+            _answer_of(self.keyring.delete_password, url)
+        for suffix in (".json", ".keyring"):
+            self._path(url, suffix).unlink(missing_ok=True)
         return found
 
     @contextmanager
-    def locked(self, url: str) -> Iterator[None]:
-        """Alone with the login of a server, among all processes. Waits for others."""
+    def locked(self, url: str) -> Iterator[bool]:
+        """Whether this process is alone with the login of a server in the block, or another is."""
         make_private_folder(self.folder)
         handle = os.open(self._path(url, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
         finally:
             os.close(handle)
 
     def _data(self, url: str) -> bytes:
         """What is kept for a server; nothing, if it is not known."""
         if self.keyring is not None:
-            with _explained():
-                return (self.keyring.get_password(KEYRING_SERVICE, url) or "").encode()
+            return (_answer_of(self.keyring.get_password, url) or "").encode()
         path = self._path(url, ".json")
         try:
             return path.read_bytes()
@@ -132,8 +154,11 @@ class TokenStore:
     def _read(self, url: str) -> _Kept:
         data = self._data(url)
         try:
-            return msgspec.json.decode(data, type=_Kept) if data else _Kept()
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            kept = msgspec.json.decode(data, type=_Kept) if data else _Kept()
+            for login in kept.logins.values():
+                msgspec.convert(login.tokens, _Tokens)
+            return kept
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
             command = mcpmock_command("logout", url)
             raise McpMockError(
                 f"the login for {url} cannot be read; run `{command}` and log in again"
@@ -141,13 +166,11 @@ class TokenStore:
 
     def _write(self, url: str, data: bytes) -> None:
         if self.keyring is not None:
-            with _explained():
-                self.keyring.set_password(KEYRING_SERVICE, url, data.decode())
-            return
-        path = self._path(url, ".json")
+            _answer_of(self.keyring.set_password, url, data.decode())
+        path = self._path(url, ".json" if self.keyring is None else ".keyring")
         try:
             make_private_folder(self.folder)
-            replace_file(path, data)
+            replace_file(path, data if self.keyring is None else b"")
         except OSError as error:
             raise McpMockError(f"{path}: {error.strerror}") from error
 
@@ -155,11 +178,26 @@ class TokenStore:
         return self.folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + suffix)
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Errors of a keyring, which may be of any class, in a line."""
+def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
+    """What a keyring says of our service. Raises McpMockError for an error of it, which may be of
+    any class, and for none in KEYRING_TIMEOUT_S.
+    """
+    answer = Future[Answer]()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask(KEYRING_SERVICE, *arguments))
+        except Exception as error:  # noqa: BLE001 (raised to whoever waits)
+            answer.set_exception(error)
+
+    # Backends wait for a prompt of the desktop without an end: a thread that no exit waits for.
+    Thread(target=run, daemon=True).start()
     try:
-        yield
+        return answer.result(KEYRING_TIMEOUT_S)
+    except TimeoutError as error:
+        raise McpMockError(
+            f"the keyring does not answer within {KEYRING_TIMEOUT_S:g} s; unlock it and try again"
+        ) from error
     except Exception as error:
         raise McpMockError(f"the keyring: {error}") from error
 
@@ -177,7 +215,14 @@ def _system_keyring() -> Keyring | None:
         return None
     try:
         backend = keyring.get_keyring()
-        backend.get_password(KEYRING_SERVICE, "probe")  # a locked or absent one says so only now
+        if backend.priority <= 0:
+            return None
     except (KeyringError, RuntimeError, OSError):
         return None
-    return backend if backend.priority > 0 else None
+    try:
+        _answer_of(backend.get_password, "probe")  # a locked or absent one says so only now
+    except McpMockError as error:
+        if isinstance(error.__cause__, KeyringError | RuntimeError | OSError):
+            return None
+        raise
+    return backend

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -64,11 +65,11 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
 
 
 def test_with_a_keyring_no_token_is_in_a_file(tmp_path: Path) -> None:
-    """The folder holds the lock only."""
+    """The folder holds the lock and a mark that there is a login."""
     store = TokenStore(tmp_path / "logins", Keyring())
     store.save(login(token="secret-token"))
     with store.locked(URL):
-        assert [b""] == [path.read_bytes() for path in store.folder.iterdir()]
+        assert [b"", b""] == [path.read_bytes() for path in store.folder.iterdir()]
 
 
 def test_servers_and_issuers(tmp_path: Path) -> None:
@@ -113,6 +114,41 @@ def test_a_keyring_that_is_locked(tmp_path: Path) -> None:
 
     with pytest.raises(McpMockError, match="the keyring: locked"):
         TokenStore(tmp_path, Locked()).load(URL)
+
+
+def test_a_keyring_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has its time."""
+    monkeypatch.setattr("mcpmock.sessions.oauth.token_store.KEYRING_TIMEOUT_S", 0)
+    unlocked = Event()
+
+    class Prompting(Keyring):
+        def get_password(self, service: str, username: str) -> str | None:
+            unlocked.wait()
+            return None
+
+    with pytest.raises(McpMockError, match="unlock it and try again"):
+        TokenStore(tmp_path, Prompting()).load(URL)
+    unlocked.set()
+
+
+def test_a_keyring_that_is_not_here(tmp_path: Path) -> None:
+    """A login in it is not taken for none; logging out and in again is possible."""
+    TokenStore(tmp_path, Keyring()).save(login())
+    store = TokenStore(tmp_path)
+
+    with pytest.raises(McpMockError, match="install the package `keyring` beside mcpmock"):
+        store.load(URL)
+    store.save(login())
+    assert login() == store.load(URL)
+
+
+def test_a_login_without_a_token(tmp_path: Path) -> None:
+    """It cannot be read either."""
+    store = TokenStore(tmp_path)
+    store.save(ServerLogin(url=URL, issuer="i", client={}, tokens={"refresh_token": "r"}))
+
+    with pytest.raises(McpMockError, match="mcpmock logout https"):
+        store.load(URL)
 
 
 def test_the_folder_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
