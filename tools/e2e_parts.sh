@@ -2,7 +2,7 @@
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
 #   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [suites] [suites_py1] [npm] [clients] [peers] [conformance]
-#                      [browser] [axe]                                (none named: all of them)
+#                      [browser] [axe] [inspector]                    (none named: all of them)
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
 # batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
 # its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
@@ -48,6 +48,8 @@ NPM=(
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
 # Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.
 AXE=(axe-core@4.14.1)
+# A page that is a client, the last with direct connections; without what it was built from.
+INSPECTOR=(@modelcontextprotocol/inspector-client@1.0.3)
 CLIENTS=(
     @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @qwen-code/qwen-code@0.24.4
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33
@@ -90,6 +92,18 @@ install_npm() {
     digest "$@" >"$folder.new/.pins"
     rm -rf "$folder" # only now: a test may be using it
     mv "$folder.new" "$folder"
+}
+
+# install_package NAME PIN: one Node package as it was published, without its dependencies
+install_package() {
+    local name=$1 folder=$PARTS/$1
+    shift
+    say "installing $name: $*"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    npm pack --pack-destination "$folder" --silent "$@" >"$folder/name"
+    tar -xzf "$folder/$(<"$folder/name")" -C "$folder"
+    digest "$@" >"$folder/.pins"
 }
 
 # install_conformance: a virtual environment that has Node, with Node packages beside it
@@ -156,6 +170,15 @@ provide() {
                 say "skipping axe: there is no npm here"
             fi
             ;;
+        inspector)
+            if ready inspector "${INSPECTOR[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_package inspector "${INSPECTOR[@]}"
+            else
+                say "skipping inspector: there is no npm here"
+            fi
+            ;;
         clients)
             if ready clients "${CLIENTS[@]}"; then
                 return
@@ -181,7 +204,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe
+(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

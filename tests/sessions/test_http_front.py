@@ -413,7 +413,7 @@ async def test_a_replay_for_a_page(web: Web, tmp_path: Path) -> None:
 
 async def test_a_replay_of_a_page(web: Web) -> None:
     """Preflights that were recorded in front of a server are answered for the live page."""
-    theirs = {"access_control_allow_origin": "http://localhost:1"}
+    theirs: dict[str, Any] = {"access_control_allow_origin": "http://localhost:1"}
     preflight = bodiless(
         1, "OPTIONS", origin="http://localhost:1", access_control_request_method="POST"
     )

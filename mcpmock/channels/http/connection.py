@@ -145,7 +145,7 @@ class ListenerContext:
     """The connections of open exchanges."""
 
     def page_origin(self, head: HttpRequest) -> str | None:
-        """The origin of the page that reads our answer; None where a server has its own word."""
+        """The origin of the page that may read our answer; None where a real server says which."""
         return None if self.watch is not None else self.access.page_origin(head)
 
     def too_long(self, size: int) -> HttpRefusal | None:

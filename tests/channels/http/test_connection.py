@@ -731,7 +731,7 @@ async def test_pages_that_may_not_read_answers(autojump_clock: MockClock, asked:
             assert b"access-control" not in refusal.lower()
 
 
-async def test_a_request_that_is_not_a_page_s(autojump_clock: MockClock) -> None:
+async def test_a_client_that_is_no_browser(autojump_clock: MockClock) -> None:
     """Its answer is as it was sent, also behind that to a page."""
     async with front() as door:
         client = door.connect()
@@ -744,8 +744,8 @@ async def test_a_request_that_is_not_a_page_s(autojump_clock: MockClock) -> None
         assert b"Access-Control" not in answer
 
 
-async def test_the_word_of_a_server_behind(autojump_clock: MockClock) -> None:
-    """It answers the preflight itself, and what its answers allow is not changed."""
+async def test_a_real_server_decides_who_reads(autojump_clock: MockClock) -> None:
+    """It gets the preflight, and what its answers allow is not changed."""
     theirs = [("Access-Control-Allow-Origin", "*")]
     async with front(mirrors=True) as door:
         client = door.connect()
