@@ -26,6 +26,7 @@ from .test_sdk import needs
 
 pytestmark = pytest.mark.e2e
 
+CASSETTE = Path(__file__).parents[2] / "cassettes" / "everything-http.jsonl"
 SERVER = Path(__file__).with_name("servers") / "oauth_server.py"
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
@@ -374,14 +375,38 @@ def test_a_device(world: World) -> None:
     """A code to enter elsewhere, where the authorization server has that: the fake one of a replay
     agrees at once.
     """
-    cassette = Path(__file__).parents[2] / "cassettes" / "everything-http.jsonl"
-    argv = [*MCPMOCK, "replay", str(cassette), "--auth", "oauth:scope=a", "--listen", "127.0.0.1:0"]
+    argv = [*MCPMOCK, "replay", str(CASSETTE), "--auth", "oauth:scope=a", "--listen", "127.0.0.1:0"]
     with serving(argv) as fake:
         done = world.run("login", fake.url, "--device")
 
     assert done.returncode == 0, done.stderr
     assert "on any device and enter the code MCPMOCK" in done.stderr
     assert "with the scopes a;" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "drive"])
+def test_no_login_is_no_difference(command: str, world: World) -> None:
+    """A server that wants one has not changed: it is not reached."""
+    done = world.run(command, str(CASSETTE), "--url", world.url, "--oauth")
+
+    assert 4 == done.returncode, done.stderr
+    assert f"there is no login for {world.url}; run `mcpmock login {world.url}`\n" in done.stderr
+    assert "breaking" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nonsense"], "Invalid value for URL:"),
+        (["http://127.0.0.1:9/mcp", "--scope", 'a"b'], "Invalid value for --scope:"),
+    ],
+)
+def test_wrong_usage(world: World, words: list[str], told: str) -> None:
+    """The operand or option of the command itself is named."""
+    done = world.run("login", *words)
+
+    assert 2 == done.returncode
+    assert told in done.stderr
 
 
 def test_without_the_extra(world: World) -> None:
