@@ -17,13 +17,14 @@ PROJECT_FOLDER = ".mcpmock"
 # The folder itself is committed, so that everybody who clones the project has it; what is in it is
 # not.
 _IGNORED = "*\n!.gitignore\n"
-_LINK_HINT = "replace the link by a folder: a cloned project could lead it anywhere"
+_LINK_HINT = "remove the link: a cloned project could lead it anywhere"
 
 
-def project_root(folder: Path) -> Path:
-    """The nearest parent that is a repository, else the folder itself."""
+def project_root(folder: Path, home: Path) -> Path:
+    """The nearest parent that is a repository and can be a project, else the folder itself."""
     parents = (folder, *folder.parents)
-    return next((parent for parent in parents if (parent / ".git").exists()), folder)
+    found = (one for one in parents if (one / ".git").exists() and is_project(one, home))
+    return next(found, folder)
 
 
 def is_project(root: Path, home: Path) -> bool:
@@ -42,21 +43,18 @@ def is_in_project_folder(output: str) -> bool:
 def find_recording(output: Path, folder: Path, home: Path) -> Path:
     """Where a recording of the project is, for a recorder that stands in a folder of it: below the
     nearest PROJECT_FOLDER upwards, else below that of the root, which is made. Raises
-    CassetteError.
+    CassetteError, OSError.
     """
-    root = project_root(folder)
+    root = project_root(folder, home)
     for place in (folder, *folder.parents):
         if not place.is_relative_to(root):
             break
         if (place / PROJECT_FOLDER).is_dir():
-            _refuse_links(place)
+            _refuse_links(place, output, *output.parents)
             return place / output
     if not is_project(root, home):
         raise CassetteError(output, f"{root} is no project")
-    try:
-        make_project_folder(root)
-    except OSError as error:
-        raise CassetteError(root / PROJECT_FOLDER, (error.strerror or "").lower()) from error
+    make_project_folder(root)
     return root / output
 
 
@@ -72,7 +70,7 @@ def make_project_folder(root: Path) -> None:
         ignored.write_text(_IGNORED, "utf-8")
 
 
-def _refuse_links(root: Path) -> None:
-    for path in (root / PROJECT_FOLDER, root / PROJECT_FOLDER / ".gitignore"):
-        if path.is_symlink():
-            raise CassetteError(path, "is a link", hint=_LINK_HINT)
+def _refuse_links(root: Path, *below: Path) -> None:
+    for path in (Path(PROJECT_FOLDER), Path(PROJECT_FOLDER, ".gitignore"), *below):
+        if (root / path).is_symlink():
+            raise CassetteError(root / path, "is a link", hint=_LINK_HINT)

@@ -167,7 +167,8 @@ class SideStore:
 def machine_here() -> Machine:
     """This machine, user and folder."""
     platform = _PLATFORMS.get(sys.platform, "linux")
-    home, root = Path.home(), project_root(Path.cwd())
+    home = Path.home()
+    root = project_root(Path.cwd(), home)
     return Machine(platform, home, os.environ, root, has_project=is_project(root, home))
 
 

@@ -24,6 +24,7 @@ from mcpmock.cassette.file import (
     open_take,
     part_of,
     sibling_path,
+    words_of,
 )
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
@@ -63,7 +64,7 @@ class Recording:
     """The cassette that was locked by another recorder, when `output` stands in for it."""
     in_project: bool = False
     """`output` is in the folder of a project's recordings. Its configuration is shared, and the
-    client of somebody for whom it cannot be opened has its server all the same.
+    client of somebody for whom it cannot be opened has its server all the same (`may_be_missing`).
     """
 
     @classmethod
@@ -71,6 +72,11 @@ class Recording:
         """From the words of the command line: a slash at the end makes it a folder."""
         folder, in_project = output.endswith(os.sep), is_in_project_folder(output)
         return cls(output=Path(output), folder=folder, in_project=in_project, **how)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether the session goes on if the file cannot be opened."""
+        return self.in_project and not (self.new or self.strict)
 
 
 @attrs.define
@@ -223,8 +229,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     recorded to instead. Raises CassetteError.
     """
     if recording.in_project:
-        output = find_recording(recording.output, Path.cwd(), Path.home())
-        recording = attrs.evolve(recording, output=output, in_project=False)
+        recording = attrs.evolve(recording, output=_found(recording), in_project=False)
     path, packed = _paths(recording)
     # A `.gz` is made at the end, and only then overwritten or added to.
     whole = packed is None
@@ -257,6 +262,16 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     take = TakeRecording(file, ledger, recording, say, packed)
     ledger.on_gap = take.on_gap
     return take
+
+
+def _found(recording: Recording) -> Path:
+    """Where a recording of a project is. Raises CassetteError."""
+    # Path.home() fails for a user that the machine does not know, as containers have them.
+    home = Path(os.path.expanduser("~"))
+    try:
+        return find_recording(recording.output, Path.cwd(), home)
+    except OSError as error:
+        raise CassetteError(error.filename or recording.output, words_of(error)) from error
 
 
 def _paths(recording: Recording) -> tuple[Path, Path | None]:

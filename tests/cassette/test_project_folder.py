@@ -46,17 +46,23 @@ def test_the_root_of_a_project(tmp_path: Path) -> None:
     """The nearest repository, else the folder itself; never the home or the top."""
     inner = tmp_path / "a/b"
     inner.mkdir(parents=True)
-    assert inner == project_root(inner)
+    assert inner == project_root(inner, tmp_path)
     (tmp_path / "a/.git").touch()  # a file in a worktree
     (tmp_path / "link").symlink_to(inner)
 
-    assert tmp_path / "a" == project_root(inner)
+    assert tmp_path / "a" == project_root(inner, tmp_path)
     assert [True, False, False, False] == [
         is_project(inner, tmp_path),
         is_project(inner, inner),
         is_project(inner, tmp_path / "link"),
         is_project(Path("/"), tmp_path),
     ]
+
+
+def test_a_home_that_is_a_repository(root: Path) -> None:
+    """A repository of settings is not the project of what lies below it."""
+    assert root / "a" == project_root(root / "a", root)
+    assert root / "a" / OUTPUT == find_recording(OUTPUT, root / "a", root)
 
 
 def test_a_recorder_in_a_folder_below(root: Path) -> None:
@@ -88,7 +94,7 @@ def test_links(root: Path, linked: str, dangling: bool) -> None:
     (root / linked).symlink_to(elsewhere)
 
     for use in (make_project_folder, lambda root: find_recording(OUTPUT, root, root.parent)):
-        with pytest.raises(CassetteError, match=r"is a link; replace the link by a folder"):
+        with pytest.raises(CassetteError, match=r"is a link; remove the link"):
             use(root)
     assert not elsewhere.exists() if dangling else [] == list(elsewhere.iterdir())
 
@@ -98,3 +104,13 @@ def test_where_no_project_is(root: Path) -> None:
     with pytest.raises(CassetteError, match="is no project"):
         find_recording(OUTPUT, root, root)
     assert not (root / ".mcpmock").exists()
+
+
+@pytest.mark.parametrize("output", [".mcpmock/all", ".mcpmock/all/weather.jsonl"])
+def test_a_link_on_the_way(root: Path, output: str) -> None:
+    """No recording leaves the folder by a link in it."""
+    make_project_folder(root)
+    (root / ".mcpmock/all").symlink_to(root / "a")
+
+    with pytest.raises(CassetteError, match=r"mcpmock/all: is a link"):
+        find_recording(Path(output), root, root.parent)

@@ -293,7 +293,7 @@ def test_a_project_that_cannot_be_recorded(tmp_path: Path) -> None:
     (tmp_path / ".mcpmock").symlink_to("/nowhere")
     done = record_in(tmp_path, tmp_path / "home")
 
-    why = f"mcpmock: not recorded: {tmp_path}/.mcpmock: is a link; replace the link by a folder"
+    why = f"mcpmock: not recorded: {tmp_path}/.mcpmock: is a link; remove the link"
     assert (5, SAID) == (done.returncode, done.stdout)
     assert [True, True] == [line.startswith(why) for line in done.stderr.decode().splitlines()]
     assert b"; the session goes on\n" in done.stderr

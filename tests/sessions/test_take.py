@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,55 @@ async def test_a_disk_that_is_full(
     assert [WELCOME] == stage.heard
     assert [f"{file}: cannot record: {why}; the session goes on"] == stage.said
     assert f"{file}: recording incomplete: {why}" == str(told.value.exceptions[0])
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project in which the recorder starts."""
+    (tmp_path / "project/.git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+OUTPUT = Path(".mcpmock/a.jsonl")
+
+
+async def test_a_project_that_is_gone(stage: Stage, project: Path) -> None:
+    """The client has its server all the same, unrecorded."""
+    shutil.rmtree(project)
+    with pytest.RaisesGroup(RecordingIncomplete, flatten_subgroups=True):
+        await stage.record(OUTPUT, in_project=True)
+
+    why = f"not recorded: {OUTPUT}: no such file or folder"
+    assert [f"{why}; the session goes on"] == stage.said
+    assert [WELCOME] == stage.heard
+
+
+async def test_a_user_without_a_home(
+    stage: Stage, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container may run as a user that it does not know; projects are recorded there too."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+
+    assert 3 == await stage.record(OUTPUT, in_project=True)
+    assert 1 == len(load(project / OUTPUT).takes)
+
+
+@pytest.mark.parametrize("option", ["new", "strict"])
+async def test_a_project_that_must_be_recorded(stage: Stage, project: Path, option: str) -> None:
+    """No session goes on unrecorded where an option says so."""
+    (project / OUTPUT).mkdir(parents=True)
+    new = option == "new"
+    recording = Recording(output=OUTPUT, in_project=True, new=new, strict=not new)
+
+    with pytest.raises(CassetteError, match=r"a\.jsonl: "):
+        await recorded(recording, stage.said.append)
+    assert [] == stage.said
 
 
 async def test_a_conversation_that_an_internal_error_ends(tmp_path: Path) -> None:
