@@ -50,17 +50,17 @@ def login(
 
     import trio
 
-    from mcpmock.sessions.oauth.limits import shorten, split_scopes
+    from mcpmock.logins.limits import shorten, split_scopes
 
     scopes = split_scopes(scope or "")
     if {*scopes} != {*(scope or "").split()}:
         raise click.BadParameter("no scopes as RFC 6749 has them", param_hint="--scope")
 
-    from mcpmock.sessions.oauth.credentials import LOGIN_EXTRA
-    from mcpmock.sessions.oauth.token_store import TokenStore
+    from mcpmock.logins.credentials import LOGIN_EXTRA
+    from mcpmock.logins.token_store import TokenStore
 
     try:
-        from mcpmock.sessions.oauth.provider import LoginOptions, log_in
+        from mcpmock.logins.provider import LoginOptions, log_in
     except ImportError as error:
         raise MissingExtra(*LOGIN_EXTRA) from error
 

@@ -15,7 +15,7 @@ def logout(url: str, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: AR
 
     Exit status: 0, or 1 if there was no login.
     """
-    from mcpmock.sessions.oauth.token_store import TokenStore
+    from mcpmock.logins.token_store import TokenStore
 
     found = TokenStore.of_user().remove(url)
     if json:

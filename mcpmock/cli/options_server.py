@@ -17,8 +17,8 @@ from .options_listen import TRANSPORTS, kind_of
 from .output import option_set
 
 if TYPE_CHECKING:
+    from mcpmock.logins.credentials import OAuthCredentials
     from mcpmock.protocol.transport_facts import Headers
-    from mcpmock.sessions.oauth.credentials import OAuthCredentials
     from mcpmock.sessions.servers import Command, Server
     from mcpmock.sessions.url_server import Url
 
@@ -145,8 +145,8 @@ def url_of(
 
 
 def _credentials_of(url: str) -> OAuthCredentials:
-    from mcpmock.sessions.oauth.credentials import OAuthCredentials  # few servers need a login
-    from mcpmock.sessions.oauth.token_store import TokenStore
+    from mcpmock.logins.credentials import OAuthCredentials  # few servers need a login
+    from mcpmock.logins.token_store import TokenStore
 
     return OAuthCredentials(url, TokenStore.of_user(), person=sys.stderr.isatty())
 

@@ -22,7 +22,8 @@ from mcpmock.transports.streamable_http.client import StreamableHttpClient
 from .servers import Reach, Server
 
 if TYPE_CHECKING:
-    from .oauth.credentials import OAuthCredentials
+    from mcpmock.logins.credentials import OAuthCredentials
+
     from .take import Say
 
 

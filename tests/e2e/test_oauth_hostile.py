@@ -1,5 +1,5 @@
 """A real `mcpmock login` at authorization servers that flood it: the rows of
-`tests/sessions/oauth/hostile_answers.py` that need memory or a real connection.
+`tests/logins/hostile_answers.py` that need memory or a real connection.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.sessions.oauth.hostile_answers import ROWS
-from tests.sessions.oauth.memory_issuer import AUTHORIZE, ORIGIN, Answer, Answers, MemoryIssuer
+from tests.logins.hostile_answers import ROWS
+from tests.logins.memory_issuer import AUTHORIZE, ORIGIN, Answer, Answers, MemoryIssuer
 from tests.support.processes import END, MCPMOCK
 
 from .test_oauth import BROWSER, World

@@ -27,7 +27,7 @@ ROWS = (
     {"rules", "semantic_diff", "stubs", "authorization", "client_config"},
     {"explore"},
     {"view", "convert"},
-    {"batch"},
+    {"batch", "logins"},
     {"runner"},
     {"sessions"},
     {"api", "cli", "demo", "testing", "pytest_plugin"},
@@ -136,7 +136,7 @@ def test_extras_are_imported_when_they_are_needed() -> None:
     and are themselves imported so.
     """
     extras = {"mcp", "httpx2", "keyring", "dask", "distributed", "fsspec"}
-    logins = {"mcpmock.sessions.oauth.provider", "mcpmock.sessions.oauth.answers"}
+    logins = {"mcpmock.logins.provider", "mcpmock.logins.answers"}
     offenders = []
     for module, path in MODULES.items():
         top = [node for node in TREES[path].body if isinstance(node, ast.Import | ast.ImportFrom)]

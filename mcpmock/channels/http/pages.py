@@ -1,6 +1,6 @@
 """Pages of our own for a browser on this machine: one request a connection, and its answer.
 
-Not for MCP: that is `server`. `sessions.watch` and `sessions.oauth` stand above.
+Not for MCP: that is `server`. `sessions.watch` and `logins` are above.
 """
 
 from __future__ import annotations

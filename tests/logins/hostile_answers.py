@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import attrs
 
-from mcpmock.sessions.oauth.answers import STEP_TIMEOUT_S
-from mcpmock.sessions.oauth.provider import REFRESH_TIMEOUT_S
-from tests.sessions.oauth.memory_issuer import (
+from mcpmock.logins.answers import STEP_TIMEOUT_S
+from mcpmock.logins.provider import REFRESH_TIMEOUT_S
+from tests.logins.memory_issuer import (
     CODES,
     DEVICE,
     FORM,

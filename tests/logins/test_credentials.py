@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.logins.credentials import OAuthCredentials
+from mcpmock.logins.token_store import TokenStore
 from mcpmock.protocol.messages import HttpResponse
-from mcpmock.sessions.oauth.credentials import OAuthCredentials
-from mcpmock.sessions.oauth.token_store import TokenStore
-from tests.sessions.oauth.test_token_store import URL, login, spoil
+from tests.logins.test_token_store import URL, login, spoil
 from tests.support.shell import HOSTILE, split
 
 REFUSED = HttpResponse(401, "Unauthorized", [])
@@ -121,7 +121,7 @@ async def test_a_server_in_the_clear(tmp_path: Path) -> None:
 
 async def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line names both commands that lead to a login."""
-    monkeypatch.setattr("mcpmock.sessions.oauth.credentials.find_spec", lambda _: None)
+    monkeypatch.setattr("mcpmock.logins.credentials.find_spec", lambda _: None)
     credentials = opened(TokenStore(tmp_path), [])
 
     told = await credentials.renew(REFUSED, [])

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from mcpmock.errors import McpMockError
-from mcpmock.sessions.oauth.token_store import ServerLogin, TokenStore
+from mcpmock.logins.token_store import ServerLogin, TokenStore
 
 URL = "https://mcp.example/mcp"
 
@@ -118,7 +118,7 @@ def test_a_keyring_that_is_locked(tmp_path: Path) -> None:
 
 def test_a_keyring_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has its time."""
-    monkeypatch.setattr("mcpmock.sessions.oauth.token_store.KEYRING_TIMEOUT_S", 0)
+    monkeypatch.setattr("mcpmock.logins.token_store.KEYRING_TIMEOUT_S", 0)
     unlocked = Event()
 
     class Prompting(Keyring):

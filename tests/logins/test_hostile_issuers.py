@@ -15,12 +15,12 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.errors import McpMockError
+from mcpmock.logins.answers import MAX_ANSWER_BYTES
+from mcpmock.logins.provider import REFRESH_TIMEOUT_S, LoginOptions, log_in, refresh
+from mcpmock.logins.token_store import ServerLogin, TokenStore
 from mcpmock.printable import printable
-from mcpmock.sessions.oauth.answers import MAX_ANSWER_BYTES
-from mcpmock.sessions.oauth.provider import REFRESH_TIMEOUT_S, LoginOptions, log_in, refresh
-from mcpmock.sessions.oauth.token_store import ServerLogin, TokenStore
-from tests.sessions.oauth.hostile_answers import PLAIN, ROWS, Row, challenge, changed
-from tests.sessions.oauth.memory_issuer import (
+from tests.logins.hostile_answers import PLAIN, ROWS, Row, challenge, changed
+from tests.logins.memory_issuer import (
     CODES,
     DEVICE,
     FORM,
@@ -36,7 +36,7 @@ from tests.sessions.oauth.memory_issuer import (
     Answers,
     MemoryIssuer,
 )
-from tests.sessions.oauth.test_token_store import URL
+from tests.logins.test_token_store import URL
 
 LINE_CHARACTERS = 600
 

@@ -9,7 +9,7 @@ import trio
 from trio.testing import memory_stream_pair
 
 from mcpmock.errors import McpMockError
-from mcpmock.sessions.oauth.callback import Callback
+from mcpmock.logins.callback import Callback
 
 PORT = 20_000
 OWN = f"127.0.0.1:{PORT}"

@@ -16,9 +16,9 @@ import httpx2
 import pytest
 import trio
 
-from mcpmock.sessions.oauth import provider
-from mcpmock.sessions.oauth.callback import Callback
-from tests.sessions.oauth.test_token_store import URL
+from mcpmock.logins import provider
+from mcpmock.logins.callback import Callback
+from tests.logins.test_token_store import URL
 
 ORIGIN = "https://mcp.example"
 MCP, RESOURCE = "/mcp", "/.well-known/oauth-protected-resource/mcp"
