@@ -101,6 +101,26 @@ def test_imports_go_down() -> None:
     assert [] == offenders
 
 
+def diagram() -> str:
+    """The rooms as `mcpmock help contributing` draws them: a line for each row of the table."""
+
+    def drawn(name: str) -> str:
+        path = MODULES.get(f"mcpmock.{name}", PACKAGE / "__init__.py")
+        title = f"{name}/" if path.name == "__init__.py" and name != "mcpmock" else path.name
+        return title if name in PURE else f"{title}*"
+
+    return "\n".join("   ".join(sorted(map(drawn, row))) for row in reversed(ROWS))
+
+
+def test_the_manual_draws_the_house() -> None:
+    """The diagram and the table of rooms in the manual are those of `ROWS`."""
+    manual = (PACKAGE / "help/contributing.md").read_text("utf-8")
+
+    assert f"```\n{diagram()}\n```" in manual, diagram()
+    described = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", manual, re.MULTILINE)
+    assert {*described} == set().union(*ROWS) - {"mcpmock", "__main__"} | {"help"}
+
+
 def test_no_import_circles() -> None:
     """No module imports itself by way of others, not even for typing."""
     graph = {module: our_imports(module) for module in MODULES}
