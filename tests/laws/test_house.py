@@ -121,6 +121,26 @@ def test_the_manual_draws_the_house() -> None:
     assert {*described} == set().union(*ROWS) - {"mcpmock", "__main__"} | {"help"}
 
 
+def test_the_manual_names_modules_that_are_there() -> None:
+    """Each path of a module or a room in the pages about the code."""
+    pages = ("contributing.md", "internals.md")
+    texts = ((PACKAGE / "help" / page).read_text("utf-8") for page in pages)
+    paths = {
+        path
+        for text in texts
+        for path in re.findall(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.py)?)`", text)
+    }
+
+    assert "pipeline/pipeline.py" in paths
+    assert [] == [
+        one
+        for one in sorted(paths)
+        if not any(
+            (d / one).exists() for d in (ROOT, PACKAGE, PACKAGE / "faults", PACKAGE / "view")
+        )
+    ]
+
+
 def test_no_import_circles() -> None:
     """No module imports itself by way of others, not even for typing."""
     graph = {module: our_imports(module) for module in MODULES}
