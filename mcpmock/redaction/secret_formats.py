@@ -7,11 +7,12 @@ linear time. The table of names is `secret_names`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase
+from typing import NamedTuple
 
 from mcpmock.protocol.raw_json import Span
 
@@ -24,30 +25,72 @@ Found = tuple[Span, str]
 _QUERY_NAMES = (
     rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
 )
+_QUERY = _QUERY_NAMES + rb"="
+_LONG_WORD = b"a"
+"""In place of a rare byte: 20 letters or digits in a row, which few words have."""
+
+
+class _Format(NamedTuple):
+    """A secret that is known by how it looks."""
+
+    kind: str
+    pattern: bytes
+    """The group `secret` is what is replaced."""
+    hints: Mapping[bytes, bytes]
+    """By a byte that is rare in messages, and is in each of these secrets: what is around it. Other
+    messages are never searched for `pattern`.
+    """
+
+
 _FORMATS = (
-    # An encrypted key has header lines, with dashes in them; a torn one has no end.
-    (
+    _Format(
         "private-key",
+        # An encrypted key has header lines, with dashes in them; a torn one has no end.
         rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         rb"(?P<secret>(?:[^-\"]++|-(?!----))++(?=-----END)|"
         rb"[\w+/=\\:,.\s-]{0,300}?[A-Za-z0-9+/]{16}[A-Za-z0-9+/=\\\s]*+)",
+        {b"-": rb"(?<=---)"},
     ),
-    ("jwt", rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)"),
-    ("github", rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9]{20,}\w*))"),
-    ("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})"),
-    ("sk", rb"(?<![\w-])(?P<secret>sk-[A-Za-z0-9][\w-]{18,})"),
-    ("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
-    ("slack", rb"(?<![\w-])(?P<secret>xox[abeoprs]-[\w-]{10,})"),
-    ("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})"),
-    (  # In a challenge, `Bearer` is followed by parameters instead (RFC 6750, RFC 9728).
+    _Format(
+        "jwt",
+        rb"(?<![\w-])(?P<secret>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]+)",
+        {b"J": rb"(?<=eyJ)"},
+    ),
+    _Format(
+        "github",
+        rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9]{20,}\w*))",
+        {_LONG_WORD: rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]"},
+    ),
+    _Format("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})", {b"-": rb"(?<=glpat-)"}),
+    _Format("sk", rb"(?<![\w-])(?P<secret>sk-[A-Za-z0-9][\w-]{18,})", {b"-": rb"(?<=sk-)"}),
+    _Format("aws", rb"\b(?P<secret>(?:AKIA|ASIA)[0-9A-Z]{16})\b", {b"A": rb"[KS]IA"}),
+    _Format(
+        "slack", rb"(?<![\w-])(?P<secret>xox[abeoprs]-[\w-]{10,})", {b"-": rb"(?<=xox[abeoprs]-)"}
+    ),
+    _Format("google", rb"(?<![\w-])(?P<secret>AIza[\w-]{35})", {b"A": rb"Iza"}),
+    _Format(
         "bearer",
+        # In a challenge, `Bearer` is followed by parameters instead (RFC 6750, RFC 9728).
         rb"\bBearer (?!(?:authentication|authorization|credentials)\b|(?:resource_metadata|"
         rb"error_description)=)"
         rb"(?P<secret>[\w.~+/-]{12,}=*)",
+        {b"B": rb"earer "},
     ),
-    ("userinfo", rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@"),
-    ("query", rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)"),
-    ("basic", rb"\bBasic (?P<secret>[A-Za-z0-9+/]{6,}={0,2})(?![\w+/=])"),
+    _Format(
+        "userinfo",
+        rb"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"\\]*:(?P<secret>[^\s:/?#@\"\\]+)@",
+        {b"@": rb"(?<=[^/]@)"},
+    ),
+    _Format(
+        "query",
+        rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)",
+        {b"?": _QUERY, b"&": _QUERY},
+    ),
+    _Format(
+        "basic",
+        rb"\bBasic (?P<secret>[A-Za-z0-9+/]{6,}={0,2})(?![\w+/=])",
+        {b"B": rb"asic [A-Za-z0-9+/]{6}"},
+    ),
 )
 _WINDOW_BYTES = 1 << 20
 """`suspicious` looks through a long message in windows of this size."""
@@ -70,31 +113,33 @@ _FOLDED_NAME_END = re.compile(f":(?<=(?:{'|'.join(_ENDS_BY_LETTER)}):)".encode()
 _PROGRESS_TOKEN = b'"progressToken":'
 """The one name of MCP that ends like a secret's; every second message of a session may have it."""
 _NAME_BEFORE = re.compile(rb"[\w. -]{1,64}+\Z")
-_TOKENS_OF_GITHUB = re.compile(rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]")
-# Base64 and tokens of GitHub are looked for where there are so many letters in a row that few words
-# have as many.
+# Base64, and what `_LONG_WORD` is the hint of, are looked for where there are so many letters in a
+# row that few words have as many.
 _LETTERS = bytes(0x61 if bytes((byte,)).isalnum() else 0x20 for byte in range(256))
 _MANY_LETTERS = b"a" * 20
 _RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = re.compile(BASE64_TEXT * 4)
-# Behind a few bytes that are rare: a search for one byte runs at the speed of memchr, if the byte
-# is given as a number. `bytes in bytes` raises and drops a TypeError first, which takes 0.2 us.
-_RARE_HINTS = tuple(
-    (byte[0], re.compile(hint).search)
-    for byte, hint in (
-        (b"J", rb"J(?<=eyJ)"),
-        (b"-", rb"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=---))"),
-        (b"A", rb"A(?:KIA|SIA|Iza)"),
-        (b"@", rb"@(?<=[^/]@)"),
-        (b"?", rb"\?" + _QUERY_NAMES + rb"="),
-        (b"&", rb"&" + _QUERY_NAMES + rb"="),
-        (b"%", rb"%[2-7][0-9A-Fa-f]"),
-        (b"B", rb"B(?:earer |asic [A-Za-z0-9+/]{6})"),
-        # What is spelled as an escape without need: letters of a name, a mark in a URL.
-        (b"\\", rb"\\u00(?:2[0-9a-fA-F]|3[0-9adAD]|[4-7])"),
-        (b"\t", rb"\t"),
-    )
-)
+# What is spelled as an escape without need: letters of a name, a mark in a URL.
+_SPELLINGS = {
+    b"%": rb"[2-7][0-9A-Fa-f]",
+    b"\\": rb"u00(?:2[0-9a-fA-F]|3[0-9adAD]|[4-7])",
+    b"\t": b"",
+}
+
+
+def _hint(byte: bytes) -> Callable[[bytes], object]:
+    """A search for all that is suspicious around a byte."""
+    around = [one.hints[byte] for one in _FORMATS if byte in one.hints]
+    around += [_SPELLINGS[byte]] if byte in _SPELLINGS else []
+    before = b"" if byte == _LONG_WORD else re.escape(byte)
+    return re.compile(before + b"(?:" + b"|".join(around) + b")").search
+
+
+# A search for one byte runs at the speed of memchr, if the byte is given as a number. `bytes in
+# bytes` raises and drops a TypeError first, which takes 0.2 us.
+_RARE_BYTES = sorted({byte for one in _FORMATS for byte in one.hints} | {*_SPELLINGS})
+_RARE_HINTS = [(byte[0], _hint(byte)) for byte in _RARE_BYTES if byte != _LONG_WORD]
+_IN_LONG_WORDS = _hint(_LONG_WORD)
 _ASSIGNMENT = re.compile(
     rb"(?P<name>[\w.-]{3,64}+)[\"']?\s?[=:]\s?"
     rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+))|"
@@ -124,7 +169,7 @@ _CODE = re.compile(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|und
 _CREDENTIAL = re.compile(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
 _COMMENT = re.compile(rb"[ \t]++#.*|[ \t]++\Z")
 _SCHEME = re.compile(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
-_format_rules = [(kind, re.compile(pattern)) for kind, pattern in _FORMATS]
+_PATTERNS = [(one.kind, re.compile(one.pattern)) for one in _FORMATS]
 
 
 def suspicious(data: bytes) -> bool:
@@ -143,7 +188,7 @@ def suspicious(data: bytes) -> bool:
             return True
     if data.translate(_LETTERS).find(_MANY_LETTERS) < 0:
         return False
-    return bool(_BASE64_TEXT.search(data) or _TOKENS_OF_GITHUB.search(data))
+    return bool(_BASE64_TEXT.search(data) or _IN_LONG_WORDS(data))
 
 
 def respelled(data: bytes) -> bool:
@@ -159,7 +204,7 @@ def holds_base64_text(data: bytes) -> bool:
 
 def formats(raw: bytes, span: Span) -> Iterator[Found]:
     """The secrets in one part of a text that their format gives away. They may overlap."""
-    for kind, pattern in _format_rules:
+    for kind, pattern in _PATTERNS:
         for match in pattern.finditer(raw, *span):
             name = match["name"].decode() if "name" in pattern.groupindex else ""
             if kind != "basic" or _is_basic(match["secret"]):
