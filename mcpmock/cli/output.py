@@ -84,10 +84,10 @@ def can_print(text: str) -> bool:
     return True
 
 
-def print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str], *, paged: bool = True) -> None:
     """Print lines to stdout; on a terminal that is too short for them, in the user's pager."""
     left = iter(lines)
-    if sys.stdout.isatty():
+    if paged and sys.stdout.isatty():
         first = list(islice(left, terminal_size().lines))
         left = chain(first, left)
         if len(first) == terminal_size().lines:

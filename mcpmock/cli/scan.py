@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.printable import mcpmock_command, printable
 
 from .options_files import highest, list_files, many_files, work_on_each
-from .output import common, emit, encodable, many, say
+from .output import common, encodable, many, say
+from .reports import Report, print_report
 
 if TYPE_CHECKING:
     from mcpmock.redaction.cassettes import SecretFound
@@ -56,18 +57,23 @@ def _print(
     json: bool,
 ) -> int:
     found = found_in()
-    if json:
-        _emit_found(path, found)
-    elif found or not quiet:
-        name = printable(str(path))
-        for secret in found[: None if verbose else _SHOWN]:
-            click.echo(f"{name}:{secret.line}: {printable(_describe(secret))}")
-        if len(found) > _SHOWN and not verbose:
-            click.echo(f"{name}: and {len(found) - _SHOWN} more (-v)")
-        click.echo(f"{name}: {many(len(found), 'secret') if found else 'no secrets'}")
+    report = Report(
+        status=int(bool(found)),
+        lines=_lines(printable(str(path)), found, verbose=verbose),
+        values=_values(encodable(path), found),
+    )
+    status = print_report(report, "json" if json else "text", quiet=quiet)
     if found and not json and not quiet:
         say(f"`{mcpmock_command('redact', str(path))}` replaces them")
-    return int(bool(found))
+    return status
+
+
+def _lines(name: str, found: list[SecretFound], *, verbose: bool) -> Iterator[str]:
+    for secret in found[: None if verbose else _SHOWN]:
+        yield f"{name}:{secret.line}: {printable(_describe(secret))}"
+    if len(found) > _SHOWN and not verbose:
+        yield f"{name}: and {len(found) - _SHOWN} more (-v)"
+    yield f"{name}: {many(len(found), 'secret') if found else 'no secrets'}"
 
 
 def _describe(secret: SecretFound) -> str:
@@ -75,9 +81,8 @@ def _describe(secret: SecretFound) -> str:
     return f"{where}: {secret.kind}{' at ' + secret.path if secret.path else ''}"
 
 
-def _emit_found(path: Path | str, found: list[SecretFound]) -> None:
-    file = encodable(path)
+def _values(file: str, found: list[SecretFound]) -> Iterator[dict[str, Any]]:
     for secret in found:
         place = {"line": secret.line, "take": secret.take, "event": secret.event}
-        emit({"type": "secret", "file": file, **place, "path": secret.path, "kind": secret.kind})
-    emit({"type": "scan", "file": file, "secrets": len(found)})
+        yield {"type": "secret", "file": file, **place, "path": secret.path, "kind": secret.kind}
+    yield {"type": "scan", "file": file, "secrets": len(found)}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mcpmock.cli import diff as face
-from mcpmock.cli import diff_folders
+from mcpmock.cli import diff_output
 from tests.cli.conftest import CONTROLS, Run, Terminal
 from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
 from tests.support.hostile import HOSTILE
@@ -305,7 +305,7 @@ def test_folders_in_markdown(run: Run, folders: Path, monkeypatch: pytest.Monkey
     assert 3 == out.count("### mcpmock diff")
     assert "in 3 of 4 files" in out.splitlines()[-1]
 
-    monkeypatch.setattr(diff_folders, "MAX_MARKDOWN_ROWS", 1)
+    monkeypatch.setattr(diff_output, "MAX_MARKDOWN_ROWS", 1)
     _, out, _ = run("diff", "--format", "markdown", folders / "old", folders / "new")
     assert 1 == out.count("### mcpmock diff")
 
