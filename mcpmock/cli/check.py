@@ -5,7 +5,7 @@ the protocol (`rules.report`), reported in the order of the file's lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.printable import printable
 
-from .options_files import highest, list_files, many_files, work_on_each
+from .options_files import list_files, many_files, work_on_each
 from .output import BAD, ODD, REMARK, common, encodable, many
-from .reports import Report, print_report
+from .reports import Report, print_each
 
 if TYPE_CHECKING:
     from mcpmock.rules.checker import Found
@@ -57,26 +57,16 @@ def check(
 
     named = list_files(files, scheduler, quiet=quiet)
     work = partial(check_source, only=only)
-    with work_on_each(work, named, jobs, scheduler, quiet=quiet) as reports:
-        printing = partial(_print, quiet=quiet, verbose=verbose, json=json)
-        return highest(partial(printing, name, report) for name, report in reports)
+    with work_on_each(work, named, jobs, scheduler, quiet=quiet) as results:
+        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
 
 
-def _print(
-    name: Path | str,
-    report_of: Callable[[], CheckReport],
-    *,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
-) -> int:
-    found = report_of()
-    report = Report(
+def _report(name: Path | str, found: CheckReport, *, verbose: bool) -> Report:
+    return Report(
         status=CassetteError.exit_code if found.damaged else int(not found.ok),
         lines=_lines(printable(str(name)), found, verbose=verbose),
-        values=_values(name, found),
+        values=_values(encodable(name), found),
     )
-    return print_report(report, "json" if json else "text", quiet=quiet)
 
 
 def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
@@ -125,8 +115,7 @@ def _reason_for(found: Found) -> str:
     return f'{violation.cited}: "{violation.rule.sentence}"'
 
 
-def _values(name: Path | str, report: CheckReport) -> Iterator[dict[str, Any]]:
-    file = encodable(name)
+def _values(file: str, report: CheckReport) -> Iterator[dict[str, Any]]:
     for finding in report.findings:
         where = {"type": "finding", "file": file, "line": finding.line}
         yield {**where, "level": finding.level.value, "text": finding.text}

@@ -7,7 +7,8 @@ JSON and JUnit do it here, and what XML forbids is escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import attrs
@@ -15,7 +16,8 @@ import click
 
 from mcpmock.printable import printable, printable_lines
 
-from .output import emit, print_lines
+from .options_files import Item, Result, highest
+from .output import emit, print_lines, say
 
 _NO_XML = re.compile("[\ufffe\uffff]")
 
@@ -49,6 +51,8 @@ class Report:
     suite: tuple[str, str] = ("", "")
     """In JUnit XML: its name, and the class name of its cases."""
     cases: Iterable[JunitCase] = ()
+    hint: str = ""
+    """What to do about it: said on stderr beside text."""
 
 
 def print_report(report: Report, form: str, *, quiet: bool = False, paged: bool = False) -> int:
@@ -64,7 +68,25 @@ def print_report(report: Report, form: str, *, quiet: bool = False, paged: bool 
         click.echo("\n".join(report.markdown))
     elif report.status or not quiet:
         print_lines(report.lines, paged=paged)
+        if report.hint and not quiet:
+            say(report.hint)
     return report.status
+
+
+def print_each(
+    results: Iterable[tuple[Item, Callable[[], Result]]],
+    report_of: Callable[[Item, Result], Report],
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Print the report of each file as soon as it is read, and return the highest status."""
+
+    def print_one(item: Item, result_of: Callable[[], Result]) -> int:
+        report = report_of(item, result_of())
+        return print_report(report, "json" if json else "text", quiet=quiet)
+
+    return highest(partial(print_one, item, result_of) for item, result_of in results)
 
 
 def junit_of(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ import click
 
 from mcpmock.printable import mcpmock_command, printable
 
-from .options_files import highest, list_files, many_files, work_on_each
-from .output import common, encodable, many, say
-from .reports import Report, print_report
+from .options_files import list_files, many_files, work_on_each
+from .output import common, encodable, many
+from .reports import Report, print_each
 
 if TYPE_CHECKING:
     from mcpmock.redaction.cassettes import SecretFound
@@ -44,28 +44,17 @@ def scan(
 
     named = list_files(files, scheduler, quiet=quiet)
     with work_on_each(scan_source, named, jobs, scheduler, quiet=quiet) as results:
-        printing = partial(_print, quiet=quiet, verbose=verbose, json=json)
-        return highest(partial(printing, name, found) for name, found in results)
+        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
 
 
-def _print(
-    path: Path | str,
-    found_in: Callable[[], list[SecretFound]],
-    *,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
-) -> int:
-    found = found_in()
-    report = Report(
+def _report(path: Path | str, found: list[SecretFound], *, verbose: bool) -> Report:
+    command = mcpmock_command("redact", str(path))
+    return Report(
         status=int(bool(found)),
         lines=_lines(printable(str(path)), found, verbose=verbose),
         values=_values(encodable(path), found),
+        hint=f"`{command}` replaces them" if found else "",
     )
-    status = print_report(report, "json" if json else "text", quiet=quiet)
-    if found and not json and not quiet:
-        say(f"`{mcpmock_command('redact', str(path))}` replaces them")
-    return status
 
 
 def _lines(name: str, found: list[SecretFound], *, verbose: bool) -> Iterator[str]:
