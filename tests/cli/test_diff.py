@@ -83,14 +83,6 @@ def test_nothing_differs(run: Run, files: tuple[Path, Path]) -> None:
     assert (0, "", "") == run("diff", "-q", files[0], files[0])
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "status"), [("any", 1), ("risky", 1), ("breaking", 0), ("never", 0)]
-)
-def test_the_exit_status(run: Run, files: tuple[Path, Path], fail_on: str, status: int) -> None:
-    """It is 1 only where asked."""
-    assert status == run("diff", *files, "--fail-on", fail_on)[0]
-
-
 def test_json(run: Run, files: tuple[Path, Path]) -> None:
     """One object, by either name."""
     told = [json.loads(run("diff", *files, *by)[1]) for by in (("--json",), ("--format", "json"))]
@@ -137,26 +129,6 @@ def test_what_is_no_rule_is_wrong_usage(run: Run, files: tuple[Path, Path], opti
     assert [] == CONTROLS.findall(err)
 
 
-def test_the_environment(
-    run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every option has a name there."""
-    monkeypatch.setenv("MCPMOCK_DIFF_FORMAT", "json")
-    monkeypatch.setenv("MCPMOCK_DIFF_FAIL_ON", "never")
-    status, out, _ = run("diff", *files)
-
-    assert (0, "diff") == (status, json.loads(out)["type"])
-
-
-def test_a_bad_cassette(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
-    """Broken is not different."""
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(b"no cassette\n")
-
-    assert 3 == run("diff", files[0], bad)[0]
-    assert 3 == run("diff", tmp_path / "none.jsonl", files[0])[0]
-
-
 def test_notices(run: Run, files: tuple[Path, Path]) -> None:
     """What is odd about a cassette is said, but not with `-q`."""
     assert 2 == run("diff", *files)[2].count("incomplete")
@@ -183,14 +155,6 @@ def harmful(tmp_path: Path) -> list[Path]:
         )
         paths.append(path)
     return paths
-
-
-def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
-    """However long what was recorded is; but for the names of the files."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths)
-
-    assert all(len(line) <= 80 for line in out.splitlines()[:-1])
 
 
 def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:

@@ -88,12 +88,3 @@ def test_wrong_usage(run: Run, given: Given, arguments: list[str], words: str) -
     """It is said in one line, and nothing is done."""
     assert words in said_of(run("drive", *arguments))
     assert [] == given
-
-
-def test_no_cassette(run: Run, given: Given) -> None:
-    """A file that is not there is named, before anything is started."""
-    status, out, err = run("drive", "no.jsonl", "--", "server")
-
-    assert (3, "", 1) == (status, out, err.count("\n"))
-    assert "no.jsonl" in err
-    assert [] == given

@@ -119,14 +119,17 @@ def test_wrong_options(run: Run, played: Played, words: list[str], said: str) ->
 
 
 def test_a_table(run: Run, played: Played) -> None:
-    """A line for each kind of call, and the sum; an empty column is left out."""
+    """A line for each kind of call, and the sum; an empty column is left out. Names are recorded
+    text.
+    """
     played.counts(WEATHER, 12.0, 15.0, 180.0)
-    played.counts(OPENING, 1.5)
+    played.counts(CallKind("tools/call", "a\x1b"), 1.5)
 
     assert (0, "") == load(run, "--sessions", "4")[::2]
     assert [
         "call                n     p50     p90     p99     max",
-        "initialize          1  1.5 ms  1.5 ms  1.5 ms  1.5 ms",
+        "initialize          0",
+        "tools/call a\\u001b  1  1.5 ms  1.5 ms  1.5 ms  1.5 ms",
         "tools/call weather  3   15 ms  180 ms  180 ms  180 ms",
         f"{SUMMARY}, 2.0 calls/s, 0 errors",
     ] == load(run, "--sessions", "4")[1].splitlines()
@@ -223,13 +226,6 @@ def test_junit(run: Run, played: Played) -> None:
         "tools/call weather": "p99 is 180 ms, more than --max-p99 100ms",
         "errors": "1 of 3 calls failed, more than --max-errors 0%",
     } == words
-
-
-def test_names_are_hostile(run: Run, played: Played) -> None:
-    """An escape sequence in the name of a tool does not reach the terminal."""
-    played.counts(CallKind("tools/call", "a\x1b[31m"), 1.0)
-
-    assert "\x1b" not in load(run, "--sessions", "1")[1]
 
 
 def test_progress(run: Run, played: Played, monkeypatch: pytest.MonkeyPatch) -> None:

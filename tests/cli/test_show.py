@@ -274,16 +274,6 @@ def test_hostile_labels_stay_text_in_a_diagram(run: Run, tmp_path: Path) -> None
         assert not re.search(r"\bend\b", label[1])
 
 
-def test_json_of_hostile_strings_is_json(run: Run, tmp_path: Path) -> None:
-    """Each line is one JSON value, with no C0 control character in it."""
-    (tmp_path / "a.jsonl").write_bytes(loadable_and_not()[0])
-    _, out, _ = run("show", tmp_path / "a.jsonl", "--json")
-
-    lines = out.removesuffix("\n").split("\n")
-    assert {"event"} == {json.loads(line)["type"] for line in lines}
-    assert [] == re.findall("[\x00-\x09\x0b-\x1f]", out)
-
-
 @pytest.mark.parametrize(
     ("microseconds", "text"),
     [

@@ -159,17 +159,6 @@ def test_gaps_add_up(run: Run, file: Path) -> None:
     assert (42, 1200, 2) == (whole["lost_events"], whole["lost_bytes"], whole["kinds"]["gap"])
 
 
-def test_what_cannot_be_read_gives_no_numbers(run: Run, file: Path, tmp_path: Path) -> None:
-    """Numbers of half the files would be taken for those of all."""
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(SESSION + b"oops\n" + SESSION.splitlines(keepends=True)[1])
-    for wrong in (bad, tmp_path / "none", tmp_path):
-        status, out, err = run("stats", "-q", file, wrong)
-
-        assert (3, "") == (status, out)
-        assert 1 == len(err.splitlines())
-
-
 def test_its_own_output_adds_up(run: Run, file: Path, tmp_path: Path) -> None:
     """As if the cassettes were counted together; what is neither is refused, with its line."""
     once = run("stats", "-q", "--json", file)[1]
