@@ -28,12 +28,12 @@ def load_progress(pace: LoadPace, *, quiet: bool) -> Iterator[Callable[[Load], N
         if progress is None:
             yield None
             return
-        show = progress
-        yield lambda load: show(int(_done(load, pace) * 1000), 1000, _summary(load))
 
+        def show(load: Load) -> None:
+            done = min(max(load.sessions / pace.sessions, load.seconds / pace.duration), 1.0)
+            progress(int(done * 1000), 1000, _summary(load))
 
-def _done(load: Load, pace: LoadPace) -> float:
-    return min(max(load.sessions / pace.sessions, load.seconds / pace.duration), 1.0)
+        yield show
 
 
 def print_load(load: Load, limits: LoadLimits, form: str) -> int:

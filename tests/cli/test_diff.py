@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,8 +13,7 @@ import pytest
 from mcpmock.cli import diff as face
 from mcpmock.cli import diff_output
 from tests.cli.conftest import CONTROLS, Run, Terminal
-from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
-from tests.support.hostile import HOSTILE
+from tests.support import OPENING, c, call, cassette_bytes, request, response, s
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 
@@ -133,53 +131,6 @@ def test_notices(run: Run, files: tuple[Path, Path]) -> None:
     """What is odd about a cassette is said, but not with `-q`."""
     assert 2 == run("diff", *files)[2].count("incomplete")
     assert "" == run("diff", "-q", *files)[2]
-
-
-def harmful(tmp_path: Path) -> list[Path]:
-    """Two recordings that mean harm, and differ in all that can."""
-    tools = [{"name": HOSTILE, "inputSchema": {"properties": {HOSTILE: {"type": "string"}}}}]
-    other = [{"name": HOSTILE, "inputSchema": {"required": [HOSTILE + "##[error]x\ufffe"]}}]
-    paths = []
-    for name, listed, text in (("a", tools, HOSTILE), ("b", other, HOSTILE * 9 + "`|`\n::x")):
-        path = tmp_path / f"{name}.jsonl"
-        answer = {"content": [{"type": "text", "text": text}], HOSTILE + name: {HOSTILE: 1}}
-        path.write_bytes(
-            cassette_bytes(
-                c(request(1, "tools/list")),
-                s(response(1, {"tools": listed})),
-                c(call(HOSTILE, HOSTILE)),
-                s(response(HOSTILE, answer)),
-                c(dump({"jsonrpc": "2.0", "method": HOSTILE + name, "params": {HOSTILE: text}})),
-                s(text.encode()),
-            )
-        )
-        paths.append(path)
-    return paths
-
-
-def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
-    """Each row has its five cells, and what was recorded stands in code spans."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths, "--format", "markdown")
-    rows = out.splitlines()[6:]
-
-    assert rows
-    for row in rows:
-        cells = re.fullmatch(r"\| (.*) \|", row)
-        assert cells is not None
-        assert 5 == len(cells[1].split("|"))
-        outside = re.sub(r"`[^`]*`", "", row).replace("<br>", "").replace("->", "")
-        assert not set(outside) & set("<>&$[]#@")
-        assert "script" not in outside
-
-
-def test_hostile_junit_is_xml(run: Run, tmp_path: Path) -> None:
-    """A parser reads it, and finds nothing but text."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths, "--format", "junit")
-    tags = {element.tag for element in ElementTree.fromstring(out).iter()}
-
-    assert {"testsuites", "testsuite", "testcase", "failure"} == tags
 
 
 def test_progress_is_shown_on_a_terminal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,6 +15,7 @@ from mcpmock.cli.diff_output import diff_report, fails
 from mcpmock.cli.reports import junit_of
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import RULES, EventLocation
+from tests.support.hostile import HOSTILE
 
 CALL = ("tools/call", "add")
 ERROR = Difference(
@@ -168,6 +170,25 @@ def test_markdown_is_a_comment() -> None:
         " `\\u0060a\\u007cb\\u0060` |  |",
     ] == told
     assert 3 == len(markdown(comparison()))
+
+
+def test_hostile_text_stays_text() -> None:
+    """Each row of Markdown has its five cells, with what was recorded in code spans; in XML it is
+    nothing but text.
+    """
+    text = HOSTILE + "`|`\n::x\ufffe"
+    names = dict.fromkeys(("method", "call", "path", "old", "new", "ignore"), text)
+    found = comparison(*(attrs.evolve(one, **names) for one in (ERROR, STEPS, NOISE)))
+    rows = markdown(found)[6:]
+    told = ElementTree.fromstring(junit_of(diff_report(found, "breaking")))
+
+    assert 3 == len(rows)
+    for row in rows:
+        outside = re.sub(r"`[^`]*`", "", row).replace("<br>", "").replace("->", "")
+        assert (7, set()) == (len(row.split("|")), set(outside) & set("<>&$[]#@"))
+        assert "script" not in outside
+    tags = {"testsuites", "testsuite", "testcase", "failure", "system-out"}
+    assert tags == {element.tag for element in told.iter()}
 
 
 def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 WEATHER = CallKind("tools/call", "weather")
-OPENING = CallKind("initialize")
 SUMMARY = "4 sessions in 2.00 s, 2.0 sessions/s"
 
 
