@@ -12,7 +12,7 @@ import pytest
 
 from mcpmock.cli import diff as face
 from mcpmock.cli import diff_output
-from tests.cli.conftest import CONTROLS, Run, Terminal
+from tests.cli.conftest import Run, Terminal
 from tests.support import OPENING, c, call, cassette_bytes, request, response, s
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
@@ -116,15 +116,6 @@ def test_rules(run: Run, files: tuple[Path, Path]) -> None:
     assert 0 == status
     assert out.endswith("no differences in 3 calls (2 ignored)\n")
     assert 1 == run("diff", *files, "--tolerance", "1%", "--unordered", "$.result.tools")[0]
-
-
-@pytest.mark.parametrize("option", ["--ignore", "--unordered", "--tolerance"])
-def test_what_is_no_rule_is_wrong_usage(run: Run, files: tuple[Path, Path], option: str) -> None:
-    """It is refused in one line, before anything is read."""
-    status, out, err = run("diff", files[0], "none.jsonl", option, "\x1b[2J")
-
-    assert (2, "") == (status, out)
-    assert [] == CONTROLS.findall(err)
 
 
 def test_notices(run: Run, files: tuple[Path, Path]) -> None:
@@ -233,11 +224,3 @@ def test_folders_with_a_file_that_cannot_be_read(run: Run, folders: Path) -> Non
     assert 3 == status
     assert f"{folders}/old/a.jsonl: is not a cassette" in err
     assert "in 3 of 3 files" in out
-
-
-def test_a_folder_and_a_file(run: Run, folders: Path) -> None:
-    """They cannot be compared."""
-    status, _, err = run("diff", folders / "old", folders / "old.jsonl")
-
-    assert 2 == status
-    assert "give two files, or two folders" in err

@@ -177,7 +177,7 @@ def test_hostile_text_stays_text() -> None:
     nothing but text.
     """
     text = HOSTILE + "`|`\n::x\ufffe"
-    names = dict.fromkeys(("method", "call", "path", "old", "new", "ignore"), text)
+    names: dict[str, Any] = dict.fromkeys(("method", "call", "path", "old", "new", "ignore"), text)
     found = comparison(*(attrs.evolve(one, **names) for one in (ERROR, STEPS, NOISE)))
     rows = markdown(found)[6:]
     told = ElementTree.fromstring(junit_of(diff_report(found, "breaking")))

@@ -16,7 +16,6 @@ from mcpmock.sessions import run as run_module
 from mcpmock.sessions.load import LoadFront, LoadPace
 from mcpmock.sessions.run import Setup
 from tests.cli.conftest import Run, Terminal
-from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 WEATHER = CallKind("tools/call", "weather")
@@ -92,29 +91,6 @@ def test_the_pace(run: Run, played: Played, words: str, pace: LoadPace) -> None:
     assert 0 == load(run, *words.split())[0]
     assert played.front is not None
     assert pace == played.front.pace
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--max-p99", "tool=wether,1s"], "'tool=wether,1s': no such call is recorded"),
-        (["--max-p99", "weather,1s"], "expected, for example, 200ms or tool=weather,200ms"),
-        (["--max-p99", "tool=,1s"], "expected, for example, 200ms or tool=weather,200ms"),
-        (["--max-p99", "tool=weather,fast"], "expected a duration"),
-        (["--max-errors", "1"], "expected a share such as 0.5%"),
-        (["--max-errors", "101%"], "expected a share such as 0.5%"),
-        (["--for", "ever"], "expected a duration"),
-        (["--sessions", "0"], "0 is not in the range"),
-        (["--rate", "0"], "0.0 is not in the range"),
-        (["--sessions", "2", "-o", "b.jsonl"], "--output with a load needs --url"),
-    ],
-)
-def test_wrong_options(run: Run, played: Played, words: list[str], said: str) -> None:
-    """A usage error in one line, before anything is started."""
-    result = load(run, *words)
-
-    assert (2, None) == (result[0], played.front)
-    assert said in said_of(result)
 
 
 def test_a_table(run: Run, played: Played) -> None:

@@ -90,11 +90,6 @@ def test_what_is_named_twice_is_refused(run: Run, files: list[Path], out: Path) 
         assert not out.exists()
 
 
-def test_one_cassette_cannot_be_merged(run: Run, files: list[Path], out: Path) -> None:
-    """It takes two."""
-    assert 2 == run("merge", files[0], "-o", out)[0]
-
-
 def test_more_than_a_cassette_may_hold_is_refused(
     run: Run, files: list[Path], out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,9 +51,13 @@ def test_what_is_no_whole_cassette(run: Run, folder: Path, command: str, wrong: 
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("command", ["convert . -o OUT", "merge GOOD . -o OUT", "stats GOOD ."])
+@pytest.mark.parametrize(
+    "command", ["convert . -o OUT", "merge GOOD . -o OUT", "stats GOOD .", "show --follow notes"]
+)
 def test_a_folder(run: Run, folder: Path, command: str) -> None:
-    """Is no cassette either; where folders are taken, this one holds none."""
+    """Is no cassette either; where folders are taken, this one holds none. A file that is followed
+    may only be missing.
+    """
     status, out, err = run(*command.split())
 
     assert (3, "", 1) == (status, out, err.count("\n"))

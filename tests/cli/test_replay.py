@@ -53,24 +53,6 @@ def says(client: MemoryChannel, *raws: bytes) -> None:
     client.send_nowait([*map(c2s, (*HELLO, *raws)), hangs_up(C2S)])
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "words"),
-    [
-        (["--auth", "oauth"], 2, "--auth needs --listen"),
-        (["--auth", "x", "--listen", "127.0.0.1:0"], 2, "'x': expected oauth"),
-        (["--fault", "auth_slow"], 3, "auth_slow: there is no login here"),
-    ],
-)
-def test_a_login_that_cannot_be(
-    run: Run, file: Path, options: list[str], status: int, words: str
-) -> None:
-    """It is said before anything starts."""
-    ended, out, err = run("replay", file, *options)
-
-    assert (status, "") == (ended, out)
-    assert words in " ".join(err.split())
-
-
 def test_nothing_is_said_when_all_is_well(run: Run, file: Path, client: MemoryChannel) -> None:
     """A client that asks what was asked gets the answers, and the status is 0."""
     says(client, OSLO, request(2, "tools/list"))
@@ -136,35 +118,6 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
         'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
         "tools/list (event 7)",
     ] == err.splitlines()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["a", "--what"],
-        ["a", "--", "server"],
-        ["a", "--order", "odd"],
-        ["a", "--repeats", "0"],
-        ["a", "--overlap-grace", "-1"],
-        ["a", "--on-miss", "cry"],
-    ],
-)
-def test_wrong_usage(run: Run, arguments: list[str]) -> None:
-    """The status is 2, before any file is looked at."""
-    status, out, err = run("replay", *arguments)
-
-    assert (2, "") == (status, out)
-    assert "Error: " in err
-
-
-@pytest.mark.parametrize("timing", ["odd", "scale", "cap:x", "none:1", "fixed:-1"])
-def test_unknown_timing_is_told(run: Run, file: Path, timing: str) -> None:
-    """One line says what would have been right."""
-    status, _, err = run("replay", file, "--timing", timing)
-
-    assert 2 == status
-    assert "none, recorded, scale:X, fixed:MS or cap:MS" in err
 
 
 @pytest.mark.parametrize("where", ["option", "environment"])
@@ -255,21 +208,3 @@ main()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     assert done.stderr.endswith(b"[]\n")
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ([], "--workers needs --listen"),
-        (["--listen", "0", "--fault", "drop"], "--fault needs one process; leave out --workers"),
-        (["--listen", "0", "--auth", "oauth"], "--auth needs one process; leave out --workers"),
-        (["--listen", "0", "--record", "b"], "--record needs one process; leave out --workers"),
-        (["--listen", "0", "--repeats", "cycle"], "--repeats cycle needs one process"),
-    ],
-)
-def test_what_workers_cannot_share(run: Run, options: list[str], reason: str) -> None:
-    """It is refused in a line before anything is read."""
-    status, out, err = run("replay", "a.jsonl", "--workers", "2", *options)
-
-    assert (2, "") == (status, out)
-    assert reason in " ".join(err.split())
