@@ -59,10 +59,9 @@ class ExploreOutput:
         """Prints everything that is told at the end, and returns it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
-        lines = self._lines(found)
         report = Report(
             status=found.status,
-            lines=(printable(line) if "\x1b" not in line else line for line in lines),
+            lines=self._lines(found),
             values=_values(found),
             suite=("mcpmock explore", "mcpmock.explore"),
             cases=_cases(found),
@@ -76,7 +75,7 @@ class ExploreOutput:
         elif found.baseline:
             yield "In the recorded order too (not counted below):"
         for one in found.baseline:
-            yield f"  {one.text} [{one.oracle}]"
+            yield f"  {printable(one.text)} [{one.oracle}]"
             yield from _cited(one)
         for failure in found.failures:
             yield ""

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -122,13 +121,6 @@ def with_siblings(files: Iterable[Path], *, quiet: bool) -> list[Path]:
                 if not quiet:
                     say(f"{path}: {sibling} is read too: it is not joined yet")
     return found
-
-
-def run_each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
-    """Run `work` on each file and return the highest status; a file that cannot be read does not
-    stop the others.
-    """
-    return highest(partial(work, path) for path in files)
 
 
 def highest(works: Iterable[Callable[[], int]]) -> int:
