@@ -19,7 +19,7 @@ from mcpmock.errors import McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import LiveSession, run
 
-from .conversation import DemoServer
+from .routes import DemoServer
 
 
 def main() -> None:

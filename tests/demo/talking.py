@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.demo.conversation import DemoServer
+from mcpmock.demo.routes import DemoServer
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 from tests.support import INITIALIZE, request

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.demo.catalog import WEATHER
+from mcpmock.demo.routes import WEATHER
 from tests.demo.talking import call, talk
 from tests.support import request
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpmock.demo.tools import TOOLS
+from mcpmock.demo.routes import STUB
+from mcpmock.stubs.script import RouteKind
 from tests.demo.talking import call, talk, welcome
 from tests.support import request, response
 
@@ -15,7 +16,9 @@ def test_list() -> None:
     """Every tool is listed, with a description and a schema of an object."""
     listed = (talk(request(1, "tools/list"))).last["result"]["tools"]
 
-    assert list(TOOLS) == [tool["name"] for tool in listed]
+    assert [name for kind, name in STUB.script.listed if kind is RouteKind.TOOL] == [
+        tool["name"] for tool in listed
+    ]
     assert all(tool["description"] for tool in listed)
     assert {"object"} == {tool["inputSchema"]["type"] for tool in listed}
 
