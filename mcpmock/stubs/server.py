@@ -24,34 +24,15 @@ import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
+from mcpmock.protocol import error_codes as codes
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.error_codes import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
-    UNSUPPORTED_PROTOCOL_VERSION,
-)
-from mcpmock.protocol.messages import (
-    S2C,
-    Batch,
-    Content,
-    Fragment,
-    Frame,
-    Notification,
-    ProcessExit,
-    Request,
-    Response,
-    StreamEnd,
-    decode,
-    member,
-    parse_items,
-)
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, NAMES, REVISIONS, ROWS, Sender, methods
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import version_of
 
-from .announcements import LISTEN, TimedMessage, messages_for_listener, timed_messages
+from . import script as written
+from .announcements import LISTEN, messages_for_listener, timed_messages
 from .call import (
     LOG_LEVELS,
     META,
@@ -67,19 +48,6 @@ from .call import (
 )
 from .catalog import HANDSHAKES, LISTS, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of, with_revision_members
-from .script import (
-    CALLED_BY,
-    Arguments,
-    RouteKind,
-    StubEntry,
-    StubRecorded,
-    StubRefusal,
-    StubReply,
-    StubRun,
-    StubScript,
-    StubSilence,
-    StubStep,
-)
 
 _KNOWN = frozenset(row.name for row in ROWS)
 _METHODS = {
@@ -95,7 +63,7 @@ class StubServer(Stage):
     and its answer, in seconds.
     """
 
-    script: StubScript
+    script: written.StubScript
     breath: float = attrs.field(default=0.0, kw_only=True)
     question_id: bytes = attrs.field(default=b"%d", kw_only=True)
     """The ids of questions to the client, with a place for a number."""
@@ -104,7 +72,7 @@ class StubServer(Stage):
     """The calls that wait, by id."""
     questions: dict[bytes, StubCall] = attrs.field(factory=dict)
     """The calls that asked the client, by the id of the question."""
-    _turns: Counter[StubEntry] = attrs.field(factory=Counter)
+    _turns: Counter[written.StubEntry] = attrs.field(factory=Counter)
     """How often each entry was called."""
     _due: list[tuple[float, int, bytes | None, bytes | StubCall]] = attrs.field(factory=list)
     """A heap of messages to send and calls to resume: due time, rank, id of the call, what."""
@@ -112,13 +80,13 @@ class StubServer(Stage):
     _waits: count[int] = attrs.field(factory=lambda: count(1))
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
         self.session.now = now
         for message in (one for frame in seen for one in self._messages_in(frame)):
             if self.session.exit_status is None:
                 self.receive(message)
         yield from self._send()
-        if isinstance(seen[-1].fact, StreamEnd):
+        if isinstance(seen[-1].fact, m.StreamEnd):
             yield Hangup("the client ended its input")
 
     def wake(self, now: float) -> Iterable[Action]:
@@ -131,20 +99,21 @@ class StubServer(Stage):
                 self.run(what, partial(next, what.steps))
         return self._send()
 
-    def receive(self, message: Content) -> bool:
+    def receive(self, message: m.Content) -> bool:
         """Take a message of the client; False if it means nothing here."""
         match message:
-            case Request():
+            case m.Request():
                 call = self._call(message)
                 call.steps = self._serve(call)
                 self.run(call, partial(next, call.steps))
                 return True
-            case Response():
+            case m.Response():
                 return self.resume(message)
-            case Notification(method, params) if method == CANCELLED:
-                return self.cancel(member(params, "requestId") or b"")
-            case Notification("notifications/initialized"):
-                self._queue_all(timed_messages(list(self.script.announcements)), None)
+            case m.Notification(method, params) if method == CANCELLED:
+                return self.cancel(m.member(params, "requestId") or b"")
+            case m.Notification("notifications/initialized"):
+                for after, raw in timed_messages(list(self.script.announcements)):
+                    self._queue(self.session.now + after, None, raw)
         return False
 
     def run(self, call: StubCall, work: Callable[[], float | Question]) -> None:
@@ -166,9 +135,9 @@ class StubServer(Stage):
             self.questions[id_] = call
             self.session.outgoing.append(edit.request(id_, *step))
         else:
-            self._push(self.session.now + step, call.id, call)
+            self._queue(self.session.now + step, call.id, call)
 
-    def resume(self, answer: Response) -> bool:
+    def resume(self, answer: m.Response) -> bool:
         """Go on with the client's answer to a question; False if nobody asked. The call may have
         been cancelled meanwhile.
         """
@@ -178,9 +147,9 @@ class StubServer(Stage):
         if self.running.get(call.id) is not call:
             return True
         if answer.error is None:
-            self.run(call, partial(call.steps.send, as_object(decode(answer.result or b"null"))))
+            self.run(call, partial(call.steps.send, as_object(m.decode(answer.result or b"null"))))
         else:
-            message = as_object(decode(answer.error)).get("message", "")
+            message = as_object(m.decode(answer.error)).get("message", "")
             error = StubFailure(f"the client refused to answer: {message}")
             self.run(call, partial(call.steps.throw, error))
         return True
@@ -195,18 +164,18 @@ class StubServer(Stage):
         heapq.heapify(self._due)
         return True
 
-    def _messages_in(self, frame: Frame) -> Iterator[Content]:
-        if isinstance(frame.fact, Fragment):
+    def _messages_in(self, frame: m.Frame) -> Iterator[m.Content]:
+        if isinstance(frame.fact, m.Fragment):
             whole = self._reassembly.add(frame)
             if whole is None:
                 return
             frame = whole.frame
-        if isinstance(frame.content, Batch):
-            yield from parse_items(frame.raw)
+        if isinstance(frame.content, m.Batch):
+            yield from m.parse_items(frame.raw)
         else:
             yield frame.content
 
-    def _call(self, request: Request) -> StubCall:
+    def _call(self, request: m.Request) -> StubCall:
         call = StubCall(self.session, request, version_of(request) or self.session.revision)
         if request.method == "initialize":
             self.session.capabilities = as_object(call.params.get("capabilities"))
@@ -239,7 +208,7 @@ class StubServer(Stage):
         if call.method in _KNOWN - _METHODS[modern]:
             raise _refusal(call)
 
-    def _find_step(self, call: StubCall, *, take: bool = True) -> StubStep | None:
+    def _find_step(self, call: StubCall, *, take: bool = True) -> written.StubStep | None:
         """The answer of the first entry that has one for this call; `take`: its turn is over."""
         for entry, arguments in self.script.entries_for(call.method, call.params):
             if not entry.differences(arguments):
@@ -250,10 +219,10 @@ class StubServer(Stage):
                     return step
         return None
 
-    def _play(self, call: StubCall, step: StubStep) -> Steps:
+    def _play(self, call: StubCall, step: written.StubStep) -> Steps:
         """What was written: each message after its delay, then the answer after its own."""
         value = None
-        if isinstance(step.answer, StubReply):
+        if isinstance(step.answer, written.StubReply):
             value = step.answer.value
             value = value(call.arguments) if callable(value) else value
         for message in step.messages:
@@ -266,17 +235,17 @@ class StubServer(Stage):
         if step.after:
             yield step.after
         match step.answer:
-            case StubRefusal(code, text, data):
+            case written.StubRefusal(code, text, data):
                 raise StubError(code, text, data)
-            case StubSilence() | StubRecorded():
+            case written.StubSilence() | written.StubRecorded():
                 yield inf
-            case StubRun(function):
+            case written.StubRun(function):
                 value = function(call)
                 if isinstance(value, Generator):
                     value = yield from value
         return value
 
-    def _own_result(self, call: StubCall) -> Arguments | None:
+    def _own_result(self, call: StubCall) -> written.Arguments | None:
         """The result of what the server answers by itself; None for all else. Raises StubError for
         bad params.
         """
@@ -291,16 +260,15 @@ class StubServer(Stage):
             case "logging/setLevel" if "logging" in declared:
                 level = call.text("level")
                 if level not in LOG_LEVELS:
-                    raise StubError(INVALID_PARAMS, f"Unknown level: {level}")
+                    raise StubError(codes.INVALID_PARAMS, f"Unknown level: {level}")
                 self.session.log_level = level
                 return {}
             case "logging/setLevel" if sends(script, "notifications/message"):
                 return {}
-            case "resources/subscribe" if script.takes_subscriptions:
-                self.session.subscribed.add(call.text("uri"))
-                return {}
-            case "resources/unsubscribe" if script.takes_subscriptions:
-                self.session.subscribed.discard(call.text("uri"))
+            case "resources/subscribe" | "resources/unsubscribe" if script.takes_subscriptions:
+                adds = call.method == "resources/subscribe"
+                change = self.session.subscribed.add if adds else self.session.subscribed.discard
+                change(call.text("uri"))
                 return {}
         return None
 
@@ -308,7 +276,8 @@ class StubServer(Stage):
         """Never answered: it stays open until the client cancels it."""
         uris, messages = messages_for_listener(self.script, call.id, call.params)
         self.session.listening[call.id] = uris
-        self._queue_all(messages, call.id)
+        for after, raw in messages:
+            self._queue(self.session.now + after, call.id, raw)
 
     def _outcome(
         self, call: StubCall, work: Callable[[], float | Question]
@@ -347,8 +316,8 @@ class StubServer(Stage):
         return edit.response(call.id, result_of(call.entry, listed, value, uri, speaker))
 
     def _failure(self, call: StubCall, text: str) -> bytes:
-        if call.entry is None or call.entry.kind is not RouteKind.TOOL:
-            return edit.error(call.id, INTERNAL_ERROR, text)
+        if call.entry is None or call.entry.kind is not written.RouteKind.TOOL:
+            return edit.error(call.id, codes.INTERNAL_ERROR, text)
         return self._response(call, failed(text))
 
     def _with_offers(self, raw: bytes, method: str, *, first: bool) -> bytes:
@@ -357,7 +326,7 @@ class StubServer(Stage):
             return with_listed(raw, method, self.script, first=first)
         if method not in HANDSHAKES:
             return raw
-        version = decode(member(raw, "result", "protocolVersion") or b"null")
+        version = m.decode(m.member(raw, "result", "protocolVersion") or b"null")
         known = version in REVISIONS
         self.session.revision = version if known else self.session.revision
         return with_capabilities(raw, self.script, version if known else LATEST)
@@ -370,26 +339,19 @@ class StubServer(Stage):
     def _note(self, method: str, text: str) -> None:
         """Tell the terminal."""
 
-    def _queue_all(self, timed: Sequence[TimedMessage], call: bytes | None) -> None:
-        for after, raw in timed:
-            self._queue(self.session.now + after, call, raw)
-
-    def _queue(self, at: float, call: bytes | None, raw: bytes) -> None:
-        if at <= self.session.now:
-            self.session.outgoing.append(raw)
+    def _queue(self, at: float, id_: bytes | None, what: bytes | StubCall) -> None:
+        if isinstance(what, bytes) and at <= self.session.now:
+            self.session.outgoing.append(what)
         else:
-            self._push(at, call, raw)
-
-    def _push(self, at: float, call: bytes | None, what: bytes | StubCall) -> None:
-        heapq.heappush(self._due, (at, next(self._order), call, what))
+            heapq.heappush(self._due, (at, next(self._order), id_, what))
 
     def _send(self) -> Iterator[Action]:
         """Sends what there is to send, and says when to wake."""
         session = self.session
-        yield Send([Frame(S2C, raw) for raw in session.outgoing])
+        yield Send([m.Frame(m.S2C, raw) for raw in session.outgoing])
         session.outgoing.clear()
         if session.exit_status is not None:
-            yield Send([Frame(S2C, b"", b"", ProcessExit(session.exit_status))])
+            yield Send([m.Frame(m.S2C, b"", b"", m.ProcessExit(session.exit_status))])
             yield Hangup("the server ended itself")
         elif self._due:
             yield Wake(self._due[0][0])
@@ -400,20 +362,22 @@ def _check_meta(call: StubCall) -> None:
     version = call.meta.get(META + "protocolVersion")
     if version is None or not isinstance(call.meta.get(META + "clientCapabilities"), dict):
         wanted = f"{META}protocolVersion and {META}clientCapabilities"
-        raise StubError(INVALID_PARAMS, f"params._meta must carry {wanted}")
+        raise StubError(codes.INVALID_PARAMS, f"params._meta must carry {wanted}")
     if version != LATEST:
         known = {"supported": [LATEST], "requested": version}
-        raise StubError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", known)
+        raise StubError(codes.UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", known)
 
 
 def _refusal(call: StubCall) -> StubError:
     """The error for a request that nothing answers. Raises StubError for one that names nothing."""
-    for kind, method in CALLED_BY.items():
+    for kind, method in written.CALLED_BY.items():
         if call.method == method:
             name = call.text(NAMES[method])
-            resource = kind is RouteKind.RESOURCE
-            code = RESOURCE_NOT_FOUND if resource and not call.modern else INVALID_PARAMS
+            resource = kind is written.RouteKind.RESOURCE
+            code = (
+                codes.RESOURCE_NOT_FOUND if resource and not call.modern else codes.INVALID_PARAMS
+            )
             return StubError(
                 code, f"Unknown {kind.value}: {name}", {"uri": name} if resource else None
             )
-    return StubError(METHOD_NOT_FOUND, "Method not found", {"method": call.method})
+    return StubError(codes.METHOD_NOT_FOUND, "Method not found", {"method": call.method})

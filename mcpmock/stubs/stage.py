@@ -47,16 +47,6 @@ MAX_REMEMBERED_CALLS = 10_000
 """How many calls of a session are remembered; beyond that the oldest is forgotten."""
 
 
-@attrs.frozen
-class _PassedRequest:
-    """A request that goes to the player and whose answer gets the entries of the stub. `paged`: it
-    is not for the first page.
-    """
-
-    method: str
-    paged: bool
-
-
 @attrs.define
 class StubStage(StubServer):
     """One session of a script's server. `alone`: there is no recording behind it."""
@@ -65,7 +55,10 @@ class StubStage(StubServer):
     alone: bool = attrs.field(default=False, kw_only=True)
     # The recording behind it has questions as well, mostly with numbers for ids.
     question_id: bytes = attrs.field(default=b'"stub-%d"', kw_only=True)
-    _passed: OrderedDict[bytes, _PassedRequest] = attrs.field(factory=OrderedDict)
+    _passed: OrderedDict[bytes, tuple[str, bool]] = attrs.field(factory=OrderedDict)
+    """The requests that went to the player and whose answers get the entries of the stub: their
+    methods, and whether they ask for the first page.
+    """
     _recorded_lists: set[str] = attrs.field(factory=set)
     """The list methods that the recording answered: how often, its options say."""
     _own_calls: OrderedDict[bytes, None] = attrs.field(factory=OrderedDict)
@@ -186,7 +179,7 @@ class StubStage(StubServer):
         """Notes a request that has no answer in the script; True if it is answered here."""
         self._own_calls.pop(call.id, None)  # some clients use an id again
         if call.method in LISTS or call.method in HANDSHAKES:
-            _remember(self._passed, call.id, _PassedRequest(call.method, "cursor" in call.params))
+            _remember(self._passed, call.id, (call.method, "cursor" not in call.params))
         elif call.method == LISTEN and self.alone:
             _remember(self._own_calls, call.id, None)
             self._listen(call)
@@ -198,12 +191,12 @@ class StubStage(StubServer):
         message = frame.content
         if not isinstance(message, Response) or message.id is None:
             return frame
-        passed = self._passed.pop(message.id, None)
-        if passed is None or message.result is None:
+        method, first = self._passed.pop(message.id, ("", False))
+        if not method or message.result is None:
             return frame
-        if passed.method in LISTS and not self.alone:
-            self._recorded_lists.add(passed.method)
-        raw = self._with_offers(frame.raw, passed.method, first=not passed.paged)
+        if method in LISTS and not self.alone:
+            self._recorded_lists.add(method)
+        raw = self._with_offers(frame.raw, method, first=first)
         return frame if raw == frame.raw else Frame(S2C, raw, frame.eol, None, frame.exchange)
 
     @property
