@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
     from mcpmock.stubs.builder import Stub, StubRoute
-    from mcpmock.stubs.call import StubCall, StubError, StubExit, StubFailure
+    from mcpmock.stubs.call import StubCall, StubError, StubFailure
     from mcpmock.view.stats import Stats
 
     from . import faults
@@ -62,7 +62,6 @@ __all__ = [
     "Stub",
     "StubCall",
     "StubError",
-    "StubExit",
     "StubFailure",
     "StubRoute",
     "__version__",
@@ -93,7 +92,7 @@ _NAMES = {
     "rules.report": ("CheckReport",),
     "semantic_diff.compare": ("Diff",),
     "stubs.builder": ("Stub", "StubRoute"),
-    "stubs.call": ("StubCall", "StubError", "StubExit", "StubFailure"),
+    "stubs.call": ("StubCall", "StubError", "StubFailure"),
     "view.stats": ("Stats",),
 }
 _MODULES = {name: f"mcpmock.{module}" for module, names in _NAMES.items() for name in names}

@@ -259,18 +259,16 @@ class StubRoute(Stub):
         progress, log and ask the client, and returns a value as `reply` takes it. A generator may
         wait in between: it yields numbers of seconds. It is closed when the call is cancelled.
 
-        >>> stub = mcpmock.Stub("trips")
+        >>> stub = mcpmock.Stub()
         >>> @stub.tool("book").run
         ... def book(call):
         ...     call.progress(1, 2, "asking")
         ...     yield 0.1
-        ...     roots = yield from call.ask("roots/list")
-        ...     if not roots["roots"]:
-        ...         raise mcpmock.StubFailure("open a folder first")
-        ...     return f"booked for {roots['roots'][0]['uri']}"
+        ...     reply = yield from call.ask("roots/list")
+        ...     return reply["roots"]
 
-        The function is called like that of `reply`. It may raise `StubError`, `StubFailure` and
-        `StubExit`. Raises TypeError for an `async` function.
+        It may raise `StubError` and `StubFailure`; any other exception is treated as one in a
+        function of `reply`. Raises TypeError for an `async` function.
         """
         if iscoroutinefunction(function) or not callable(function):
             raise TypeError(f"{function!r}: give a plain function or a generator function")

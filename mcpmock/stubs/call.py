@@ -7,7 +7,7 @@ seconds, or a `Question` to the client. `server` runs it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -39,7 +39,12 @@ Steps = Generator[float | Question, Arguments, Any]
 
 
 class StubError(Exception):
-    """Raised by a function of a stub: the answer is this JSON-RPC error."""
+    """Raised by a function of a stub (`StubRoute.run`): the answer is this JSON-RPC error.
+
+    >>> def read(call):
+    ...     raise mcpmock.StubError(-32002, "no such city", {"uri": call.params["uri"]})
+    >>> stub = mcpmock.Stub().resource("weather://{city}").run(read)
+    """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -49,13 +54,16 @@ class StubError(Exception):
 class StubFailure(Exception):
     """Raised by a function of a stub: the tool failed, and the result has `isError` and this text.
     `StubCall.ask` raises it for a client that cannot or will not answer.
+
+    >>> def book(call):
+    ...     if "city" not in call.arguments:
+    ...         raise mcpmock.StubFailure("name a city")
+    >>> stub = mcpmock.Stub().tool("book").run(book)
     """
 
 
 class StubExit(Exception):
-    """Raised by a function of a stub: the server ends now, as a process with this exit status. The
-    call is not answered.
-    """
+    """Raised by a function of the demo server, which ends as a process with this exit status."""
 
     def __init__(self, status: int = 0) -> None:
         super().__init__(status)
@@ -97,6 +105,12 @@ class StubCall:
     `arguments` are those of the tool or prompt, the variables of a template, or the params of a
     method; `params` are the whole params, and `method` is the method of the request. `state` is a
     dict for the function's own use: it lasts as long as the session.
+
+    >>> def count(call: mcpmock.StubCall):
+    ...     call.state["calls"] = call.state.get("calls", 0) + 1
+    ...     call.log("info", f"call {call.state['calls']}")
+    ...     return call.state["calls"]
+    >>> stub = mcpmock.Stub(capabilities={"logging": {}}).tool("count").run(count)
     """
 
     def __init__(self, session: StubSession, request: Request, revision: str) -> None:
@@ -124,7 +138,7 @@ class StubCall:
             raise StubError(INVALID_PARAMS, f"params.{name} must be a string")
         return value
 
-    def notify(self, method: str, params: Arguments | None = None) -> None:
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification."""
         self.session.outgoing.append(edit.notification(method, params))
 
@@ -132,14 +146,12 @@ class StubCall:
         self, amount: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Report progress, if the client asked for it."""
+        if self.token is None:
+            return
+        self.progressed_at = self.session.now
         more = {"progress": amount, "total": total, "message": message}
-        self.report({name: value for name, value in more.items() if value is not None})
-
-    def report(self, progress: Arguments) -> None:
-        """Send these params of a progress notification, if the client gave a token."""
-        if self.token is not None:
-            self.progressed_at = self.session.now
-            self.notify(PROGRESS, {"progressToken": Raw(self.token), **progress})
+        given = {name: value for name, value in more.items() if value is not None}
+        self.notify(PROGRESS, {"progressToken": Raw(self.token), **given})
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message, if the client wants messages of this level."""

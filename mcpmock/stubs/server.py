@@ -229,9 +229,10 @@ class StubServer(Stage):
             if message.after:
                 yield message.after
             if message.method is None:
-                call.report(dict(message.params or {}))
+                sent = message.params or {}
+                call.progress(sent["progress"], sent.get("total"), sent.get("message"))
             else:
-                self.session.outgoing.append(edit.notification(message.method, message.params))
+                call.notify(message.method, message.params)
         if step.after:
             yield step.after
         match step.answer:
