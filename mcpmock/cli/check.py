@@ -5,7 +5,7 @@ the protocol (`rules.report`), reported in the order of the file's lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,9 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.printable import printable
 
-from .options_files import highest, list_files, many_files, work_on_each
-from .output import BAD, ODD, REMARK, common, emit, encodable, many
+from .options_files import list_files, many_files, work_on_each
+from .output import BAD, ODD, REMARK, common, encodable, many
+from .reports import Report, print_each
 
 if TYPE_CHECKING:
     from mcpmock.rules.checker import Found
@@ -56,29 +57,19 @@ def check(
 
     named = list_files(files, scheduler, quiet=quiet)
     work = partial(check_source, only=only)
-    with work_on_each(work, named, jobs, scheduler, quiet=quiet) as reports:
-        printing = partial(_print, quiet=quiet, verbose=verbose, json=json)
-        return highest(partial(printing, name, report) for name, report in reports)
+    with work_on_each(work, named, jobs, scheduler, quiet=quiet) as results:
+        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
 
 
-def _print(
-    name: Path | str,
-    report_of: Callable[[], CheckReport],
-    *,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
-) -> int:
-    report = report_of()
-    status = CassetteError.exit_code if report.damaged else int(not report.ok)
-    if json:
-        _emit_report(name, report)
-    elif status or not quiet:
-        _print_report(printable(str(name)), report, verbose=verbose)
-    return status
+def _report(name: Path | str, found: CheckReport, *, verbose: bool) -> Report:
+    return Report(
+        status=CassetteError.exit_code if found.damaged else int(not found.ok),
+        lines=_lines(printable(str(name)), found, verbose=verbose),
+        values=_values(encodable(name), found),
+    )
 
 
-def _print_report(name: str, report: CheckReport, *, verbose: bool) -> None:
+def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
     from mcpmock.view.summary import brief
 
     findings = [
@@ -86,16 +77,13 @@ def _print_report(name: str, report: CheckReport, *, verbose: bool) -> None:
     ]
     findings += _violations(report, verbose=verbose)
     for line, level, text, more in sorted(findings, key=lambda one: one[0]):
-        click.echo(
-            f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
-        )
+        yield f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
         if more:
-            click.echo(f"    {printable(more)}")
-    verdict = ", ".join(
-        many(count, level.value) for level in Level if (count := report.count(level))
-    )
+            yield f"    {printable(more)}"
+    counts = [many(count, level.value) for level in Level if (count := report.count(level))]
+    verdict = counts if report.count(Level.ERROR) else ["ok", *counts]
     size = f"{many(report.takes, 'take')}, {many(report.events, 'event')}"
-    click.echo(f"{name}: {size}: {verdict if report.count(Level.ERROR) else _ok(verdict)}")
+    yield f"{name}: {size}: {', '.join(verdict)}"
 
 
 def _violations(report: CheckReport, *, verbose: bool) -> Iterator[tuple[int, Level, str, str]]:
@@ -127,20 +115,15 @@ def _reason_for(found: Found) -> str:
     return f'{violation.cited}: "{violation.rule.sentence}"'
 
 
-def _ok(notices: str) -> str:
-    return f"ok, {notices}" if notices else "ok"
-
-
-def _emit_report(name: Path | str, report: CheckReport) -> None:
-    file = encodable(name)
+def _values(file: str, report: CheckReport) -> Iterator[dict[str, Any]]:
     for finding in report.findings:
         where = {"type": "finding", "file": file, "line": finding.line}
-        emit({**where, "level": finding.level.value, "text": finding.text})
+        yield {**where, "level": finding.level.value, "text": finding.text}
     for found in report:
-        emit({"type": "violation", "file": file, "line": found.line, **_members(found)})
+        yield {"type": "violation", "file": file, "line": found.line, **_members(found)}
     counts = {f"{level.value}s": report.count(level) for level in Level}
     size = {"takes": report.takes, "events": report.events}
-    emit({"type": "check", "file": file, **size, **counts, "damaged": report.damaged})
+    yield {"type": "check", "file": file, **size, **counts, "damaged": report.damaged}
 
 
 def _members(found: Found) -> dict[str, Any]:

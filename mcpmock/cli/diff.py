@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options_diff import diff_options, ignore_rules_of, write_report
+from .options_diff import diff_options, ignore_rules_of
 from .options_files import highest, reachable, sharing_options, work_on_each
 from .output import common, notice_text, progress_bar, say, say_notices
 from .stats import latency_lines
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcpmock.batch.diff import ComparedPair, FilePair
     from mcpmock.semantic_diff.compare import Rules
 
-    from .diff_folders import FolderReport
+    from .diff_output import FolderReport
 
 _PROGRESS_MIN_EVENTS = 10_000
 """The number of events from which on a progress bar is shown."""
@@ -55,7 +55,7 @@ def diff(
     """
     from mcpmock.batch.diff import compare_pair, is_folder, pair_folders
 
-    from .diff_folders import FolderReport
+    from .diff_output import FolderReport
 
     rules, form = ignore_rules_of(ignore, unordered, tolerance), "json" if json else format
     if not is_folder(old) and not is_folder(new):
@@ -86,6 +86,9 @@ def _diff_files(
     from mcpmock.batch.sources import load_source
     from mcpmock.semantic_diff.compare import compare
 
+    from .diff_output import diff_report
+    from .reports import print_report
+
     # What is read lives to the end, and collections would traverse it again and again: a third of
     # the time for 100,000 events, and still a fifth if they come seldom.
     gc.disable()
@@ -97,4 +100,5 @@ def _diff_files(
     with progress_bar("comparing", shown=shown) as progress:
         comparison = compare(before, after, rules, progress)
     above = latency_lines(before, after)
-    return write_report(comparison, form, fail_on, above=above, quiet=quiet, verbose=verbose)
+    report = diff_report(comparison, fail_on, above=above, verbose=verbose)
+    return print_report(report, form, quiet=quiet, paged=True)

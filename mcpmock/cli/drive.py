@@ -22,9 +22,12 @@ from .output import CASSETTE, common, say, say_notices
 from .run_setup import run_to_end
 
 if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.timing import Timing
     from mcpmock.sessions.drive import DriveFront
     from mcpmock.sessions.run import Setup
+    from mcpmock.sessions.servers import Server
 
 
 @click.command(short_help="Play the recorded client against a real server.")
@@ -65,9 +68,7 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
         say_notices(cassette, of_lines=False)
     server = server_of(options)
     if faults is not None and faults.schedule is not None:
-        from .drive_again import drive_again
-
-        return drive_again(cassette, server, faults)
+        return _drive_again(cassette, server, faults)
 
     from mcpmock.sessions.drive import drive_front
     from mcpmock.sessions.run import Setup
@@ -79,13 +80,40 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     return _run_load(setup, front, options) if is_load(options) else run_to_end(setup, options)
 
 
+def _drive_again(cassette: Cassette, server: Server, faults: FaultRun) -> int:
+    """Play the session in the order of the plan and print what is broken. Gives the exit status."""
+    import trio
+
+    from mcpmock.explore.variant import variant_of
+    from mcpmock.faults.plan import Plan
+    from mcpmock.sessions.explore import play_again
+    from mcpmock.sessions.explore_server import ExploredServer
+
+    from .explore_output import show_run
+
+    schedule = faults.schedule
+    assert schedule is not None
+    armed = tuple(one.fault for one in faults.armed)
+    variant = variant_of(Plan(faults=armed, seed=faults.seed, schedule=schedule))
+    subject = ExploredServer(
+        cassette=cassette,
+        server=server,
+        take=schedule.take,
+        session=schedule.session,
+        keep=schedule.keep,
+        seed=faults.seed,
+    )
+    run = trio.run(play_again, subject, variant)
+    return show_run(run, cassette.name, strict=schedule.strict)
+
+
 def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int:
     """Play the clients as a load and print its figures, whatever ends it."""
     import attrs
 
     from mcpmock.sessions.load import load_front
 
-    from .load_formats import load_progress, write_load
+    from .load_output import load_progress, print_load
 
     if setup.recording is not None and options["url"] is None:
         raise click.UsageError("--output with a load needs --url: a take holds one process")
@@ -94,7 +122,8 @@ def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int
         front = load_front(clients, pace, progress)
         limits = limits_of(options, front.load.calls)
         status = run_to_end(attrs.evolve(setup, front=front), options)
-    exceeded = write_load(front.load, limits, options)
+    form = "json" if options["json"] else options["format"]
+    exceeded = print_load(front.load, limits, form)
     return status or exceeded
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mcpmock.explore.fault_set import Side, TriedKind
     from mcpmock.sessions.explore import ExploredPeer, Limits
 
+    from .explore_output import ExploreOutput
+
 
 @click.command(short_help="Search for an order of messages that breaks a server or a client.")
 @click.argument("file", type=CASSETTE)
@@ -142,7 +144,7 @@ def _play_again(cassette: Cassette, file: Path, options: dict[str, Any]) -> int:
     from mcpmock.faults.plan import load_plan
     from mcpmock.sessions.explore import play_again
 
-    from .drive_again import show_run
+    from .explore_output import show_run
 
     plan = load_plan(file)
     variant = variant_of(plan)
@@ -157,13 +159,15 @@ def _run(
     space: Space,
     limits: Limits,
     folder: Path,
-    shown: Any,
+    shown: ExploreOutput,
     junit: Path | None,
 ) -> int:
     import trio
 
     from mcpmock.sessions.explore import Explorer
     from mcpmock.sessions.signals import stop_requests
+
+    from .reports import junit_of
 
     explorer = Explorer(
         subject=subject,
@@ -192,10 +196,10 @@ def _run(
         return status
 
     status = trio.run(run)
-    shown.end(explorer.found)
+    report = shown.end(explorer.found)
     if junit is not None:
-        junit.write_text(shown.junit(explorer.found), "utf-8")
-    return status or explorer.found.status
+        junit.write_text(junit_of(report), "utf-8")
+    return status or report.status
 
 
 def limits_of(options: dict[str, Any]) -> Limits:

@@ -1,20 +1,23 @@
-"""What `mcpmock explore` prints: failures in full, a table of all runs; JSON, JUnit XML."""
+"""What `mcpmock explore` prints: failures in full, a table of all runs; JSON, JUnit XML. And what a
+single run of it prints when it is played again.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import click
 
 from mcpmock.explore.oracles import Broken
-from mcpmock.explore.results import Exploration, ExploredRow, Failure
+from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.printable import printable
 
-from .junit import JunitCase, JunitFailure, junit_report
 from .output import BAD, GOOD, ODD, emit, many, table
+from .reports import JunitCase, JunitFailure, Report, print_report
 
 _STEPS = {
     "cells": "cancels",
@@ -51,43 +54,45 @@ class ExploreOutput:
             sys.stderr.write(f"\r\x1b[K{printable(text)}")
             sys.stderr.flush()
 
-    def end(self, found: Exploration) -> None:
-        """Everything that is told at the end."""
+    def end(self, found: Exploration) -> Report:
+        """Prints everything that is told at the end, and returns it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
-        if self.options["json"]:
-            for one in found.baseline:
-                emit({"type": "baseline", "oracle": one.oracle, "text": one.text})
-            for failure in found.failures:
-                emit(failure.value())
-            for message, why in found.untried:
-                emit({"type": "untried", "message": message, "why": why})
-            emit(found.summary())
-            return
-        for line in self._lines(found):
-            click.echo(printable(line) if "\x1b" not in line else line)
+        lines = self._lines(found)
+        report = Report(
+            status=found.status,
+            lines=(printable(line) if "\x1b" not in line else line for line in lines),
+            values=_values(found),
+            suite=("mcpmock explore", "mcpmock.explore"),
+            cases=_cases(found),
+        )
+        print_report(report, "json" if self.options["json"] else "text")
+        return report
 
-    def _lines(self, found: Exploration) -> list[str]:
-        lines: list[str] = []
+    def _lines(self, found: Exploration) -> Iterator[str]:
         if found.baseline_failed:
-            lines.append(click.style("The recorded order fails; nothing else was run.", fg=BAD))
+            yield click.style("The recorded order fails; nothing else was run.", fg=BAD)
+        elif found.baseline:
+            yield "In the recorded order too (not counted below):"
         for one in found.baseline:
-            lines += [f"  {one.text}{_of(one)}", *_cited(one)]
-        if found.baseline and not found.baseline_failed:
-            lines.insert(0, "In the recorded order too (not counted below):")
+            yield f"  {one.text} [{one.oracle}]"
+            yield from _cited(one)
         for failure in found.failures:
-            lines += ["", *_failure(failure)]
+            yield ""
+            yield from _failure(failure)
         if found.odd:
-            lines += ["", click.style("Odd, but allowed (--strict fails on it):", fg=ODD)]
+            yield ""
+            yield click.style("Odd, but allowed (--strict fails on it):", fg=ODD)
         for one, row, times in found.odd:
-            lines.append(f"  {printable(one.text)}{_times(times)}")
-            lines.append(f"    {printable(row.run.variant.text)}")
-            lines += _cited(one)
+            yield f"  {printable(one.text)}" + (f" ({times} runs)" if times > 1 else "")
+            yield f"    {printable(row.run.variant.text)}"
+            yield from _cited(one)
         if found.rows:
-            lines += ["", *self._table(found)]
-        return [*lines, *_verdict(self.file, found)]
+            yield ""
+            yield from self._table(found)
+        yield from ("", _verdict(self.file, found))
 
-    def _table(self, found: Exploration) -> list[str]:
+    def _table(self, found: Exploration) -> Iterator[str]:
         """How many runs of each kind ended how."""
         counted: dict[str, Counter[str]] = {}
         for row in found.rows:
@@ -101,25 +106,33 @@ class ExploreOutput:
             [name, *(str(count[verdict] or "") for verdict in _VERDICTS)]
             for name, count in counted.items()
         ]
-        return list(table(["", *_VERDICTS], rows))
-
-    def junit(self, found: Exploration) -> str:
-        """A test case for each kind of change, which fails with what failed in it."""
-        cases: dict[str, list[ExploredRow]] = {}
-        for row in found.rows:
-            kind = " + ".join(change.kind for change in row.run.variant.changes[:1])
-            cases.setdefault(f"{row.run.variant.step}: {kind}", []).append(row)
-        tests = [_junit_case(name, rows) for name, rows in cases.items()]
-        return junit_report("mcpmock explore", "mcpmock.explore", tests)
+        return table(["", *_VERDICTS], rows)
 
 
-def _junit_case(name: str, rows: list[ExploredRow]) -> JunitCase:
-    broken = [row for row in rows if row.verdict == "broken"]
-    if not broken:
-        return JunitCase(name)
-    first = broken[0].run.broken[0]
-    text = "\n".join(f"{row.run.variant.text}: {row.run.broken[0].text}" for row in broken)
-    return JunitCase(name, JunitFailure(first.oracle, first.text, text))
+def _values(found: Exploration) -> Iterator[dict[str, Any]]:
+    for one in found.baseline:
+        yield {"type": "baseline", "oracle": one.oracle, "text": one.text}
+    for failure in found.failures:
+        yield failure.value()
+    for message, why in found.untried:
+        yield {"type": "untried", "message": message, "why": why}
+    yield found.summary()
+
+
+def _cases(found: Exploration) -> Iterator[JunitCase]:
+    """A test case for each kind of change, which fails with what failed in it."""
+    by_kind: dict[str, list[ExploredRow]] = {}
+    for row in found.rows:
+        kind = " + ".join(change.kind for change in row.run.variant.changes[:1])
+        by_kind.setdefault(f"{row.run.variant.step}: {kind}", []).append(row)
+    for name, rows in by_kind.items():
+        broken = [row for row in rows if row.verdict == "broken"]
+        failure = None
+        if broken:
+            first = broken[0].run.broken[0]
+            text = "\n".join(f"{row.run.variant.text}: {row.run.broken[0].text}" for row in broken)
+            failure = JunitFailure(first.oracle, first.text, text)
+        yield JunitCase(name, failure)
 
 
 def _failure(failure: Failure) -> list[str]:
@@ -128,27 +141,18 @@ def _failure(failure: Failure) -> list[str]:
         click.style(head, fg=BAD),
         f"   {printable(failure.variant.text)}",
         *_cited(failure.broken, "   "),
-        f"   {failure.rows} run{'s' if failure.rows != 1 else ''} failed so; "
-        f"run again: {failure.again}"
+        f"   {many(failure.rows, 'run')} failed so; run again: {failure.again}"
         + ("" if failure.confirmed else "; not counted: this machine may have been too busy"),
         f"   again: {printable(failure.command)}",
         f"   recording: {printable(failure.cassette)}",
     ]
 
 
-def _of(one: Broken) -> str:
-    return f" [{one.oracle}]"
-
-
 def _cited(one: Broken, indent: str = "    ") -> list[str]:
     return [f"{indent}{printable(one.cites)}"] if one.cites else []
 
 
-def _times(times: int) -> str:
-    return f" ({times} runs)" if times > 1 else ""
-
-
-def _verdict(file: str, found: Exploration) -> list[str]:
+def _verdict(file: str, found: Exploration) -> str:
     rate = len(found.rows) / found.seconds if found.seconds else 0.0
     runs = f"{len(found.rows)} runs of {found.planned} single changes"
     done = f"{file}: {runs} in {found.seconds:.0f} s ({rate:.1f} a second), seed {found.seed}"
@@ -157,4 +161,15 @@ def _verdict(file: str, found: Exploration) -> list[str]:
     failures = sum(failure.confirmed for failure in found.failures)
     failed = found.status
     said = many(failures, "failure") if failures else "failed" if failed else "no failures"
-    return ["", f"{printable(done)}: " + click.style(said, fg=BAD if failed else GOOD)]
+    return f"{printable(done)}: {click.style(said, fg=BAD if failed else GOOD)}"
+
+
+def show_run(run: JudgedRun, name: str, *, strict: bool) -> int:
+    """Print what does not hold in one run. Gives the exit status."""
+    for one in run.broken:
+        click.echo(printable(f"{run.variant.text}: {one.text}"))
+        if one.cites:
+            click.echo(printable(f"  {one.cites}"))
+    if not run.broken:
+        click.echo(printable(f"{name}: {run.variant.text}: nothing is broken"))
+    return int(run.verdict(strict=strict) == "broken")

@@ -63,18 +63,14 @@ def help(
 
 def topics() -> dict[str, str]:
     """The topics of the manual, each with the sentence that it opens with."""
-    return {name: _opening(page.read_text("utf-8")) for name, page in _pages().items()}
+    openings = {name: page.read_text("utf-8").split("\n\n")[1] for name, page in _pages().items()}
+    return {name: " ".join(text.split()) for name, text in openings.items()}
 
 
 def _pages() -> dict[str, Traversable]:
     pages = (page for page in files("mcpmock").joinpath("help").iterdir())
     named = {page.name.removesuffix(".md"): page for page in pages if page.name.endswith(".md")}
     return dict(sorted(named.items()))
-
-
-def _opening(text: str) -> str:
-    """The paragraph below the heading, on one line."""
-    return " ".join(text.split("\n\n")[1].split())
 
 
 def _print_list(*, json: bool) -> None:

@@ -1,19 +1,18 @@
-"""The options of commands that end in a comparison (`diff`, `verify`), and their report."""
+"""The options of commands that end in a comparison (`diff`, `verify`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mcpmock.printable import printable
 
-from .output import emit, option_set, print_lines
+from .output import option_set
 
 if TYPE_CHECKING:
-    from mcpmock.semantic_diff.compare import Diff, Rules
+    from mcpmock.semantic_diff.compare import Rules
 
 FORMATS = ("text", "json", "markdown", "junit")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -68,29 +67,3 @@ def ignore_rules_of(ignore: tuple[str, ...], unordered: tuple[str, ...], toleran
         return Rules.parse(ignore, unordered, tolerance)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
-
-
-def write_report(
-    comparison: Diff,
-    form: str,
-    fail_on: str,
-    *,
-    above: Iterable[str] = (),
-    quiet: bool = False,
-    verbose: bool = False,
-) -> int:
-    """Print the report to stdout and return the exit status. With `quiet`, a text report is printed
-    only if it makes the status 1. `above` are lines that stand above its text.
-    """
-    from .diff_formats import fails, junit, markdown, object_of, text
-
-    failed = fails(comparison.worst, fail_on)
-    if form == "json":
-        emit(object_of(comparison))
-    elif form == "junit":
-        click.echo(junit(comparison, fail_on))
-    elif form == "markdown":
-        click.echo(markdown(comparison, verbose=verbose))
-    elif failed or not quiet:
-        print_lines(chain(above, text(comparison, verbose=verbose)))
-    return int(failed)

@@ -84,10 +84,10 @@ def can_print(text: str) -> bool:
     return True
 
 
-def print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str], *, paged: bool = True) -> None:
     """Print lines to stdout; on a terminal that is too short for them, in the user's pager."""
     left = iter(lines)
-    if sys.stdout.isatty():
+    if paged and sys.stdout.isatty():
         first = list(islice(left, terminal_size().lines))
         left = chain(first, left)
         if len(first) == terminal_size().lines:
@@ -102,21 +102,37 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Columns as wide as needed, without empty ones. A name that is too long stands on a line
     of its own, above its numbers.
     """
-    from rich.cells import cell_len, set_cell_size
-
     kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
     widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
     left = columns() - sum(widths) - 2 * len(widths)
-    fitting = [width for row in (heads, *rows) if (width := cell_len(row[0])) <= left]
+    fitting = [width for row in (heads, *rows) if (width := cells(row[0])) <= left]
     for row in (heads, *rows) if rows else ():
         name, numbers = row[0], [row[place] for place in kept]
-        if cell_len(name) > left:
+        if cells(name) > left:
             yield name
             name = ""
-        cells = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
-        line = "  ".join([set_cell_size(name, max(fitting)), *cells]).rstrip()
+        filled = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
+        line = "  ".join([fit(name, max(fitting)), *filled]).rstrip()
         if line:
             yield line
+
+
+def cells(text: str) -> int:
+    """The columns of a terminal that a printable text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fit(text: str, width: int) -> str:
+    """The text in so many columns, cut or filled up."""
+    if text.isascii():
+        return text[:width].ljust(width)
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width)
 
 
 def say(text: str) -> None:

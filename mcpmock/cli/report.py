@@ -55,35 +55,32 @@ def report(
 
     read = _load_redacted if redact else load
 
-    path = file.with_name(_stem(file.name) + ".html") if output is None else output
+    stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
+    path = file.with_name(f"{stem}.html") if output is None else output
     _refuse_foreign(path, force=force)
     exploration = _read_exploration(file)
     if exploration is not None:
         if other is not None or redact:
             raise click.UsageError(f"{file} is no cassette: it takes neither OTHER nor --redact")
         page = _explore_page(file, exploration)
-        rewrite(path, page)
-        if json:
-            emit({"type": "report", "file": encodable(path), "bytes": len(page)})
-        elif not quiet:
-            say(f"{path}: {len(page) / 1024:,.0f} KiB")
-        return 0
-    cassettes = [read(one) for one in (file, other) if one is not None]
-    for cassette in cassettes:
-        for notice in () if quiet else cassette.notices:
-            say(f"{cassette.name}:{notice.line}: {notice.text}")
-        if any(take.header.redaction == "off" for take in cassette.takes):
-            say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
-    events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
-    shown = events >= _PROGRESS_MIN_EVENTS and not quiet
-    with progress_bar("making the page", shown=shown) as progress:
-        page = report_page(*cassettes, progress=progress)
+        size, described = {}, ""
+    else:
+        cassettes = [read(one) for one in (file, other) if one is not None]
+        for cassette in cassettes:
+            for notice in () if quiet else cassette.notices:
+                say(f"{cassette.name}:{notice.line}: {notice.text}")
+            if any(take.header.redaction == "off" for take in cassette.takes):
+                say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
+        events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
+        shown = events >= _PROGRESS_MIN_EVENTS and not quiet
+        with progress_bar("making the page", shown=shown) as progress:
+            page = report_page(*cassettes, progress=progress)
+        size, described = {"events": events}, f"{many(events, 'event')}, "
     rewrite(path, page)
     if json:
-        size = {"events": events, "bytes": len(page)}
-        emit({"type": "report", "file": encodable(path), **size})
+        emit({"type": "report", "file": encodable(path), **size, "bytes": len(page)})
     elif not quiet:
-        say(f"{path}: {many(events, 'event')}, {len(page) / 1024:,.0f} KiB")
+        say(f"{path}: {described}{len(page) / 1024:,.0f} KiB")
     return 0
 
 
@@ -118,10 +115,6 @@ def _load_redacted(path: Path) -> Cassette:
     load(path)  # refuses a damaged cassette
     data = b"".join(read_bytes(one) for one in (path, *find_siblings(path)))
     return sorted_by_start(read(str(path), redact_cassette(data).data))
-
-
-def _stem(name: str) -> str:
-    return name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def _refuse_foreign(path: Path, *, force: bool) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.printable import mcpmock_command, printable
 
-from .options_files import highest, list_files, many_files, work_on_each
-from .output import common, emit, encodable, many, say
+from .options_files import list_files, many_files, work_on_each
+from .output import common, encodable, many
+from .reports import Report, print_each
 
 if TYPE_CHECKING:
     from mcpmock.redaction.cassettes import SecretFound
@@ -43,31 +44,25 @@ def scan(
 
     named = list_files(files, scheduler, quiet=quiet)
     with work_on_each(scan_source, named, jobs, scheduler, quiet=quiet) as results:
-        printing = partial(_print, quiet=quiet, verbose=verbose, json=json)
-        return highest(partial(printing, name, found) for name, found in results)
+        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
 
 
-def _print(
-    path: Path | str,
-    found_in: Callable[[], list[SecretFound]],
-    *,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
-) -> int:
-    found = found_in()
-    if json:
-        _emit_found(path, found)
-    elif found or not quiet:
-        name = printable(str(path))
-        for secret in found[: None if verbose else _SHOWN]:
-            click.echo(f"{name}:{secret.line}: {printable(_describe(secret))}")
-        if len(found) > _SHOWN and not verbose:
-            click.echo(f"{name}: and {len(found) - _SHOWN} more (-v)")
-        click.echo(f"{name}: {many(len(found), 'secret') if found else 'no secrets'}")
-    if found and not json and not quiet:
-        say(f"`{mcpmock_command('redact', str(path))}` replaces them")
-    return int(bool(found))
+def _report(path: Path | str, found: list[SecretFound], *, verbose: bool) -> Report:
+    command = mcpmock_command("redact", str(path))
+    return Report(
+        status=int(bool(found)),
+        lines=_lines(printable(str(path)), found, verbose=verbose),
+        values=_values(encodable(path), found),
+        hint=f"`{command}` replaces them" if found else "",
+    )
+
+
+def _lines(name: str, found: list[SecretFound], *, verbose: bool) -> Iterator[str]:
+    for secret in found[: None if verbose else _SHOWN]:
+        yield f"{name}:{secret.line}: {printable(_describe(secret))}"
+    if len(found) > _SHOWN and not verbose:
+        yield f"{name}: and {len(found) - _SHOWN} more (-v)"
+    yield f"{name}: {many(len(found), 'secret') if found else 'no secrets'}"
 
 
 def _describe(secret: SecretFound) -> str:
@@ -75,9 +70,8 @@ def _describe(secret: SecretFound) -> str:
     return f"{where}: {secret.kind}{' at ' + secret.path if secret.path else ''}"
 
 
-def _emit_found(path: Path | str, found: list[SecretFound]) -> None:
-    file = encodable(path)
+def _values(file: str, found: list[SecretFound]) -> Iterator[dict[str, Any]]:
     for secret in found:
         place = {"line": secret.line, "take": secret.take, "event": secret.event}
-        emit({"type": "secret", "file": file, **place, "path": secret.path, "kind": secret.kind})
-    emit({"type": "scan", "file": file, "secrets": len(found)})
+        yield {"type": "secret", "file": file, **place, "path": secret.path, "kind": secret.kind}
+    yield {"type": "scan", "file": file, "secrets": len(found)}

@@ -1,6 +1,6 @@
 """`mcpmock show`: a cassette in the terminal, as a timeline, one exchange, frames or a diagram.
 
-`view.timeline` and `view.filter` select the rows, `show_timeline` and `show_diagram` lay them out.
+`view.timeline` and `view.filter` select the rows, `show_output` lays them out.
 Everything recorded is hostile and passes through `printable`.
 """
 
@@ -15,16 +15,8 @@ import click
 
 from mcpmock.printable import printable, printable_lines
 
-from .output import (
-    CASSETTE,
-    common,
-    emit,
-    print_lines,
-    say,
-    say_notices,
-)
-from .show_diagram import diagram
-from .show_timeline import Columns, draw_waterfall, heading_lines, timeline_lines
+from .output import CASSETTE, common, emit, print_lines, say, say_notices
+from .show_output import Columns, diagram, draw_waterfall, heading_lines, timeline_lines
 
 if TYPE_CHECKING:
     from mcpmock.view.filter import Filter

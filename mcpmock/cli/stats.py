@@ -6,6 +6,7 @@ Names of methods and tools are recorded text, so they are hostile and pass throu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -17,14 +18,13 @@ from .output import (
     data_size,
     drawing_columns,
     duration,
-    emit,
     many,
     notice_text,
     one_line,
-    print_lines,
     say,
     table,
 )
+from .reports import Report, print_report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Notice
@@ -70,12 +70,11 @@ def stats(
             notices += counted.notices
     for notice in () if quiet else notices:
         say(notice_text(notice))
-    if json:
-        for line in lines_of(found):
-            emit(msgspec.to_builtins(line))
-        return 0
-    print_lines((*_calls_table(found), *_notifications_table(found), _last_line(found)))
-    return 0
+    report = Report(
+        lines=chain(_calls_table(found), _notifications_table(found), [_last_line(found)]),
+        values=map(msgspec.to_builtins, lines_of(found)),
+    )
+    return print_report(report, "json" if json else "text", paged=True)
 
 
 def _calls_table(found: Stats) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """`mcpmock verify`: plays the recorded client against a real server (`sessions.drive`) and compares
-the two recordings (`options_diff`).
+the two recordings (`diff_output`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options_diff import diff_options, ignore_rules_of, write_report
+from .options_diff import diff_options, ignore_rules_of
 from .options_faults import fault_options, faults_of, report_faults
 from .options_server import (
     check_server,
@@ -56,15 +56,17 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
+    from .diff_output import diff_report
+    from .reports import print_report
+
     driven = trio.run(lambda: drive_and_record(recorded, server, say, values=values, faults=faults))
     owing = report_faults(faults, options)
     if driven.status not in (0, DIFFERENT):
         return driven.status
     comparison = compare(recorded, driven.live, rules)
     form = "json" if options["json"] else options["format"]
-    quiet, verbose = options["quiet"], options["verbose"]
-    status = write_report(comparison, form, options["fail_on"], quiet=quiet, verbose=verbose)
-    status = status or owing
+    report = diff_report(comparison, options["fail_on"], verbose=options["verbose"])
+    status = print_report(report, form, quiet=options["quiet"], paged=True) or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

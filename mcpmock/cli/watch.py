@@ -42,6 +42,7 @@ def watch(
     """
     import trio
 
+    from mcpmock.cassette.file import SUFFIXES
     from mcpmock.channels.browser import open_page
     from mcpmock.channels.http.addresses import parse_listen
     from mcpmock.sessions.watch import Watch
@@ -50,7 +51,9 @@ def watch(
         host, port = parse_listen(listen)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
-    files = _cassettes_in(file) if file.is_dir() else [file]
+    files = [file]
+    if file.is_dir():
+        files = sorted(path for path in file.iterdir() if path.name.endswith(SUFFIXES))
     if not files:
         say(f"{file}: there is no cassette in this folder")
         return 3
@@ -69,7 +72,3 @@ def watch(
 
     page = Watch(files, host, port, announce)
     return trio.run(page.run_beside if beside else page.run)
-
-
-def _cassettes_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.name.endswith((".jsonl", ".jsonl.gz")))

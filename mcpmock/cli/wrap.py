@@ -21,7 +21,7 @@ from .options_wrap import (
     own_words,
     place_of,
 )
-from .output import data_size, emit, encodable, many, say
+from .output import cells, data_size, emit, encodable, fit, many, say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.changes import ServerEdit
@@ -164,16 +164,13 @@ def _list(machine: Machine, options: dict[str, Any]) -> int:
 
 
 def _lines(found: Sequence[FoundServer], machine: Machine) -> Iterator[str]:
-    from rich.cells import cell_len
-
-    widest = max((cell_len(printable(one.entry.name)) for one in found), default=0)
+    widest = max((cells(printable(one.entry.name)) for one in found), default=0)
     place = ""
     for one in found:
         if place != place_of(one):
             place = place_of(one)
             yield place
-        name = printable(one.entry.name)
-        yield f"  {name}{' ' * (widest - cell_len(name))}  {_described(one, machine)}"
+        yield f"  {fit(printable(one.entry.name), widest)}  {_described(one, machine)}"
 
 
 def _described(found: FoundServer, machine: Machine) -> str:

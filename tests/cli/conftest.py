@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import trio
@@ -16,6 +17,7 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.cli import early_start, main
 from mcpmock.sessions import stdio_front
 from tests.support import WELCOME
+from tests.support.sealed import sealed
 
 Run = Callable[..., tuple[int, str, str]]
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -54,6 +56,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
         return ended.value.code, out.decode(), err.decode()
 
     return call
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A whole cassette."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(sealed())
+    return path
 
 
 @pytest.fixture(autouse=True)

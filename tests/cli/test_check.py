@@ -5,28 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
 from tests.cli.conftest import Run
 from tests.rules.violations import opening
 from tests.support import HEADER, c2s, call, cancelled, progress, request, response, s2c
-from tests.support.sealed import EVENTS, ONE, TWO, sealed
+from tests.support.sealed import DAMAGED, EVENTS, ONE, TWO, sealed
 
-DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 WARNS = [c2s(call(1, "dig")), c2s(cancelled(1)), s2c(response(1))]
 FAILS = [c2s(request(None, "ping"))]
 REPORTS = [c2s(request(2, "tools/call", {}, token=7)), c2s(cancelled(2))]
 KNOWN = [*REPORTS, *(s2c(progress(7, number)) for number in range(1, 5))]
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(sealed())
-    return path
 
 
 def record(path: Path, *frames: Frame) -> None:

@@ -12,21 +12,13 @@ from mcpmock.cassette.file import load
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
 from tests.cli.conftest import Run
-from tests.support import HEADER, c2s, call, cassette_bytes, hangs_up
+from tests.support import c2s, call, cassette_bytes, hangs_up
 from tests.support.foreign import DATA, REAL, lines, rec, snoop
-from tests.support.sealed import EVENTS, ONE, sealed
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out.jsonl"
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(sealed())
-    return path
 
 
 def test_a_cassette_becomes_har(run: Run, file: Path, tmp_path: Path) -> None:
@@ -112,7 +104,6 @@ def test_what_other_tools_lost_is_said(run: Run, tmp_path: Path, out: Path) -> N
     out.unlink()
     run("convert", "--no-redact", file, "-o", out)
     assert b"hunter2" in out.read_bytes()
-    assert 2 == run("convert", "--no-redact", out, "-o", tmp_path / "x.har")[0]
 
 
 def test_empty_recordings_of_other_tools_are_refused(run: Run, tmp_path: Path, out: Path) -> None:
@@ -133,27 +124,3 @@ def test_damage_is_told_by_its_line(run: Run, tmp_path: Path, out: Path) -> None
 
     assert (3, f"mcpmock: {file}:2: is not a JSON object\n") == (status, err)
     assert not out.exists()
-
-
-def test_nothing_is_overwritten(run: Run, file: Path, out: Path) -> None:
-    """An OUT that exists is refused, also if it is the input or a dangling link."""
-    out.symlink_to("nowhere")
-    for existing in (file, out):
-        status, _, err = run("convert", file, "-o", existing)
-
-        assert (3, f"mcpmock: {existing}: exists; name a file that does not\n") == (status, err)
-    assert sealed() == file.read_bytes()
-
-
-def test_what_is_bad_is_refused(run: Run, out: Path, tmp_path: Path) -> None:
-    """A damaged cassette, another file, a folder and a missing file: one line, status 3."""
-    bad, text = tmp_path / "bad.jsonl", tmp_path / "notes.txt"
-    bad.write_bytes(HEADER + ONE + b"oops\n" + EVENTS)
-    text.write_text("hello\n")
-    for wrong in (bad, text, tmp_path / "none", tmp_path):
-        status, printed, err = run("convert", wrong, "-o", out)
-
-        assert (3, "") == (status, printed)
-        assert err.startswith(f"mcpmock: {wrong}")
-        assert 1 == len(err.splitlines())
-        assert not out.exists()

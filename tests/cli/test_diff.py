@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,10 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from mcpmock.cli import diff as face
-from mcpmock.cli import diff_folders
-from tests.cli.conftest import CONTROLS, Run, Terminal
-from tests.support import OPENING, c, call, cassette_bytes, dump, request, response, s
-from tests.support.hostile import HOSTILE
+from mcpmock.cli import diff_output
+from tests.cli.conftest import Run, Terminal
+from tests.support import OPENING, c, call, cassette_bytes, request, response, s
 
 TOOL = {"name": "add", "inputSchema": {"type": "object"}}
 
@@ -83,14 +81,6 @@ def test_nothing_differs(run: Run, files: tuple[Path, Path]) -> None:
     assert (0, "", "") == run("diff", "-q", files[0], files[0])
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "status"), [("any", 1), ("risky", 1), ("breaking", 0), ("never", 0)]
-)
-def test_the_exit_status(run: Run, files: tuple[Path, Path], fail_on: str, status: int) -> None:
-    """It is 1 only where asked."""
-    assert status == run("diff", *files, "--fail-on", fail_on)[0]
-
-
 def test_json(run: Run, files: tuple[Path, Path]) -> None:
     """One object, by either name."""
     told = [json.loads(run("diff", *files, *by)[1]) for by in (("--json",), ("--format", "json"))]
@@ -128,94 +118,10 @@ def test_rules(run: Run, files: tuple[Path, Path]) -> None:
     assert 1 == run("diff", *files, "--tolerance", "1%", "--unordered", "$.result.tools")[0]
 
 
-@pytest.mark.parametrize("option", ["--ignore", "--unordered", "--tolerance"])
-def test_what_is_no_rule_is_wrong_usage(run: Run, files: tuple[Path, Path], option: str) -> None:
-    """It is refused in one line, before anything is read."""
-    status, out, err = run("diff", files[0], "none.jsonl", option, "\x1b[2J")
-
-    assert (2, "") == (status, out)
-    assert [] == CONTROLS.findall(err)
-
-
-def test_the_environment(
-    run: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every option has a name there."""
-    monkeypatch.setenv("MCPMOCK_DIFF_FORMAT", "json")
-    monkeypatch.setenv("MCPMOCK_DIFF_FAIL_ON", "never")
-    status, out, _ = run("diff", *files)
-
-    assert (0, "diff") == (status, json.loads(out)["type"])
-
-
-def test_a_bad_cassette(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
-    """Broken is not different."""
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(b"no cassette\n")
-
-    assert 3 == run("diff", files[0], bad)[0]
-    assert 3 == run("diff", tmp_path / "none.jsonl", files[0])[0]
-
-
 def test_notices(run: Run, files: tuple[Path, Path]) -> None:
     """What is odd about a cassette is said, but not with `-q`."""
     assert 2 == run("diff", *files)[2].count("incomplete")
     assert "" == run("diff", "-q", *files)[2]
-
-
-def harmful(tmp_path: Path) -> list[Path]:
-    """Two recordings that mean harm, and differ in all that can."""
-    tools = [{"name": HOSTILE, "inputSchema": {"properties": {HOSTILE: {"type": "string"}}}}]
-    other = [{"name": HOSTILE, "inputSchema": {"required": [HOSTILE + "##[error]x\ufffe"]}}]
-    paths = []
-    for name, listed, text in (("a", tools, HOSTILE), ("b", other, HOSTILE * 9 + "`|`\n::x")):
-        path = tmp_path / f"{name}.jsonl"
-        answer = {"content": [{"type": "text", "text": text}], HOSTILE + name: {HOSTILE: 1}}
-        path.write_bytes(
-            cassette_bytes(
-                c(request(1, "tools/list")),
-                s(response(1, {"tools": listed})),
-                c(call(HOSTILE, HOSTILE)),
-                s(response(HOSTILE, answer)),
-                c(dump({"jsonrpc": "2.0", "method": HOSTILE + name, "params": {HOSTILE: text}})),
-                s(text.encode()),
-            )
-        )
-        paths.append(path)
-    return paths
-
-
-def test_hostile_text_has_80_columns(run: Run, tmp_path: Path) -> None:
-    """However long what was recorded is; but for the names of the files."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths)
-
-    assert all(len(line) <= 80 for line in out.splitlines()[:-1])
-
-
-def test_hostile_markdown_is_a_table_of_code(run: Run, tmp_path: Path) -> None:
-    """Each row has its five cells, and what was recorded stands in code spans."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths, "--format", "markdown")
-    rows = out.splitlines()[6:]
-
-    assert rows
-    for row in rows:
-        cells = re.fullmatch(r"\| (.*) \|", row)
-        assert cells is not None
-        assert 5 == len(cells[1].split("|"))
-        outside = re.sub(r"`[^`]*`", "", row).replace("<br>", "").replace("->", "")
-        assert not set(outside) & set("<>&$[]#@")
-        assert "script" not in outside
-
-
-def test_hostile_junit_is_xml(run: Run, tmp_path: Path) -> None:
-    """A parser reads it, and finds nothing but text."""
-    paths = harmful(tmp_path)
-    _, out, _ = run("diff", *paths, "--format", "junit")
-    tags = {element.tag for element in ElementTree.fromstring(out).iter()}
-
-    assert {"testsuites", "testsuite", "testcase", "failure"} == tags
 
 
 def test_progress_is_shown_on_a_terminal(
@@ -305,7 +211,7 @@ def test_folders_in_markdown(run: Run, folders: Path, monkeypatch: pytest.Monkey
     assert 3 == out.count("### mcpmock diff")
     assert "in 3 of 4 files" in out.splitlines()[-1]
 
-    monkeypatch.setattr(diff_folders, "MAX_MARKDOWN_ROWS", 1)
+    monkeypatch.setattr(diff_output, "MAX_MARKDOWN_ROWS", 1)
     _, out, _ = run("diff", "--format", "markdown", folders / "old", folders / "new")
     assert 1 == out.count("### mcpmock diff")
 
@@ -318,11 +224,3 @@ def test_folders_with_a_file_that_cannot_be_read(run: Run, folders: Path) -> Non
     assert 3 == status
     assert f"{folders}/old/a.jsonl: is not a cassette" in err
     assert "in 3 of 3 files" in out
-
-
-def test_a_folder_and_a_file(run: Run, folders: Path) -> None:
-    """They cannot be compared."""
-    status, _, err = run("diff", folders / "old", folders / "old.jsonl")
-
-    assert 2 == status
-    assert "give two files, or two folders" in err

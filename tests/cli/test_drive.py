@@ -12,7 +12,6 @@ from mcpmock.sessions.drive import DriveFront
 from mcpmock.sessions.run import Setup
 from mcpmock.sessions.servers import Command
 from tests.cli.conftest import Run
-from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
 Given = list[Setup]
@@ -54,46 +53,3 @@ def test_values(run: Run, given: Given, monkeypatch: pytest.MonkeyPatch) -> None
     [setup] = given
     assert isinstance(setup.front, DriveFront)
     assert {"mcpmock:secret:token:1": "t0k3n"} == setup.front.values
-
-
-@pytest.mark.parametrize("command", ["drive", "verify"])
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("mcpmock:secret:token:1=env:UNSET_TOKEN", "UNSET_TOKEN is not set in the environment"),
-        ("mcpmock:secret:token:1=hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
-        ("mcpmock:secret:token:1=file:hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
-        ("hunter2=env:PATH", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
-        ("hunter2", "expected 'mcpmock:secret:KIND:N=env:NAME'"),
-    ],
-)
-def test_wrong_values(run: Run, given: Given, command: str, value: str, words: str) -> None:
-    """The status is 2, nothing is started, and what may be a secret is not repeated."""
-    result = run(command, "a.jsonl", "--value", value, "--", "server")
-
-    assert (2, []) == (result[0], given)
-    assert words in said_of(result)
-    assert "hunter2" not in said_of(result)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["a.jsonl"], "name the server: either --url URL or -- COMMAND"),
-        (["a.jsonl", "--timing", "slow", "--", "server"], "Invalid value for --timing"),
-        ([], "Missing argument"),
-    ],
-)
-def test_wrong_usage(run: Run, given: Given, arguments: list[str], words: str) -> None:
-    """It is said in one line, and nothing is done."""
-    assert words in said_of(run("drive", *arguments))
-    assert [] == given
-
-
-def test_no_cassette(run: Run, given: Given) -> None:
-    """A file that is not there is named, before anything is started."""
-    status, out, err = run("drive", "no.jsonl", "--", "server")
-
-    assert (3, "", 1) == (status, out, err.count("\n"))
-    assert "no.jsonl" in err
-    assert [] == given

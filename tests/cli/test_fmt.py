@@ -6,20 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Run
 from tests.support import HEADER
-from tests.support.sealed import ONE, TWO, sealed
-
-DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(sealed())
-    return path
+from tests.support.sealed import DAMAGED, TWO, sealed
 
 
 def test_formatting_is_done_once_and_said(run: Run, file: Path) -> None:

@@ -15,7 +15,6 @@ from tests.support import HEADER, cassette_bytes, request, response
 from tests.support.sealed import EVENTS, ONE, sealed
 
 OTHER = sealed(cassette_bytes(("c2s", request(9, "ping")), ("s2c", response(9))))
-DAMAGED = HEADER + ONE + b"oops\n" + EVENTS
 
 
 @pytest.fixture
@@ -72,16 +71,6 @@ def test_merge_json(run: Run, files: list[Path], out: Path) -> None:
     assert {"type": "merged", "file": str(out), **counts} == found
 
 
-def test_nothing_is_overwritten(run: Run, files: list[Path], out: Path) -> None:
-    """An OUT that exists is refused, also if it is one of the inputs or a dangling link."""
-    out.symlink_to("nowhere")
-    for existing in (files[0], out):
-        status, _, err = run("merge", *files, "-o", existing)
-
-        assert (3, f"mcpmock: {existing}: exists; name a file that does not\n") == (status, err)
-    assert sealed() == files[0].read_bytes()
-
-
 def test_what_is_named_twice_is_refused(run: Run, files: list[Path], out: Path) -> None:
     """By the same name, by another one, and as a copy; nothing is written."""
     one, two = files
@@ -99,25 +88,6 @@ def test_what_is_named_twice_is_refused(run: Run, files: list[Path], out: Path) 
         assert err.startswith(f"mcpmock: {again}: {words}; ")
         assert 1 == len(err.splitlines())
         assert not out.exists()
-
-
-def test_what_is_bad_is_refused(run: Run, files: list[Path], out: Path, tmp_path: Path) -> None:
-    """One line, status 3, and nothing is written."""
-    bad, text = tmp_path / "bad.jsonl", tmp_path / "notes.txt"
-    bad.write_bytes(DAMAGED)
-    text.write_text("hello\n")
-    for wrong in (bad, text, tmp_path / "none", tmp_path):
-        status, printed, err = run("merge", files[0], wrong, "-o", out)
-
-        assert (3, "") == (status, printed)
-        assert err.startswith(f"mcpmock: {wrong}")
-        assert 1 == len(err.splitlines())
-        assert not out.exists()
-
-
-def test_one_cassette_cannot_be_merged(run: Run, files: list[Path], out: Path) -> None:
-    """It takes two."""
-    assert 2 == run("merge", files[0], "-o", out)[0]
 
 
 def test_more_than_a_cassette_may_hold_is_refused(

@@ -69,33 +69,6 @@ def test_the_servers_options_are_its_own(
     assert [command] == commands
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-o", "a"], "name the server: either -- COMMAND or --url URL"),
-        (["server"], "Missing option '-o' / '--output'"),
-        (["-o", "a", "--what", "server"], "No such option"),
-        (["-o", "a", "--new", "--overwrite", "server"], "mutually exclusive"),
-        (["-o", "a", "--color", "sometimes", "server"], "Invalid value for '--color'"),
-    ],
-)
-def test_wrong_usage(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    commands: Commands,
-    arguments: list[str],
-    words: str,
-) -> None:
-    """The status is 2, the mistake is named, and nothing is started or written."""
-    monkeypatch.chdir(tmp_path)
-    status, out, err = run("record", *arguments)
-
-    assert (2, "") == (status, out)
-    assert words in err
-    assert ([], []) == (commands, list(tmp_path.iterdir()))
-
-
 def test_options_from_the_environment(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: Commands
 ) -> None:
@@ -215,8 +188,3 @@ def test_watch_beside_a_recording(tmp_path: Path, killed: bool) -> None:
         assert b"" == recorder.stderr.read()
     with page:
         assert b"" == page.recv(1)
-
-
-def test_watch_of_a_folder(run: Run, tmp_path: Path) -> None:
-    """Which file of a folder it will be is not known: that is a usage error."""
-    assert 2 == run("record", "--watch", "-o", f"{tmp_path}/", "--", "server")[0]

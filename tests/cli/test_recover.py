@@ -5,20 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Run
 from tests.support import HEADER
-from tests.support.sealed import EVENTS, ONE, TWO, sealed
-
-DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(sealed())
-    return path
+from tests.support.sealed import DAMAGED, EVENTS, ONE, TWO
 
 
 def test_what_can_be_saved_is_saved_to_a_new_file(run: Run, file: Path, tmp_path: Path) -> None:
@@ -47,18 +36,6 @@ def test_events_numbered_anew_are_said(run: Run, file: Path, tmp_path: Path) -> 
     assert "saved 2 events in 1 take; 1 take renumbered" in err
     counts = {"takes": 1, "events": 2, "lost": 0, "headers": 0, "footers": 0, "renumbered": 1}
     assert {"type": "recovered", "file": str(file), **counts} == json.loads(said)
-
-
-def test_recover_overwrites_nothing(run: Run, file: Path, tmp_path: Path) -> None:
-    """An OUT that exists, the file itself or a dangling link, is refused."""
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "nowhere")
-    for out in (file, link):
-        status, _, err = run("recover", file, "-o", out)
-        assert 3 == status
-        assert f"{out}: exists" in err
-    assert sealed() == file.read_bytes()
-    assert link.is_symlink()
 
 
 def test_where_nothing_can_be_saved_nothing_is_written(

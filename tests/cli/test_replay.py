@@ -16,7 +16,6 @@ from mcpmock.protocol.messages import C2S
 from mcpmock.view.miss_report import miss_lines
 from tests.cli.conftest import Run, heard
 from tests.support import (
-    HEADER,
     OPENING,
     c2s,
     call,
@@ -52,24 +51,6 @@ def file(tmp_path: Path) -> Path:
 def says(client: MemoryChannel, *raws: bytes) -> None:
     """All that the client will have said: the opening, this, and the end."""
     client.send_nowait([*map(c2s, (*HELLO, *raws)), hangs_up(C2S)])
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "words"),
-    [
-        (["--auth", "oauth"], 2, "--auth needs --listen"),
-        (["--auth", "x", "--listen", "127.0.0.1:0"], 2, "'x': expected oauth"),
-        (["--fault", "auth_slow"], 3, "auth_slow: there is no login here"),
-    ],
-)
-def test_a_login_that_cannot_be(
-    run: Run, file: Path, options: list[str], status: int, words: str
-) -> None:
-    """It is said before anything starts."""
-    ended, out, err = run("replay", file, *options)
-
-    assert (status, "") == (ended, out)
-    assert words in " ".join(err.split())
 
 
 def test_nothing_is_said_when_all_is_well(run: Run, file: Path, client: MemoryChannel) -> None:
@@ -139,52 +120,6 @@ def test_verbose(run: Run, file: Path, client: MemoryChannel) -> None:
     ] == err.splitlines()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["a", "--what"],
-        ["a", "--", "server"],
-        ["a", "--order", "odd"],
-        ["a", "--repeats", "0"],
-        ["a", "--overlap-grace", "-1"],
-        ["a", "--on-miss", "cry"],
-    ],
-)
-def test_wrong_usage(run: Run, arguments: list[str]) -> None:
-    """The status is 2, before any file is looked at."""
-    status, out, err = run("replay", *arguments)
-
-    assert (2, "") == (status, out)
-    assert "Error: " in err
-
-
-@pytest.mark.parametrize("timing", ["odd", "scale", "cap:x", "none:1", "fixed:-1"])
-def test_unknown_timing_is_told(run: Run, file: Path, timing: str) -> None:
-    """One line says what would have been right."""
-    status, _, err = run("replay", file, "--timing", timing)
-
-    assert 0 != status
-    assert "none, recorded, scale:X, fixed:MS or cap:MS" in err
-
-
-def test_unknown_timing_is_wrong_usage(run: Run, file: Path) -> None:
-    """A timing that there is not is the user's mistake like any other option's value."""
-    assert 2 == run("replay", file, "--timing", "odd")[0]
-
-
-def test_what_cannot_be_played(run: Run, tmp_path: Path) -> None:
-    """A file that is missing, foreign or damaged is refused with one line and status 3."""
-    foreign, damaged = tmp_path / "foreign", tmp_path / "damaged.jsonl"
-    foreign.write_text("dear diary\n")
-    damaged.write_bytes(cassette_bytes(*OPENING).replace(HEADER, HEADER + b"oops\n"))
-    for path in (tmp_path / "none", tmp_path, foreign, damaged):
-        status, out, err = run("replay", path)
-
-        assert (3, "", 1) == (status, out, err.count("\n"))
-        assert err.startswith(f"mcpmock: {path}")
-
-
 @pytest.mark.parametrize("where", ["option", "environment"])
 @pytest.mark.parametrize(
     ("name", "value", "asked", "answers"),
@@ -226,17 +161,6 @@ def test_recording_what_is_replayed(run: Run, file: Path, client: MemoryChannel)
     assert (0, "", "") == run("replay", file, "--record", file.with_name("b.jsonl"))
 
     assert OSLO in [event.payload for event in load(file.with_name("b.jsonl")).takes[0].events]
-
-
-def test_recording_asked_for_by_the_environment(
-    run: Run, file: Path, client: MemoryChannel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """MCPMOCK_REPLAY_RECORD is `--record`."""
-    monkeypatch.setenv("MCPMOCK_REPLAY_RECORD", str(file.with_name("b.jsonl")))
-    says(client, OSLO)
-    run("replay", file)
-
-    assert file.with_name("b.jsonl").exists()
 
 
 def test_recording_to_a_folder(run: Run, file: Path, client: MemoryChannel, tmp_path: Path) -> None:
@@ -284,21 +208,3 @@ main()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     assert done.stderr.endswith(b"[]\n")
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ([], "--workers needs --listen"),
-        (["--listen", "0", "--fault", "drop"], "--fault needs one process; leave out --workers"),
-        (["--listen", "0", "--auth", "oauth"], "--auth needs one process; leave out --workers"),
-        (["--listen", "0", "--record", "b"], "--record needs one process; leave out --workers"),
-        (["--listen", "0", "--repeats", "cycle"], "--repeats cycle needs one process"),
-    ],
-)
-def test_what_workers_cannot_share(run: Run, options: list[str], reason: str) -> None:
-    """It is refused in a line before anything is read."""
-    status, out, err = run("replay", "a.jsonl", "--workers", "2", *options)
-
-    assert (2, "") == (status, out)
-    assert reason in " ".join(err.split())

@@ -9,18 +9,8 @@ import stat
 import zlib
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Run
 from tests.support import HEADER, call, cassette_bytes
-from tests.support.sealed import sealed
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(sealed())
-    return path
 
 
 def test_a_page_beside_the_cassette(run: Run, file: Path) -> None:
@@ -63,16 +53,6 @@ def test_two_that_differ(run: Run, file: Path, tmp_path: Path) -> None:
     other.write_bytes(file.read_bytes().replace(b'"a"', b'"b"'))
 
     assert 0 == run("report", file, other, "-q")[0]
-
-
-def test_what_cannot_be_read(run: Run, file: Path, tmp_path: Path) -> None:
-    """No page is written."""
-    file.write_text("no cassette")
-    status, _, err = run("report", file)
-
-    assert 3 == status
-    assert str(file) in err
-    assert not file.with_suffix(".html").exists()
 
 
 def test_secrets(run: Run, tmp_path: Path) -> None:

@@ -145,15 +145,6 @@ def test_following_a_recording(file: Path, form: tuple[str, ...]) -> None:
     assert form or shown[0].startswith(b"take 1  2026-11-20T10:00:00.000Z  stdio")
 
 
-def test_what_cannot_be_followed(run: Run, file: Path, tmp_path: Path) -> None:
-    """Another file is refused; one exchange, and a diagram, need the whole recording."""
-    (tmp_path / "notes.txt").write_text("hello\n")
-
-    assert 3 == run("show", "--follow", tmp_path / "notes.txt")[0]
-    assert 2 == run("show", "--follow", "--mermaid", file)[0]
-    assert 2 == run("show", "--follow", "--id", "7", file)[0]
-
-
 def test_dropped_times_are_not_shown_as_zero(run: Run, file: Path) -> None:
     """A formatted cassette has neither times nor latencies."""
     run("fmt", file)
@@ -182,11 +173,6 @@ def test_what_no_formatter_takes_is_shown_as_it_is(run: Run, file: Path) -> None
     assert f"      {odd.decode()}" == run("show", file, "--id", "1")[1].splitlines()[-1]
 
 
-def test_one_view_at_a_time(run: Run, file: Path) -> None:
-    """JSON of a diagram is a usage error."""
-    assert 2 == run("show", file, "--json", "--mermaid")[0]
-
-
 def test_an_id_nobody_used_is_a_failure(run: Run, file: Path) -> None:
     """There is nothing to show, and that is said."""
     assert (1, "") == run("show", file, "--id", "99", "-q")[:2]
@@ -202,14 +188,6 @@ def test_a_filter_chooses_events(run: Run, file: Path) -> None:
     assert heading.startswith("take 1 ")
     assert '3 +1.50 s -> request  tools/call #7  add {"a":1}' == line
     assert "" == run("show", file, "--filter", "take=2")[1]
-
-
-def test_an_unknown_filter_key_is_a_usage_error(run: Run, file: Path) -> None:
-    """It exits with 2 and names the keys there are."""
-    status, out, err = run("show", file, "--filter", "bogus=1")
-
-    assert (2, "") == (status, out)
-    assert "there are method=, tool=, kind=, dir=, id=, take=, s=, x=, status=, text=" in err
 
 
 def test_raw_gives_the_very_bytes_of_the_frames(
@@ -272,16 +250,6 @@ def test_hostile_labels_stay_text_in_a_diagram(run: Run, tmp_path: Path) -> None
         assert label is not None
         assert re.fullmatch(r"(?:[\w .,/()-]|#\d+;)+", label[1])
         assert not re.search(r"\bend\b", label[1])
-
-
-def test_json_of_hostile_strings_is_json(run: Run, tmp_path: Path) -> None:
-    """Each line is one JSON value, with no C0 control character in it."""
-    (tmp_path / "a.jsonl").write_bytes(loadable_and_not()[0])
-    _, out, _ = run("show", tmp_path / "a.jsonl", "--json")
-
-    lines = out.removesuffix("\n").split("\n")
-    assert {"event"} == {json.loads(line)["type"] for line in lines}
-    assert [] == re.findall("[\x00-\x09\x0b-\x1f]", out)
 
 
 @pytest.mark.parametrize(

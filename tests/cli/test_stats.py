@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.cli.output import data_size
 from tests.cli.conftest import Run
 from tests.support import (
-    HEADER,
     LOG,
     call,
     cancelled,
@@ -96,12 +96,9 @@ def test_several_cassettes_are_one(run: Run, file: Path, tmp_path: Path) -> None
     [(999, "999 B"), (1000, "1.0 kB"), (9949, "9.9 kB"), (9950, "10 kB"), (999_500, "1.0 MB"),
      (70_000_000, "70 MB"), (3_000_000_000, "3.0 GB"), (5 * 10**12, "5000 GB")],
 )  # fmt: skip
-def test_sizes_are_for_people(run: Run, file: Path, size: int, shown: str) -> None:
+def test_sizes_are_for_people(size: int, shown: str) -> None:
     """Three digits and a unit."""
-    line = b'{"n":1,"d":"c2s","m":%b,"oversize":{"bytes":%d,"sha256":""}}\n'
-    file.write_bytes(HEADER + line % (request(1, "ping"), size))
-
-    assert shown in run("stats", "-q", file)[1].splitlines()[1]
+    assert shown == data_size(size)
 
 
 def test_stats_json(run: Run, file: Path) -> None:
@@ -157,17 +154,6 @@ def test_gaps_add_up(run: Run, file: Path) -> None:
 
     assert out.endswith("15 events, 1 not JSON-RPC, 42 events (1.2 kB) not recorded\n")
     assert (42, 1200, 2) == (whole["lost_events"], whole["lost_bytes"], whole["kinds"]["gap"])
-
-
-def test_what_cannot_be_read_gives_no_numbers(run: Run, file: Path, tmp_path: Path) -> None:
-    """Numbers of half the files would be taken for those of all."""
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(SESSION + b"oops\n" + SESSION.splitlines(keepends=True)[1])
-    for wrong in (bad, tmp_path / "none", tmp_path):
-        status, out, err = run("stats", "-q", file, wrong)
-
-        assert (3, "") == (status, out)
-        assert 1 == len(err.splitlines())
 
 
 def test_its_own_output_adds_up(run: Run, file: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from mcpmock.sessions import drive
 from mcpmock.sessions.drive import DIFFERENT
 from mcpmock.sessions.run import Setup
 from tests.cli.conftest import Run
-from tests.cli.test_options_listen import said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes, response
 
 Lives = Callable[..., None]
@@ -173,8 +172,3 @@ def test_secrets_are_kept_where_they_were(
 
     assert 0 == run("verify", "a.jsonl", "--", "server")[0]
     assert [redact] == given
-
-
-def test_wrong_usage(run: Run, lives: Lives) -> None:
-    assert "name the server: either --url URL or -- COMMAND" in said_of(run("verify", "a.jsonl"))
-    assert "no JSONPath" in said_of(run("verify", "a.jsonl", "--ignore", "$[", "--", "server"))

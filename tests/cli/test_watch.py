@@ -21,8 +21,3 @@ def test_an_address_beyond_loopback(run: Run, tmp_path: Path) -> None:
 
     assert status != 0
     assert "loopback only" in err
-
-
-def test_a_bad_address(run: Run, tmp_path: Path) -> None:
-    """An address that is none is a usage error."""
-    assert 2 == run("watch", tmp_path / "a.jsonl", "--listen", "nowhere:x")[0]

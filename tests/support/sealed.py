@@ -16,3 +16,6 @@ def sealed(body: bytes = HEADER + EVENTS, **wrong: int) -> bytes:
     events = wrong.get("events", body.count(b"\n") - 1)
     footer = b'{"footer":{"events":%d,"sha256":"%b","redacted":0,"gaps":0}}\n'
     return body + footer % (events, digest)
+
+
+DAMAGED = sealed(HEADER + ONE + b"oops\n" + TWO)

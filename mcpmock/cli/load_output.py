@@ -14,8 +14,8 @@ import click
 from mcpmock.playback.client.load import CallKind, LatencyLimit, Load, LoadCalls, LoadLimits
 from mcpmock.sessions.load import LoadPace
 
-from .junit import JunitCase, JunitFailure, junit_report
-from .output import BAD, duration, emit, many, one_line, print_lines, progress_bar, say, table
+from .output import BAD, duration, many, one_line, progress_bar, say, table
+from .reports import JunitCase, JunitFailure, Report, print_report
 
 _TIMES = ("p50", "p90", "p99", "max")
 _HEADS = ("call", "n", "err", "canc", *_TIMES)
@@ -28,30 +28,35 @@ def load_progress(pace: LoadPace, *, quiet: bool) -> Iterator[Callable[[Load], N
         if progress is None:
             yield None
             return
-        show = progress
-        yield lambda load: show(int(_done(load, pace) * 1000), 1000, _summary(load))
+
+        def show(load: Load) -> None:
+            done = min(max(load.sessions / pace.sessions, load.seconds / pace.duration), 1.0)
+            progress(int(done * 1000), 1000, _summary(load))
+
+        yield show
 
 
-def _done(load: Load, pace: LoadPace) -> float:
-    return min(max(load.sessions / pace.sessions, load.seconds / pace.duration), 1.0)
-
-
-def write_load(load: Load, limits: LoadLimits, options: dict[str, Any]) -> int:
+def print_load(load: Load, limits: LoadLimits, form: str) -> int:
     """Print the figures to stdout. Gives the exit status: 1 if a limit is exceeded."""
-    form = "json" if options["json"] else options["format"]
-    if form == "json":
-        emit(_as_json(load, limits))
-    else:
-        for line, times in load.failures.items():
-            say(f"{line} ({many(times, 'time')})")
-        if form == "junit":
-            click.echo(_as_junit(load, limits))
-        else:
-            print_lines(_as_text(load, limits))
-    return int(limits.too_many_errors(load) or bool(limits.exceeded(load)))
+    if form != "json":
+        for line in _failures(load):
+            say(line)
+    report = Report(
+        status=int(limits.too_many_errors(load) or bool(limits.exceeded(load))),
+        lines=_lines(load, limits),
+        values=_values(load, limits),
+        suite=("mcpmock drive", "mcpmock.load"),
+        cases=_cases(load, limits),
+    )
+    return print_report(report, form, paged=True)
 
 
-def _as_text(load: Load, limits: LoadLimits) -> Iterator[str]:
+def _failures(load: Load) -> Iterator[str]:
+    for line, times in load.failures.items():
+        yield f"{line} ({many(times, 'time')})"
+
+
+def _lines(load: Load, limits: LoadLimits) -> Iterator[str]:
     rows = []
     for kind, calls in _sorted(load):
         counts = (str(calls.count), str(calls.errors or ""), str(calls.cancelled or ""))
@@ -69,8 +74,8 @@ def _as_text(load: Load, limits: LoadLimits) -> Iterator[str]:
         yield click.style(_describe_errors(load, limits), fg=BAD)
 
 
-def _as_json(load: Load, limits: LoadLimits) -> dict[str, Any]:
-    return {
+def _values(load: Load, limits: LoadLimits) -> Iterator[dict[str, Any]]:
+    yield {
         "type": "load",
         "calls": [
             {
@@ -93,28 +98,20 @@ def _as_json(load: Load, limits: LoadLimits) -> dict[str, Any]:
     }
 
 
-def _as_junit(load: Load, limits: LoadLimits) -> str:
+def _cases(load: Load, limits: LoadLimits) -> Iterator[JunitCase]:
     """A case for each kind of call, which fails if it was too slow, and one for the errors."""
     slow: dict[CallKind, list[str]] = {}
     for kind, p99, limit in limits.exceeded(load):
         slow.setdefault(kind, []).append(_describe_slowness(p99, limit))
-    cases = [
-        JunitCase(
-            str(kind),
-            JunitFailure("max-p99", lines[0], "\n".join(lines))
-            if (lines := slow.get(kind))
-            else None,
-            "\n".join(f"{name} {value}" for name, value in _figures(kind, calls).items()),
-        )
-        for kind, calls in _sorted(load)
-    ]
+    for kind, calls in _sorted(load):
+        lines, figures = slow.get(kind), _figures(kind, calls).items()
+        failure = JunitFailure("max-p99", lines[0], "\n".join(lines)) if lines else None
+        yield JunitCase(str(kind), failure, "\n".join(f"{name} {value}" for name, value in figures))
     failure = None
     if limits.too_many_errors(load):
-        reported = "\n".join(f"{line} ({many(n, 'time')})" for line, n in load.failures.items())
-        failure = JunitFailure("max-errors", _describe_errors(load, limits), reported)
-    return junit_report(
-        "mcpmock drive", "mcpmock.load", [*cases, JunitCase("errors", failure, _summary(load))]
-    )
+        described = _describe_errors(load, limits)
+        failure = JunitFailure("max-errors", described, "\n".join(_failures(load)))
+    yield JunitCase("errors", failure, _summary(load))
 
 
 def _sorted(load: Load) -> list[tuple[CallKind, LoadCalls]]:

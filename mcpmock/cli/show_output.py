@@ -1,10 +1,12 @@
-"""The timeline of `mcpmock show`: rows in columns, on a wide terminal with a waterfall beside them.
+"""What `mcpmock show` prints: rows in columns, on a wide terminal with a waterfall beside them, or
+a Mermaid diagram as GitHub draws it.
 
 Everything recorded is hostile and passes through `printable`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
@@ -22,9 +24,11 @@ from .output import (
     ODD,
     REMARK,
     can_print,
+    cells,
     columns,
     drawing_columns,
     duration,
+    fit,
     many,
     one_line,
 )
@@ -46,8 +50,17 @@ _DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
 }
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
 _KIND_WORDS = {"notification": "notify"}
-HTTP_KINDS = ("http", "sse")
+_HTTP_KINDS = ("http", "sse")
 _MIN_METHOD_COLUMNS = 30
+_DIAGRAM_ARROWS = {
+    "request": "->>",
+    "response": "-->>",
+    "error": "--x",
+    "notification": "-)",
+    "opaque": "->>",
+}
+_SYNTAX = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
+_MAX_LABEL_CHARS = 60
 
 
 @attrs.frozen
@@ -114,7 +127,7 @@ def heading_lines(
 def _beside(text: str, drawn: str, **style: Any) -> str:
     """A line with its part of the drawing at the right edge."""
     if drawn:
-        text = _fit(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
+        text = fit(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
     return click.style(text, **style) + drawn.rstrip()
 
 
@@ -137,14 +150,14 @@ class Columns:
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
         timed = any(row.event.t for row in rows)
         times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
-        methods = [method_and_id(row) for row in rows]
+        methods = [_method_and_id(row) for row in rows]
         self.n = max(self.n, *(len(str(row.event.n)) for row in rows))
         self.time = max(self.time, *map(len, times))
         self.session = max(self.session, *(len(_format_session(row)) for row in rows))
         self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
         width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
         limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
-        self.method = min(max(self.method, *map(_cells, methods)), limit)
+        self.method = min(max(self.method, *map(cells, methods)), limit)
         for row, time, method in zip(rows, times, methods, strict=True):
             yield self._line(row, time, method, width)
 
@@ -152,16 +165,16 @@ class Columns:
         s, x = _format_session(row), _format_exchange(row)
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
-        kind, remarks = _kind_word(row), format_remarks(row)
-        rest = printable(f"{remarks}{'' if row.kind in HTTP_KINDS else row.summary}").rstrip()
-        if rest or _cells(method) <= self.method:
-            method = _fit(method, self.method) + "  "
+        kind, remarks = _kind_word(row), _format_remarks(row)
+        rest = printable(f"{remarks}{'' if row.kind in _HTTP_KINDS else row.summary}").rstrip()
+        if rest or cells(method) <= self.method:
+            method = fit(method, self.method) + "  "
         left = width - len(place) - 10
         method = _shorten(method, left)
-        rest = _shorten(rest, left - _cells(method))
+        rest = _shorten(rest, left - cells(method))
         drawn = self.drawing.lines.get(id(row), "")
         if drawn:
-            rest = _fit(rest, left + 2 - _cells(method))
+            rest = fit(rest, left + 2 - cells(method))
         rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
         kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
         drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
@@ -176,31 +189,13 @@ def _format_exchange(row: Row) -> str:
     return "" if row.event.x is None else f" x{row.event.x}"
 
 
-def _cells(text: str) -> int:
-    """The columns of a terminal that a printable text takes."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _fit(text: str, width: int) -> str:
-    """The text in so many columns, cut or filled up."""
-    if text.isascii():
-        return text[:width].ljust(width)
-    from rich.cells import set_cell_size
-
-    return set_cell_size(text, width)
-
-
 def _shorten(text: str, width: int) -> str:
-    return text if _cells(text) <= width else _fit(text, width - 3) + "..."
+    return text if cells(text) <= width else fit(text, width - 3) + "..."
 
 
 def _kind_word(row: Row) -> str:
     """The kind; of HTTP the first word of the summary: method, status or `event`."""
-    if row.kind in HTTP_KINDS:
+    if row.kind in _HTTP_KINDS:
         return one_line(row.summary).partition(" ")[0]
     return _KIND_WORDS.get(row.kind, row.kind)
 
@@ -223,15 +218,15 @@ def _style(row: Row) -> dict[str, Any]:
     return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
 
 
-def method_and_id(row: Row) -> str:
+def _method_and_id(row: Row) -> str:
     """The method and the id; of HTTP the rest of the summary."""
-    if row.kind in HTTP_KINDS:
+    if row.kind in _HTTP_KINDS:
         return one_line(row.summary).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
     return one_line(f"{row.method or ''} {id_}")
 
 
-def format_remarks(row: Row) -> str:
+def _format_remarks(row: Row) -> str:
     latency = "" if row.latency is None else f"({duration(row.latency)}) "
     return latency + (f"[{', '.join(row.notes)}] " if row.notes else "")
 
@@ -250,3 +245,31 @@ def _format_payload(event: Event) -> str:
     except UNREADABLE:
         pass  # shown unformatted
     return printable_lines(payload.decode("utf-8", "backslashreplace"))
+
+
+def diagram(rows: Iterable[Row]) -> Iterator[str]:
+    """A Mermaid sequence diagram."""
+    yield "sequenceDiagram"
+    yield "    participant c as client"
+    yield "    participant s as server"
+    for number, inside in groupby(rows, key=lambda row: row.take):
+        yield f"    Note over c,s: take {number}"
+        for row in inside:
+            yield f"    {_diagram_step(row)}: {_diagram_label(row)}"
+
+
+def _diagram_step(row: Row) -> str:
+    arrow = _DIAGRAM_ARROWS.get(row.kind)
+    if arrow is None:
+        return "Note over " + {"c2s": "c", "s2c": "s", None: "s"}[row.event.d]
+    return f"c{arrow}s" if row.event.d == "c2s" else f"s{arrow}c"
+
+
+def _diagram_label(row: Row) -> str:
+    """The text of a step, with everything escaped that Mermaid or HTML could interpret."""
+    named = row.method is not None or row.kind in _HTTP_KINDS
+    head = "" if row.kind in _HTTP_KINDS else _method_and_id(row)
+    text = one_line(
+        f"{'' if named else row.kind} {head} {_format_remarks(row)}{row.summary[:_MAX_LABEL_CHARS]}"
+    )
+    return _SYNTAX.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -9,10 +10,12 @@ import attrs
 import click
 import pytest
 
-from mcpmock.cli import diff_formats
-from mcpmock.cli.diff_formats import fails, junit, markdown, object_of, text
+from mcpmock.cli import diff_output
+from mcpmock.cli.diff_output import diff_report, fails
+from mcpmock.cli.reports import junit_of
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import RULES, EventLocation
+from tests.support.hostile import HOSTILE
 
 CALL = ("tools/call", "add")
 ERROR = Difference(
@@ -68,6 +71,14 @@ def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Diff:
     return attrs.evolve(whole, **changes)
 
 
+def text(found: Diff, *, verbose: bool = False) -> list[str]:
+    return list(diff_report(found, "any", verbose=verbose).lines)
+
+
+def markdown(found: Diff, *, verbose: bool = False) -> list[str]:
+    return list(diff_report(found, "any", verbose=verbose).markdown)
+
+
 @pytest.mark.parametrize("verdict", [None, *Verdict])
 def test_what_fails(verdict: Verdict | None) -> None:
     """What is at least as bad as was asked for."""
@@ -83,7 +94,7 @@ def test_what_fails(verdict: Verdict | None) -> None:
 
 def test_text_says_where_to_look() -> None:
     """The call, the events of both recordings, how often there is the same."""
-    lines = list(text(comparison(ERROR, STEPS, NOISE, more=2)))
+    lines = text(comparison(ERROR, STEPS, NOISE, more=2))
 
     assert "  in tools/call add, event 7 -> 9 of take 2" == lines[1]
     assert "  allow with --ignore 'tools/call add $.result.isError'" == lines[5]
@@ -108,7 +119,7 @@ def test_many_missing_messages_are_one_paragraph() -> None:
     ]
     found = comparison(ERROR, *missing, NOISE)
     lines = [click.unstyle(line) for line in text(found)]
-    row = markdown(found).splitlines()[7]
+    row = markdown(found)[7]
 
     assert [
         "risky request-missing: 15 requests were not made",
@@ -118,7 +129,7 @@ def test_many_missing_messages_are_one_paragraph() -> None:
     assert "risky noise-added: output that is not a message" == lines[10]
     assert row.startswith("| risky | request-missing: 15 requests were not made |")
     assert 5 == sum("request-missing" in line for line in text(found, verbose=True))
-    assert 5 == markdown(found, verbose=True).count("request-missing")
+    assert 5 == sum("request-missing" in line for line in markdown(found, verbose=True))
     assert 3 == sum("request-missing" in line for line in text(comparison(*missing[:3])))
 
 
@@ -126,13 +137,13 @@ def test_what_stands_nowhere() -> None:
     """A status of a request that asks nothing has no event."""
     status = attrs.evolve(NOISE, method="HTTP GET", new_event=None)
 
-    assert "  in HTTP GET" == list(text(comparison(status)))[1]
+    assert "  in HTTP GET" == text(comparison(status))[1]
 
 
 def test_long_values_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No line is longer than the terminal is wide, and none begins with what was recorded."""
     monkeypatch.setenv("COLUMNS", "80")
-    lines = list(text(comparison(attrs.evolve(ERROR, old="\u6f22" * 90, new=None))))
+    lines = text(comparison(attrs.evolve(ERROR, old="\u6f22" * 90, new=None)))
 
     assert ["   - ", "   | ", "   | "] == [line[:5] for line in lines[3:6]]
     assert [37, 37, 16] == [line.count("\u6f22") for line in lines[3:6]]
@@ -157,20 +168,41 @@ def test_markdown_is_a_comment() -> None:
         " `notifications/progress of tools/call add`, event 8 -> none<br>`$`"
         "<br>`--ignore 'notifications/progress add $'` |"
         " `\\u0060a\\u007cb\\u0060` |  |",
-    ] == told.splitlines()
-    assert 3 == len(markdown(comparison()).splitlines())
+    ] == told
+    assert 3 == len(markdown(comparison()))
+
+
+def test_hostile_text_stays_text() -> None:
+    """Each row of Markdown has its five cells, with what was recorded in code spans; in XML it is
+    nothing but text.
+    """
+    text = HOSTILE + "`|`\n::x\ufffe"
+    names: dict[str, Any] = dict.fromkeys(("method", "call", "path", "old", "new", "ignore"), text)
+    found = comparison(*(attrs.evolve(one, **names) for one in (ERROR, STEPS, NOISE)))
+    rows = markdown(found)[6:]
+    told = ElementTree.fromstring(junit_of(diff_report(found, "breaking")))
+
+    assert 3 == len(rows)
+    for row in rows:
+        outside = re.sub(r"`[^`]*`", "", row).replace("<br>", "").replace("->", "")
+        assert (7, set()) == (len(row.split("|")), set(outside) & set("<>&$[]#@"))
+        assert "script" not in outside
+    tags = {"testsuites", "testsuite", "testcase", "failure", "system-out"}
+    assert tags == {element.tag for element in told.iter()}
 
 
 def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest is counted."""
-    monkeypatch.setattr(diff_formats, "MAX_MARKDOWN_ROWS", 1)
+    monkeypatch.setattr(diff_output, "MAX_MARKDOWN_ROWS", 1)
 
-    assert "and 2 more" == markdown(comparison(ERROR, STEPS, NOISE)).splitlines()[-1]
+    assert "and 2 more" == markdown(comparison(ERROR, STEPS, NOISE))[-1]
 
 
 def test_junit_has_a_case_for_each_kind_of_call() -> None:
     """Which fails if something is bad enough; what is not stands beside it."""
-    told = ElementTree.fromstring(junit(comparison(ERROR, STEPS, NOISE), "breaking"))
+    told = ElementTree.fromstring(
+        junit_of(diff_report(comparison(ERROR, STEPS, NOISE), "breaking"))
+    )
     cases = {case.get("name"): case for case in told.iter("testcase")}
     failure = cases["tools/call add"].find("failure")
     beside = cases["tools/call add"].find("system-out")
@@ -190,6 +222,6 @@ def test_junit_has_a_case_for_each_kind_of_call() -> None:
 
 def test_an_object_names_the_files() -> None:
     """Also such as no JSON can hold."""
-    told = object_of(comparison(old="a\udcff.jsonl"))
+    [told] = diff_report(comparison(old="a\udcff.jsonl"), "any").values
 
     assert ("same", "a\\xff.jsonl", []) == (told["verdict"], told["a"], told["differences"])

@@ -1,0 +1,118 @@
+"""The result of a command as one value, and its printers: text, JSON, Markdown, JUnit XML.
+
+Names and texts may be recorded: whoever makes the lines of text passes them through `printable`;
+JSON and JUnit do it here, and what XML forbids is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import attrs
+import click
+
+from mcpmock.printable import printable, printable_lines
+
+from .options_files import Item, Result, highest
+from .output import emit, print_lines, say
+
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+class JunitFailure(NamedTuple):
+    """Why a case failed: a word to group by, a line, and lines of detail."""
+
+    type: str
+    message: str
+    text: str = ""
+
+
+class JunitCase(NamedTuple):
+    """One test; `output` is what else is known of it."""
+
+    name: str
+    failure: JunitFailure | None = None
+    output: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What a command found, for each format. Give generators: only one format is made."""
+
+    status: int = 0
+    lines: Iterable[str] = ()
+    """For a terminal, colored."""
+    values: Iterable[dict[str, Any]] = ()
+    """For `--json`."""
+    markdown: Iterable[str] = ()
+    suite: tuple[str, str] = ("", "")
+    """In JUnit XML: its name, and the class name of its cases."""
+    cases: Iterable[JunitCase] = ()
+    hint: str = ""
+    """What to do about it: said on stderr beside text."""
+
+
+def print_report(report: Report, form: str, *, quiet: bool = False, paged: bool = False) -> int:
+    """Print a report to stdout in this format and return its status. With `quiet`, text is printed
+    only if the status is not 0. `paged` shows a long text in the user's pager.
+    """
+    if form == "json":
+        for value in report.values:
+            emit(value)
+    elif form == "junit":
+        click.echo(junit_of(report))
+    elif form == "markdown":
+        click.echo("\n".join(report.markdown))
+    elif report.status or not quiet:
+        print_lines(report.lines, paged=paged)
+        if report.hint and not quiet:
+            say(report.hint)
+    return report.status
+
+
+def print_each(
+    results: Iterable[tuple[Item, Callable[[], Result]]],
+    report_of: Callable[[Item, Result], Report],
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Print the report of each file as soon as it is read, and return the highest status."""
+
+    def print_one(item: Item, result_of: Callable[[], Result]) -> int:
+        report = report_of(item, result_of())
+        return print_report(report, "json" if json else "text", quiet=quiet)
+
+    return highest(partial(print_one, item, result_of) for item, result_of in results)
+
+
+def junit_of(report: Report) -> str:
+    """The cases of a report as JUnit XML."""
+    from xml.etree import ElementTree
+
+    name, classname = report.suite
+    cases = list(report.cases)
+    failures = sum(case.failure is not None for case in cases)
+    numbers = {"tests": str(len(cases)), "failures": str(failures)}
+    top = ElementTree.Element("testsuites", numbers)
+    inner = ElementTree.SubElement(top, "testsuite", {"name": name, **numbers})
+    for case in cases:
+        about = {"classname": classname, "name": _fit(printable(case.name))}
+        element = ElementTree.SubElement(inner, "testcase", about)
+        if case.failure is not None:
+            kind, message, text = case.failure
+            about = {"type": kind, "message": _fit(printable(message))}
+            ElementTree.SubElement(element, "failure", about).text = _fit(printable_lines(text))
+        if case.output:
+            output = ElementTree.SubElement(element, "system-out")
+            output.text = _fit(printable_lines(case.output))
+    ElementTree.indent(top)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, "unicode")
+
+
+def _fit(text: str) -> str:
+    """Without the characters that XML 1.0 forbids and `printable` lets pass."""
+    return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

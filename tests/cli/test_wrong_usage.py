@@ -1,0 +1,130 @@
+"""Wrong usage of each command, told in a line. What a server or a listener may be called is in
+test_options_server.py and test_options_listen.py.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mcpmock.sessions import drive
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.run import Setup
+from tests.cli.conftest import Run
+from tests.cli.test_options_listen import said_of
+from tests.support import INITIALIZE, WELCOME, call, cassette_bytes
+
+NO_SERVER = "name the server: either --url URL or -- COMMAND"
+NO_HEADER = "NAME: VALUE"
+NO_VALUE = "expected 'mcpmock:secret:KIND:N=env:NAME'"
+NO_LIMIT = "expected, for example, 200ms or tool=weather,200ms"
+NO_TIMING = "none, recorded, scale:X, fixed:MS or cap:MS"
+PLACEHOLDER = "mcpmock:secret:token:1"
+USAGE = [
+    ("convert a.jsonl -o x.har --no-redact", "only for recordings of other tools"),
+    ("diff a.jsonl none --ignore '\x1b[2J'", ""),
+    ("diff a.jsonl none --unordered '\x1b[2J'", ""),
+    ("diff a.jsonl none --tolerance '\x1b[2J'", ""),
+    ("diff . a.jsonl", "give two files, or two folders"),
+    ("drive", "Missing argument"),
+    ("drive a.jsonl", NO_SERVER),
+    ("drive a.jsonl --timing slow -- server", "Invalid value for --timing"),
+    ("drive a.jsonl --max-p99 tool=wether,1s -- s", "'tool=wether,1s': no such call is recorded"),
+    ("drive a.jsonl --max-p99 weather,1s -- server", NO_LIMIT),
+    ("drive a.jsonl --max-p99 tool=,1s -- server", NO_LIMIT),
+    ("drive a.jsonl --max-p99 tool=weather,fast -- server", "expected a duration"),
+    ("drive a.jsonl --max-errors 1 -- server", "expected a share such as 0.5%"),
+    ("drive a.jsonl --max-errors 101% -- server", "expected a share such as 0.5%"),
+    ("drive a.jsonl --for ever -- server", "expected a duration"),
+    ("drive a.jsonl --sessions 0 -- server", "0 is not in the range"),
+    ("drive a.jsonl --rate 0 -- server", "0.0 is not in the range"),
+    ("drive a.jsonl --sessions 2 -o b -- server", "--output with a load needs --url"),
+    ("merge a.jsonl -o b", "name two or more cassettes"),
+    ("proxy", NO_SERVER),
+    ("proxy --listen 127.0.0.1:0", NO_SERVER),
+    ("proxy --url http://a -- server", NO_SERVER),
+    ("proxy --url http://a --url-transport stdio", "Invalid value for '--url-transport'"),
+    ("proxy --url http://a --header 'Authorization Bearer hunter2'", NO_HEADER),
+    ("proxy --url http://a --header ': no name'", NO_HEADER),
+    ("proxy --url http://a --header 'X-A: 1\r\nX-B: 2'", NO_HEADER),
+    ("proxy --url http://a --header 'X-A: \x1b[2J'", NO_HEADER),
+    ("proxy --url http://a --header 'X-A: \u2028'", NO_HEADER),
+    ("proxy --url http://a --header 'content-length: 7'", "content-length is set by mcpmock"),
+    ("proxy --url http://a --header 'Transfer-Encoding: chunked'", "is set by mcpmock"),
+    ("proxy --header 'X-A: 1' -- server", "need --url"),
+    ("proxy --url-transport sse -- server", "need --url"),
+    ("proxy --what server", "No such option"),
+    ("proxy '--\x1b[2J\n\u202e' server", "No such option"),
+    ("proxy --mode once -- server", "--mode needs --cassette"),
+    ("proxy --mode twice -- server", "is not one of"),
+    ("proxy --cassette a.jsonl --record x -- server", "are mutually exclusive"),
+    ("record -o b", "name the server: either -- COMMAND or --url URL"),
+    ("record server", "Missing option '-o' / '--output'"),
+    ("record -o b --what server", "No such option"),
+    ("record -o b --new --overwrite server", "mutually exclusive"),
+    ("record -o b --color sometimes server", "Invalid value for '--color'"),
+    ("record -o b/ --watch -- server", "--watch"),
+    ("replay", "Missing argument"),
+    ("replay a.jsonl --what", "No such option"),
+    ("replay a.jsonl -- server", "a server (COMMAND or --url) needs --on-miss live"),
+    ("replay a.jsonl --on-miss live", NO_SERVER),
+    ("replay a.jsonl --on-miss live --record x -- server", "--mode new_episodes"),
+    ("replay a.jsonl --on-miss cry", "is not one of"),
+    ("replay a.jsonl --order odd", "is not one of"),
+    ("replay a.jsonl --repeats 0", "is not one of"),
+    ("replay a.jsonl --overlap-grace -1", "-1"),
+    ("replay a.jsonl --timing odd", NO_TIMING),
+    ("replay a.jsonl --timing scale", NO_TIMING),
+    ("replay a.jsonl --timing cap:x", NO_TIMING),
+    ("replay a.jsonl --timing none:1", NO_TIMING),
+    ("replay a.jsonl --timing fixed:-1", NO_TIMING),
+    ("replay a.jsonl --auth oauth", "--auth needs --listen"),
+    ("replay a.jsonl --auth x --listen 127.0.0.1:0", "'x': expected oauth"),
+    ("replay a.jsonl --workers 2", "--workers needs --listen"),
+    *[
+        (f"replay none --workers 2 --listen 0 {option}", f"{option.rpartition(' ')[0]} needs one")
+        for option in ("--fault drop", "--auth oauth", "--record b")
+    ],
+    ("replay none --workers 2 --listen 0 --repeats cycle", "--repeats cycle needs one process"),
+    ("show a.jsonl --json --mermaid", "mutually exclusive"),
+    ("show a.jsonl --follow --mermaid", "--follow shows single events"),
+    ("show a.jsonl --follow --id 7", "--follow shows single events"),
+    ("show a.jsonl --filter bogus=1", "there are method=, tool=, kind=, dir=, id=, take=, s=, x="),
+    ("verify a.jsonl", NO_SERVER),
+    ("verify a.jsonl --ignore '$[' -- server", "no JSONPath"),
+    ("watch a.jsonl --listen nowhere:x", "Invalid value for --listen"),
+    *[
+        (f"{command} a.jsonl --value {value} -- server", words)
+        for command in ("drive", "verify")
+        for value, words in (
+            (f"{PLACEHOLDER}=env:UNSET_TOKEN", "UNSET_TOKEN is not set in the environment"),
+            (f"{PLACEHOLDER}=hunter2", NO_VALUE),
+            (f"{PLACEHOLDER}=file:hunter2", NO_VALUE),
+            ("hunter2=env:PATH", NO_VALUE),
+            ("hunter2", NO_VALUE),
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize(("words", "told"), USAGE, ids=lambda words: ascii(words)[1:60])
+def test_wrong_usage(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    """The mistake is named, what may be a secret is not, and nothing is started or written."""
+
+    async def run_sessions(_setup: Setup) -> int:
+        raise AssertionError
+
+    for module in (run_module, drive):
+        monkeypatch.setattr(module, "run_sessions", run_sessions)
+    monkeypatch.chdir(tmp_path)
+    recorded = (("c2s", INITIALIZE), ("s2c", WELCOME), ("c2s", call(1, "weather")))
+    Path("a.jsonl").write_bytes(cassette_bytes(*recorded))
+    line = said_of(run(*shlex.split(words)))
+
+    assert told in line
+    assert "hunter2" not in line
+    assert [Path("a.jsonl")] == [path.relative_to(tmp_path) for path in tmp_path.iterdir()]
