@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from mcpmock.protocol.error_codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
+from mcpmock.protocol.error_codes import INVALID_PARAMS
 from mcpmock.stubs.builder import Stub
 from mcpmock.stubs.call import Steps, StubCall, StubError, StubExit, as_object
 from mcpmock.stubs.results import failed
@@ -189,15 +189,9 @@ STUB.resource(
 STUB.resource("demo://pixel", name="pixel", mime_type="image/png").reply(b64decode(_PIXEL))
 
 
-@STUB.resource(
+STUB.resource(
     _CITY, name="weather", description="The weather of a city.", mime_type="application/json"
-).run
-def weather_of(call: StubCall) -> Any:
-    report = WEATHER.get(call.arguments["city"])
-    if report is None:
-        code, uri = INVALID_PARAMS if call.modern else RESOURCE_NOT_FOUND, call.text("uri")
-        raise StubError(code, f"Unknown resource: {uri}", {"uri": uri})
-    return report
+).when(city=lambda city: city in WEATHER).reply(lambda variables: WEATHER[variables["city"]])
 
 
 @STUB.prompt(

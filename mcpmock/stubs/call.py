@@ -24,7 +24,7 @@ from .script import Arguments, StubEntry
 
 META = "io.modelcontextprotocol/"
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-UPDATED = "notifications/resources/updated"
+LOGGED, UPDATED = "notifications/message", "notifications/resources/updated"
 
 
 class Question(NamedTuple):
@@ -158,7 +158,7 @@ class StubCall:
         wanted = self.meta.get(META + "logLevel") if self.modern else self.session.log_level
         if wanted in LOG_LEVELS and LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted):
             whose = {} if logger is None else {"logger": logger}
-            self.notify("notifications/message", {"level": level, **whose, "data": data})
+            self.notify(LOGGED, {"level": level, **whose, "data": data})
 
     def update(self, uri: str) -> None:
         """Tell the client that a resource changed, if it subscribed to that."""

@@ -35,6 +35,7 @@ from . import script as written
 from .announcements import LISTEN, messages_for_listener, timed_messages
 from .call import (
     LOG_LEVELS,
+    LOGGED,
     META,
     InputRequired,
     Question,
@@ -258,13 +259,11 @@ class StubServer(Stage):
                 return handshake(script, method, call.params)
             case "ping":
                 return {}
-            case "logging/setLevel" if "logging" in declared:
+            case "logging/setLevel" if "logging" in declared or sends(script, LOGGED):
                 level = call.text("level")
                 if level not in LOG_LEVELS:
                     raise StubError(codes.INVALID_PARAMS, f"Unknown level: {level}")
                 self.session.log_level = level
-                return {}
-            case "logging/setLevel" if sends(script, "notifications/message"):
                 return {}
             case "resources/subscribe" | "resources/unsubscribe" if script.takes_subscriptions:
                 adds = call.method == "resources/subscribe"

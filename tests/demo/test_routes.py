@@ -7,60 +7,58 @@ from typing import Any
 
 import pytest
 
-from mcpmock.demo.routes import STUB, WEATHER
-from mcpmock.stubs.script import RouteKind
+from mcpmock.demo.routes import WEATHER
 from tests.demo.talking import call, talk, welcome
 from tests.support import request, response
 
+SURE = {"action": "accept", "content": {"sure": True}}
+
 
 def test_list() -> None:
-    """Every tool is listed, with a description and a schema of an object."""
-    listed = (talk(request(1, "tools/list"))).last["result"]["tools"]
-
-    assert [name for kind, name in STUB.script.listed if kind is RouteKind.TOOL] == [
-        tool["name"] for tool in listed
-    ]
-    assert all(tool["description"] for tool in listed)
-    assert {"object"} == {tool["inputSchema"]["type"] for tool in listed}
-
-
-def test_schema() -> None:
-    """A schema holds what the arguments are and nothing of Python."""
-    listed = (talk(request(1, "tools/list"))).last["result"]["tools"]
+    """Every tool is listed, with a description and a schema of its arguments and of its output."""
+    listed = talk(request(1, "tools/list")).last["result"]["tools"]
     add = next(tool for tool in listed if tool["name"] == "add")
 
+    assert all(tool["description"] for tool in listed)
     integers = {"a": {"type": "integer"}, "b": {"type": "integer"}}
     assert {"type": "object", "properties": integers, "required": ["a", "b"]} == add["inputSchema"]
     assert {"sum": {"type": "integer"}} == add["outputSchema"]["properties"]
 
 
-def test_echo() -> None:
-    """Echo says what it is told."""
-    assert "\u2603" == (talk(call(1, "echo", message="\u2603"))).text
+@pytest.mark.parametrize(
+    ("tool", "arguments", "reply", "text"),
+    [
+        ("echo", {"message": "\u2603"}, None, "\u2603"),
+        ("add", {"a": 10**30, "b": 1}, None, str(10**30 + 1)),
+        ("weather", {"city": "Oslo"}, None, "Oslo: 4 degrees, snow"),
+        ("weather", {"city": "X"}, None, f"No weather for X; try {', '.join(WEATHER)}"),
+        ("slow", {"seconds": 30}, None, "waited 30.0 seconds"),
+        ("confirm", {"action": "go"}, SURE, "confirmed: go"),
+        ("confirm", {"action": "go"}, {**SURE, "content": {}}, "not confirmed (accept): go"),
+        ("confirm", {"action": "go"}, {**SURE, "content": 7}, "not confirmed (accept): go"),
+        ("confirm", {"action": "go"}, {"action": "decline"}, "not confirmed (decline): go"),
+        ("confirm", {"action": "go"}, {}, "not confirmed (None): go"),
+        ("ask", {"question": "?"}, {"content": {"text": "42"}}, "the model says: 42"),
+        ("ask", {"question": "?"}, {"content": []}, "the model says: None"),
+        ("roots", {}, {"roots": [{"uri": "a"}, {"uri": "b"}]}, "a\nb"),
+        ("roots", {}, {"roots": [1]}, ""),
+        ("roots", {}, {}, ""),
+    ],
+)
+def test_tools(tool: str, arguments: dict[str, Any], reply: Any, text: str) -> None:
+    """The text of the result, be the client's reply to a question of another shape or none."""
+    able = welcome(sampling={}, elicitation={}, roots={})
+    replies = [] if reply is None else [response(1, reply)]
 
-
-def test_add() -> None:
-    """Add gives the sum as text and as structured content, however large."""
-    heard = talk(call(1, "add", a=10**30, b=1))
-
-    assert str(10**30 + 1) == heard.text
-    assert "isError" not in heard.last["result"]
+    assert text == talk(able, call(1, tool, **arguments), *replies, 60).text
 
 
 def test_weather() -> None:
-    """The weather of a city never changes; it is logged that somebody looked."""
+    """It is logged that somebody looked, and the report is structured."""
     heard = talk(call(1, "weather", city="Oslo"))
 
-    assert "Oslo: 4 degrees, snow" == heard.text
+    assert WEATHER["Oslo"] == heard.last["result"]["structuredContent"]
     assert ["looked up Oslo"] == [p["data"] for p in heard.notified("notifications/message")]
-
-
-def test_no_weather() -> None:
-    """An unknown city is an error of the tool, which names the known ones."""
-    heard = talk(call(1, "weather", city="Atlantis"))
-
-    assert heard.last["result"]["isError"]
-    assert "No weather for Atlantis; try Bergen, Cairo, Lima, Oslo, Tromsø" == heard.text
 
 
 def test_countdown() -> None:
@@ -73,50 +71,6 @@ def test_countdown() -> None:
         (r["progressToken"], r["progress"], r["total"]) for r in reports
     ]
     assert "lift-off" == heard.text
-
-
-def test_slow() -> None:
-    """A slow call answers when it said it would."""
-    heard = talk(call(1, "slow", seconds=30), 60)
-
-    assert ([30.0], "waited 30.0 seconds") == (heard.times, heard.text)
-
-
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
-        ({"action": "accept", "content": {"sure": True}}, "confirmed: go"),
-        ({"action": "accept", "content": {"sure": False}}, "not confirmed (accept): go"),
-        ({"action": "accept", "content": 7}, "not confirmed (accept): go"),
-        ({"action": "decline"}, "not confirmed (decline): go"),
-        ({}, "not confirmed (None): go"),
-    ],
-)
-def test_confirm(reply: Any, text: str) -> None:
-    """Only who accepts and is sure confirms."""
-    asked = [welcome(elicitation={}), call(1, "confirm", action="go")]
-
-    assert text == (talk(*asked, response(1, reply))).text
-
-
-def test_ask_odd_reply() -> None:
-    """A reply of another shape than it should have is no text."""
-    asked = [welcome(sampling={}), call(1, "ask", question="?")]
-
-    assert "the model says: None" == (talk(*asked, response(1, {"content": []}))).text
-
-
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
-        ({"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]}, "file:///a\nfile:///b"),
-        ({"roots": [1]}, ""),
-        ({}, ""),
-    ],
-)
-def test_roots(reply: Any, text: str) -> None:
-    """The client's folders are listed one a line."""
-    assert text == (talk(welcome(roots={}), call(1, "roots"), response(1, reply))).text
 
 
 def test_crash() -> None:
