@@ -23,8 +23,8 @@ from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.memory import replay_in_memory
 from mcpmock.sessions.replay import Replay, scheduled
 from mcpmock.sessions.run import Front, Setup, run_sessions
+from mcpmock.stubs.builder import Stub
 
-from .stub import Stub
 from .targets import say
 from .thread import require_trio
 from .thread_server import ThreadServer

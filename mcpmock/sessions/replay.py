@@ -50,7 +50,7 @@ class Replay:
 
         stubs = StubStage(
             self.stub,
-            player.report,
+            report=player.report,
             alone=not player.selection.cassette.takes,
             breath=player.selection.options.pace.after_progress,
         )
