@@ -36,6 +36,11 @@ class McpMockError(Exception):
 
     exit_code = 1
 
+    @property
+    def lines(self) -> list[str]:
+        """What the command line prints: several lines for a file with several mistakes."""
+        return [str(self)]
+
     def __reduce__(self) -> tuple[Callable[..., McpMockError], tuple[object, ...]]:
         # An error of a worker process arrives whole: without this it would be made anew of its
         # text alone, which most kinds are not made of.

@@ -17,7 +17,7 @@ from mcpmock.options.comparing import CheckOptions, SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 
-from .option_table import options
+from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
 from .output import BAD, ODD, REMARK, encodable, many
 from .reports import Report, print_each
@@ -31,7 +31,7 @@ _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
 
 
-@click.command(short_help="Check cassettes, and the protocol spoken in them.")
+@click.command(cls=TableCommand, short_help="Check cassettes, and the protocol spoken in them.")
 @MANY_FILES
 @options(sharing=SharingOptions, checking=CheckOptions)
 def check(

@@ -15,7 +15,7 @@ from mcpmock.version import VERSION
 
 from .output import say
 
-_COMMANDS = (
+COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
     "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "run", "scan",
     "show", "stats",
@@ -27,10 +27,10 @@ class _Lazy(click.Group):
     """Commands by name, each imported on first use: `replay` must not pay for `show`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         command = getattr(import_module(f"mcpmock.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
@@ -39,10 +39,10 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and args[0] not in _COMMANDS:
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], _COMMANDS, n=3, cutoff=0.5)
+            near = get_close_matches(args[0], COMMANDS, n=3, cutoff=0.5)
             hint = f"Did you mean {' or '.join(near)}?" if near else "--help lists the commands."
             ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
@@ -98,7 +98,8 @@ def _complain(error: BaseException) -> int:
     if not isinstance(error, McpMockError):
         raise error
     if not (isinstance(error, OutputLost) and error.reader_left):
-        say(str(error))
+        for line in error.lines:
+            say(line)
     return error.exit_code
 
 

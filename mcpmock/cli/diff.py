@@ -14,7 +14,7 @@ from mcpmock.options.comparing import DiffOptions, SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 
-from .option_table import options
+from .option_table import TableCommand, options
 from .options_files import highest, reachable, work_on_each
 from .output import notice_text, progress_bar, say, say_notices
 from .stats import latency_lines
@@ -29,7 +29,7 @@ _PROGRESS_MIN_EVENTS = 10_000
 """The number of events from which on a progress bar is shown."""
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.argument("old")
 @click.argument("new")
 @options(comparing=DiffOptions, sharing=SharingOptions)

@@ -13,7 +13,7 @@ from mcpmock.options.driving import DriveOptions, LoadOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.server import ServerOptions, ValueOptions
 
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_faults import faults_of
 from .options_load import limits_of, pace_of
 from .options_server import check_server, server_of, values_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.servers import Server
 
 
-@click.command(short_help="Play the recorded client against a real server.")
+@click.command(cls=TableCommand, short_help="Play the recorded client against a real server.")
 @click.argument("file", type=CASSETTE)
 @COMMAND
 @options(

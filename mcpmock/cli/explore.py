@@ -14,7 +14,7 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.exploring import ExploreOptions
 from mcpmock.options.server import ServerOptions
 
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_server import check_server, server_of, url_of
 from .output import CASSETTE, encodable, say, say_notices
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .explore_output import ExploreOutput
 
 
-@click.command(short_help="Search for an order of messages that breaks a server or a client.")
+@click.command(
+    cls=TableCommand, short_help="Search for an order of messages that breaks a server or a client."
+)
 @click.argument("file", type=CASSETTE)
 @COMMAND
 @options(exploring=ExploreOptions, server=ServerOptions)

@@ -4,23 +4,108 @@ value for each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import click
+from click.core import ParameterSource
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.option import Option, Seconds, options_of
 
-from .output import CASSETTE, COLOR, DURATION
+from .output import CASSETTE, COLOR, DURATION, encodable, say
+
+if TYPE_CHECKING:
+    from mcpmock.options.project_file import ProjectFile
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 """The command of a server: the rest of the line."""
+_PLACES = ("file", "files", "old", "cassette", "output")
+"""The parameters that may name a cassette; the project file is looked for from there."""
 _TYPES: dict[Any, Any] = {str: None, Seconds: DURATION, Path: CASSETTE, int: int}
+
+
+class _TableOption(click.Option):
+    """A row of a table as click has it."""
+
+    def __init__(self, *words: Any, row: Option, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.row = row
+
+    def check(self, value: Any) -> None:
+        """Raises ValueError for what a project file cannot give this option."""
+        if self.is_flag and not isinstance(value, bool):
+            raise ValueError("expected true or false")
+        if self.multiple and not isinstance(value, list):
+            raise ValueError("expected a list")
+        for one in value if self.multiple else [value]:
+            if (self.row.choices or self.row.type is str) and not isinstance(one, str):
+                raise ValueError("expected a text")
+            try:
+                self.type.convert(one, self, None)
+            except click.BadParameter as error:
+                raise ValueError(error.message) from error
+
+
+class TableCommand(click.Command):
+    """A command whose options a project file may set. With `-v` it says which were set there or in
+    the environment.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        file = None if ctx.resilient_parsing else self._project_file(ctx, args)
+        if file is not None:
+            ctx.default_map = self._defaults(file)
+        rest = super().parse_args(ctx, args)
+        if ctx.params.get("verbose"):
+            for line in self._sources(ctx, file):
+                say(line)
+        return rest
+
+    def _project_file(self, ctx: click.Context, args: list[str]) -> ProjectFile | None:
+        """That of the first cassette that the command line names."""
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        named = (given.get(name) for name in _PLACES)
+        place = next((one[0] if isinstance(one, tuple) else one for one in named if one), None)
+        if not isinstance(place, str) or "://" in place:
+            return None
+        from mcpmock.options.project_file import find_project_file
+
+        path = Path(place)
+        return find_project_file(path if path.is_dir() else path.parent)
+
+    def _defaults(self, file: ProjectFile) -> dict[str, Any]:
+        from .commands import COMMANDS
+
+        file.check_tables([*COMMANDS])
+        settable = {
+            param.row.word: param
+            for param in self.params
+            if isinstance(param, _TableOption) and not param.row.private
+        }
+        checks = {word: param.check for word, param in settable.items()}
+        found = file.options(self.name or "", checks)
+        return {
+            str(settable[word].name): value
+            if settable[word].row.type is not Path
+            else str(file.path.parent / value)
+            for word, value in found.items()
+        }
+
+    def _sources(self, ctx: click.Context, file: ProjectFile | None) -> Iterator[str]:
+        for param in self.params:
+            name, source = str(param.name), ctx.get_parameter_source(str(param.name))
+            place = None
+            if source is ParameterSource.DEFAULT_MAP and file is not None:
+                place = encodable(file.path)
+            elif source is ParameterSource.ENVIRONMENT:
+                place = f"{ctx.auto_envvar_prefix}_{name.upper()}"
+            if place is not None:
+                yield f"--{name.replace('_', '-')} is from {place}"
 
 
 def options(
@@ -58,10 +143,11 @@ def options(
 def click_option(one: Option) -> Callable[[_Command], _Command]:
     """Return a row of a table as click has it."""
     flags = [*(one.flags or (f"--{one.word}",)), _parameter(one)]
-    more: dict[str, Any] = {"help": one.help, "metavar": one.metavar}
+    more: dict[str, Any] = {"help": one.help, "metavar": one.metavar, "cls": _TableOption}
+    more["row"] = one
     default = one.default
     if one.type is bool:
-        return click.option(*flags, is_flag=True, help=one.help)
+        return click.option(*flags, is_flag=True, **more)
     if one.repeatable:
         return click.option(*flags, multiple=True, **more)
     if default is attrs.NOTHING:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from .output import emit, say
 
 if TYPE_CHECKING:
@@ -15,22 +13,14 @@ if TYPE_CHECKING:
 
 
 def faults_of(options: FaultOptions) -> FaultRun | None:
-    """The faults; None if there are none. Prints every mistake in a plan on a line of its own and
-    exits with status 3.
-    """
+    """The faults; None if there are none. Raises PlanError."""
     if not options.given:
         return None
 
-    from mcpmock.faults.fault import PlanError
     from mcpmock.faults.plan import load_plan
     from mcpmock.faults.receipts import FaultRun
 
-    try:
-        return FaultRun.of(load_plan(options.faults, options.fault, options.seed))
-    except PlanError as error:
-        for mistake in error.mistakes:
-            say(mistake)
-        raise click.exceptions.Exit(error.exit_code) from error
+    return FaultRun.of(load_plan(options.faults, options.fault, options.seed))
 
 
 def report_faults(run: FaultRun | None, console: ConsoleOptions) -> int:

@@ -16,7 +16,7 @@ from mcpmock.options.recording import ProxyOptions
 from mcpmock.options.replay import ReplayCommandOptions
 from mcpmock.options.server import ServerOptions
 
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_faults import faults_of
 from .options_listen import front_of
 from .options_server import server_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.take import Recording
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=TableCommand, context_settings={"allow_interspersed_args": False})
 @COMMAND
 @options(proxying=ProxyOptions, server=ServerOptions, faults=FaultOptions, listening=ListenOptions)
 def proxy(

@@ -14,7 +14,7 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
 from mcpmock.options.recording import RecordOptions
 
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_faults import faults_of
 from .options_listen import front_of
 from .options_server import command_of, url_of
@@ -30,6 +30,7 @@ _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
 @click.command(
+    cls=TableCommand,
     short_help="Record a client talking to a server.",
     context_settings={"allow_interspersed_args": False},
 )

@@ -17,7 +17,7 @@ from mcpmock.options.listening import ListenOptions
 from mcpmock.options.replay import ReplayCommandOptions
 from mcpmock.options.server import ServerOptions
 
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_faults import faults_of
 from .options_listen import front_of
 from .options_server import server_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.take import Recording
 
 
-class _ReplayCommand(click.Command):
+class _ReplayCommand(TableCommand):
     """Words before `--` are cassettes, words after it the server's command. click takes one
     argument of any number of words, and drops the `--`.
     """

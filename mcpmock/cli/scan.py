@@ -13,7 +13,7 @@ from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import mcpmock_command, printable
 
-from .option_table import options
+from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
 from .output import encodable, many
 from .reports import Report, print_each
@@ -25,7 +25,7 @@ _SHOWN = 20
 """How many places are printed without `-v`."""
 
 
-@click.command(short_help="Find the secrets that are left in cassettes.")
+@click.command(cls=TableCommand, short_help="Find the secrets that are left in cassettes.")
 @MANY_FILES
 @options(sharing=SharingOptions)
 def scan(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:

@@ -14,7 +14,7 @@ import click
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
 
-from .option_table import options
+from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
 from .output import (
     can_print,
@@ -39,7 +39,7 @@ _BLOCKS, _ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 """From no calls to most of them."""
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @MANY_FILES
 @options(sharing=SharingOptions)
 def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:

@@ -15,13 +15,13 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.server import ServerOptions, ValueOptions
 
 from .diff import ignore_rules_of
-from .option_table import COMMAND, options
+from .option_table import COMMAND, TableCommand, options
 from .options_faults import faults_of, report_faults
 from .options_server import check_server, server_of, values_of
 from .output import CASSETTE, say, say_notices
 
 
-@click.command(short_help="Compare a real server with its recording.")
+@click.command(cls=TableCommand, short_help="Compare a real server with its recording.")
 @click.argument("file", type=CASSETTE)
 @COMMAND
 @options(

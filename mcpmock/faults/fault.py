@@ -66,6 +66,10 @@ class PlanError(McpMockError):
         self.mistakes = [m if title is None else f"{title}: {m}" for m in mistakes]
         super().__init__("; ".join(self.mistakes))
 
+    @property
+    def lines(self) -> list[str]:
+        return self.mistakes
+
 
 Act = Action | Keep | Effect
 

@@ -38,7 +38,9 @@ class DiffOptions:
 class VerifyOptions:
     """What `mcpmock verify` does about a difference."""
 
-    update: bool = option(False, "Replace FILE with the new recording if they differ.")
+    update: bool = option(
+        False, "Replace FILE with the new recording if they differ.", private=True
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -61,4 +63,6 @@ class SharingOptions:
         least=1,
         default_text="",
     )
-    scheduler: str | None = option(None, "Run on this Dask cluster.", metavar="tcp://HOST:PORT")
+    scheduler: str | None = option(
+        None, "Run on this Dask cluster.", metavar="tcp://HOST:PORT", private=True
+    )

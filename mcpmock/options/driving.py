@@ -12,7 +12,7 @@ class DriveOptions:
     """What `mcpmock drive` writes, and its pauses."""
 
     output: str | None = option(
-        None, "Record the session to FILE.", flags=("-o", "--output"), metavar="FILE"
+        None, "Record the session to FILE.", flags=("-o", "--output"), metavar="FILE", private=True
     )
     timing: str = option(
         "none",

@@ -43,10 +43,13 @@ class ExploreOptions:
     )
     strict: bool = option(False, "Fail on what a specification only advises against.")
     status: bool = option(False, "Check the client's exit status in every run.")
-    junit: Path | None = option(None, "Write a JUnit XML report to FILE.", metavar="FILE")
+    junit: Path | None = option(
+        None, "Write a JUnit XML report to FILE.", metavar="FILE", private=True
+    )
     output: Path | None = option(
         None,
         "Write what fails to DIR/.  [default: explore-FILE]",
         flags=("-o", "--output"),
         metavar="DIR",
+        private=True,
     )

@@ -27,14 +27,18 @@ class ListenOptions:
         metavar="TIME",
     )
     allow_host: tuple[str, ...] = option(
-        (), "Also accept requests with this Host header (repeatable).", metavar="HOST"
+        (), "Also accept requests with this Host header (repeatable).", metavar="HOST", private=True
     )
     allow_origin: tuple[str, ...] = option(
-        (), "Also accept requests with this Origin header (repeatable).", metavar="ORIGIN"
+        (),
+        "Also accept requests with this Origin header (repeatable).",
+        metavar="ORIGIN",
+        private=True,
     )
     dangerously_bind: bool = option(
         False,
         "Allow an address beyond loopback; clients must then send the printed bearer token.",
+        private=True,
     )
 
     @property

@@ -40,6 +40,8 @@ class Option:
     """What `--help` says the default is, if it is not a word or a number."""
     command_only: tuple[str, ...] = ()
     """The choices that only the command line has."""
+    private: bool = False
+    """Whether only the user may set it: not a project file, which others may have written."""
 
     @property
     def word(self) -> str:
@@ -93,6 +95,21 @@ def check_value(one: Option, value: Any) -> None:
     if one.least is not None and not _is_number(value, one.least):
         what = "a number of milliseconds" if one.metavar == "MS" else f"a number from {one.least}"
         raise McpMockError(f"{one.name} {value!r}: give {what}")
+
+
+def read_environment(table: type, prefix: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a table that are set in the environment, as `MCPMOCK_REPLAY_ORDER` for
+    the prefix `MCPMOCK_REPLAY_`. Raises McpMockError for a number that is none.
+    """
+    found: dict[str, Any] = {}
+    for one in options_of(table):
+        name = prefix + one.name.upper()
+        if text := environment.get(name):
+            try:
+                found[one.name] = text if one.least is None else float(text)
+            except ValueError as error:
+                raise McpMockError(f"{name}={text!r}: not a number") from error
+    return found
 
 
 def _is_number(value: Any, least: int) -> bool:

@@ -20,15 +20,18 @@ class RecordOptions:
         "Write the cassette to FILE; DIR/ gives each run a file of its own.",
         flags=("-o", "--output"),
         metavar="FILE",
+        private=True,
     )
-    overwrite: bool = option(False, "Replace an existing FILE, once the session has ended cleanly.")
+    overwrite: bool = option(
+        False, "Replace an existing FILE, once the session has ended cleanly.", private=True
+    )
     new: bool = option(False, "Fail if FILE exists.")
     strict: bool = option(False, "End the session if it can no longer be recorded.")
-    no_redact: bool = option(False, "Write secrets to the cassette unredacted.")
+    no_redact: bool = option(False, "Write secrets to the cassette unredacted.", private=True)
     url: str | None = option(
-        None, "Record the server at this URL instead of a COMMAND.", metavar="URL"
+        None, "Record the server at this URL instead of a COMMAND.", metavar="URL", private=True
     )
-    oauth: bool = option(False, OAUTH_HELP)
+    oauth: bool = option(False, OAUTH_HELP, private=True)
     watch: bool = option(False, "Also serve a live page of FILE while recording (`mcpmock watch`).")
     command: tuple[str, ...] = ()
 
@@ -49,4 +52,5 @@ class ProxyOptions:
         None,
         "Record the session; an existing OUT gets one more take, DIR/ gives each run its own file.",
         metavar="OUT",
+        private=True,
     )

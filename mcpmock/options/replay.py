@@ -64,7 +64,10 @@ class ReplayCommandOptions(ReplayOptions):
         least=1,
     )
     record: str | None = option(
-        None, "Record the replayed session; DIR/ gives each run its own file.", metavar="OUT"
+        None,
+        "Record the replayed session; DIR/ gives each run its own file.",
+        metavar="OUT",
+        private=True,
     )
     auth: str | None = option(
         None,

@@ -12,9 +12,11 @@ OAUTH_HELP = "Authorize every request to --url with the login of `mcpmock login 
 class ServerOptions:
     """`--url`, its companions and the COMMAND argument."""
 
-    url: str | None = option(None, "URL of the server, instead of COMMAND.", metavar="URL")
+    url: str | None = option(
+        None, "URL of the server, instead of COMMAND.", metavar="URL", private=True
+    )
     url_env: str | None = option(
-        None, "Environment variable with the URL, if it is secret.", metavar="NAME"
+        None, "Environment variable with the URL, if it is secret.", metavar="NAME", private=True
     )
     url_transport: HttpTransport | None = option(
         None,
@@ -24,14 +26,16 @@ class ServerOptions:
         (),
         "Add this header to every request that mcpmock itself makes to --url (repeatable).",
         metavar="'NAME: VALUE'",
+        private=True,
     )
     header_env: tuple[str, ...] = option(
         (),
         "Like --header, but VARIABLE is replaced by the value of that environment variable; "
         "'Authorization: Bearer VARIABLE' keeps the word before it (repeatable).",
         metavar="'NAME: VARIABLE'",
+        private=True,
     )
-    oauth: bool = option(False, OAUTH_HELP)
+    oauth: bool = option(False, OAUTH_HELP, private=True)
     command: tuple[str, ...] = ()
 
     @property
@@ -49,4 +53,5 @@ class ValueOptions:
         "Send the value of this environment variable in place of a placeholder such as "
         "mcpmock:secret:token:1 (repeatable).",
         metavar="'PLACEHOLDER=env:NAME'",
+        private=True,
     )

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
+from mcpmock.options.option import check_value, options_of, read_environment
+from mcpmock.options.project_file import find_project_file
+from mcpmock.options.replay import ReplayOptions
 from mcpmock.stubs.builder import Stub
 
 from .record_mode import MODES, check_choice, config_mode
@@ -40,6 +44,7 @@ _MARKER_OPTIONS = (
     "explore",
 )
 _SEED_VARIABLE = "MCPMOCK_SEED"
+_REPLAY_PREFIX = "MCPMOCK_REPLAY_"
 
 
 def file_name(test: str) -> str:
@@ -154,7 +159,12 @@ def _settings_of(item: pytest.Item) -> Settings:
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: server= and url= are mutually exclusive")
     server = given.get("server")
     unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
-    playing = {name: value for name, value in given.items() if name not in _MARKER_OPTIONS}
+    path = _cassette_path(item, given.get("cassette"), races="races" in given)
+    playing = {
+        **_project_options(path.parent),
+        **{name: value for name, value in given.items() if name not in _MARKER_OPTIONS},
+        **read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ),
+    }
     if config.getoption("mcpmock_strict"):
         unused, playing["match"] = FAIL, "exact"
     replay_options(**playing)
@@ -165,7 +175,7 @@ def _settings_of(item: pytest.Item) -> Settings:
     if stub is not None and not isinstance(stub, Stub):
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
     return Settings(
-        path=_cassette_path(item, given.get("cassette"), races="races" in given),
+        path=path,
         mode=config_mode(config, given.get("record")),
         unused=check_choice(unused, UNUSED, "value of unused"),
         server=None if server is None else tuple(command_words(server)),
@@ -180,6 +190,19 @@ def _settings_of(item: pytest.Item) -> Settings:
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
     )
+
+
+def _project_options(folder: Path) -> dict[str, Any]:
+    """The options of `mcpmock replay` that the project file above a cassette sets; those of them
+    that a test has.
+    """
+    file = find_project_file(folder)
+    if file is None:
+        return {}
+    known = {one.word: one for one in options_of(ReplayOptions)}
+    checks = {word: partial(check_value, one) for word, one in known.items()}
+    found = file.options("replay", checks, others=True)
+    return {known[word].name: value for word, value in found.items()}
 
 
 def _schedules(given: Any) -> int | tuple[int, ...] | None:

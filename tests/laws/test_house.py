@@ -45,6 +45,7 @@ DISK = {
     PACKAGE / "cassette/file.py",
     PACKAGE / "cassette/project_folder.py",
     PACKAGE / "client_config/files.py",
+    PACKAGE / "options/project_file.py",
 }
 TAKES_PATHS = {"mcpmock.faults", "mcpmock.faults.control"}
 """Their arguments may be paths (`os.PathLike`)."""

@@ -20,6 +20,27 @@ def item_of(pytester: pytest.Pytester, marker: str) -> pytest.Item:
     return item
 
 
+def test_what_a_project_sets(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment wins over the marker, the marker over the project file. What a test has no
+    option for is left to the commands.
+    """
+    text = '[replay]\norder = "any"\ntiming = "recorded"\nrepeats = "last"\nworkers = 2\n'
+    (pytester.path / "mcpmock.toml").write_text(text, "utf-8")
+    monkeypatch.setenv("MCPMOCK_REPLAY_REPEATS", "cycle")
+    monkeypatch.setenv("MCPMOCK_REPLAY_OVERLAP_GRACE", "5")
+    playing = settings_of(item_of(pytester, "timing='none'")).playing
+
+    assert {"order": "any", "timing": "none", "repeats": "cycle", "overlap_grace": 5} == playing
+
+
+def test_a_mistake_in_the_project_file(pytester: pytest.Pytester) -> None:
+    """Is an error of the test that names the file."""
+    (pytester.path / "mcpmock.toml").write_text('[replay]\norder = "all"\n', "utf-8")
+
+    with pytest.raises(pytest.UsageError, match=r"mcpmock.toml: replay.order: .*choose causal"):
+        settings_of(item_of(pytester, ""))
+
+
 def test_file_names() -> None:
     """What may be in one stays; all else is told apart by a hash."""
     assert "test_a.b-1" == file_name("test_a.b-1")

@@ -1,0 +1,139 @@
+"""Options that a project file sets: `mcpmock.toml`, or `[tool.mcpmock]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpmock.playback.player import PlayerOptions
+from mcpmock.sessions import run as run_module
+from mcpmock.sessions.run import Setup
+from tests.cli.conftest import Run
+from tests.support import OPENING, cassette_bytes
+
+MISTAKES = """
+[replay]
+timing = 3
+ordr = "any"
+record = "x.jsonl"
+repeats = "often"
+workers = 0
+allow-host = ["evil.example"]
+quiet = "yes"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with a cassette in a folder."""
+    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "project/cassettes").mkdir()
+    (tmp_path / "project/cassettes/a.jsonl").write_bytes(cassette_bytes(*OPENING))
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def setups(monkeypatch: pytest.MonkeyPatch) -> list[Setup]:
+    """What the commands would run."""
+    found: list[Setup] = []
+
+    async def run_sessions(setup: Setup) -> int:
+        found.append(setup)
+        return 0
+
+    monkeypatch.setattr(run_module, "run_sessions", run_sessions)
+    return found
+
+
+def playing(setups: list[Setup]) -> PlayerOptions:
+    replay = setups[-1].replay
+    assert replay is not None
+    return replay.options
+
+
+def test_precedence(
+    run: Run, project: Path, setups: list[Setup], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command line, the environment, the project file, the default; `-v` says which it was."""
+    monkeypatch.setenv("MCPMOCK_REPLAY_SESSIONS", "once")
+    text = '[replay]\norder = "any"\nsessions = "reuse"\ntiming = "recorded"\n'
+    (project / "mcpmock.toml").write_text(text, "utf-8")
+    status, _, err = run("replay", project / "cassettes/a.jsonl", "--timing", "cap:5", "-v")
+    options = playing(setups)
+
+    assert ("any", "once", "cap", "auto") == (
+        options.order, options.sessions, options.pace.timing.kind, options.repeats,
+    )  # fmt: skip
+    assert f"mcpmock: --order is from {project}/mcpmock.toml\n" in err
+    assert "mcpmock: --sessions is from MCPMOCK_REPLAY_SESSIONS\n" in err
+    assert (0, 2) == (status, err.count(" is from "))
+
+
+def test_pyproject(run: Run, project: Path, setups: list[Setup]) -> None:
+    """A table for mcpmock is read; a file without one is passed by."""
+    (project / "pyproject.toml").write_text('[tool.mcpmock.replay]\norder = "any"\n', "utf-8")
+    (project / "cassettes/pyproject.toml").write_text("[tool.other]\n", "utf-8")
+    run("replay", project / "cassettes/a.jsonl")
+
+    assert "any" == playing(setups).order
+
+
+def test_where_it_is_looked_for(
+    run: Run, project: Path, setups: list[Setup], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the cassette up to the repository: neither above it nor in the current folder."""
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    for folder in (project.parent, elsewhere):
+        (folder / "mcpmock.toml").write_text('[replay]\norder = "any"\n', "utf-8")
+    monkeypatch.chdir(elsewhere)
+    run("replay", project / "cassettes/a.jsonl")
+
+    assert "causal" == playing(setups).order
+
+
+def test_a_path_is_meant_from_the_file(run: Run, project: Path, setups: list[Setup]) -> None:
+    """The plan of a project is found from any folder."""
+    (project / "mcpmock.toml").write_text('[replay]\nfaults = "plan.toml"\n', "utf-8")
+    (project / "plan.toml").write_text('[[fault]]\nkind = "delay"\ndelay = "1s"\n', "utf-8")
+    run("replay", project / "cassettes/a.jsonl")
+    faults = setups[-1].faults
+
+    assert faults is not None
+    assert 1 == len(faults.armed)
+
+
+def test_all_mistakes_are_said(run: Run, project: Path, setups: list[Setup]) -> None:
+    """Each with its place. What only the user may set is no option here."""
+    (project / "mcpmock.toml").write_text(MISTAKES, "utf-8")
+    status, out, err = run("replay", project / "cassettes/a.jsonl")
+    file = f"{project}/mcpmock.toml: replay."
+
+    assert (3, "", []) == (status, out, setups)
+    assert [
+        f"mcpmock: {file}timing: expected a text",
+        f"mcpmock: {file}ordr: no option that can be set here; did you mean order?",
+        f"mcpmock: {file}record: no option that can be set here",
+        f"mcpmock: {file}repeats: 'often' is not one of 'auto', 'error', 'last', 'cycle'.",
+        f"mcpmock: {file}workers: 0 is not in the range x>=1.",
+        f"mcpmock: {file}allow-host: no option that can be set here",
+        f"mcpmock: {file}quiet: expected true or false",
+    ] == err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[replya]", "[replya]: no command of mcpmock; did you mean replay?"),
+        ("replay = 1", "replay: expected a table of options"),
+        ("[replay", "Expected ']' at the end of a table declaration"),
+    ],
+)
+def test_no_project_file(run: Run, project: Path, text: str, reason: str) -> None:
+    """What is wrong with the file as a whole."""
+    (project / "mcpmock.toml").write_text(text, "utf-8")
+    status, _, err = run("replay", project / "cassettes/a.jsonl")
+
+    assert 3 == status
+    assert err.startswith(f"mcpmock: {project}/mcpmock.toml: {reason}")
