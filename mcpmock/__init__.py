@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
-    from mcpmock.api.stub import Stub, StubRoute
     from mcpmock.cassette.model import Cassette
     from mcpmock.channels.channel import MessageChannel
     from mcpmock.errors import McpMockError
     from mcpmock.protocol.messages import C2S, S2C, Frame
     from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
+    from mcpmock.stubs.builder import Stub, StubRoute
+    from mcpmock.stubs.call import StubCall, StubError, StubFailure
     from mcpmock.view.stats import Stats
 
     from . import faults
@@ -59,6 +60,9 @@ __all__ = [
     "ReplayServer",
     "Stats",
     "Stub",
+    "StubCall",
+    "StubError",
+    "StubFailure",
     "StubRoute",
     "__version__",
     "check",
@@ -81,13 +85,14 @@ _NAMES = {
     "api.log": ("Call",),
     "api.record": ("record",),
     "api.server": ("ReplayServer", "connect", "replay", "serve"),
-    "api.stub": ("Stub", "StubRoute"),
     "cassette.model": ("Cassette",),
     "channels.channel": ("MessageChannel",),
     "errors": ("McpMockError",),
     "protocol.messages": ("C2S", "S2C", "Frame"),
     "rules.report": ("CheckReport",),
     "semantic_diff.compare": ("Diff",),
+    "stubs.builder": ("Stub", "StubRoute"),
+    "stubs.call": ("StubCall", "StubError", "StubFailure"),
     "view.stats": ("Stats",),
 }
 _MODULES = {name: f"mcpmock.{module}" for module, names in _NAMES.items() for name in names}

@@ -21,9 +21,9 @@ from mcpmock.testing.plugin_session import CASSETTE_USE, EXPECTED, FOLDER, Plugi
 from mcpmock.testing.record_mode import MODES, config_mode
 
 if TYPE_CHECKING:
-    from mcpmock.api.stub import Stub
     from mcpmock.api.thread_server import ThreadServer
     from mcpmock.faults.control import FaultControl
+    from mcpmock.stubs.builder import Stub
     from mcpmock.testing.cassette_store import CassetteStore
     from mcpmock.testing.explored_body import ExploredBody
     from mcpmock.testing.failure_page import SessionLog
@@ -257,7 +257,7 @@ def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
         def test_agent(mcpmock_server, mcpmock_stub):
             mcpmock_stub.tool("get_weather").reply({"temp": 21})
     """
-    from mcpmock.api.stub import Stub
+    from mcpmock.stubs.builder import Stub
 
     return Stub() if _mcpmock_settings.stub is None else _mcpmock_settings.stub
 

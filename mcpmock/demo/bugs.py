@@ -7,7 +7,6 @@ Each is the server with one method done wrong. `server` imports this only when a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send, Stage
 from mcpmock.protocol.messages import (
@@ -19,16 +18,16 @@ from mcpmock.protocol.messages import (
     Response,
 )
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
+from mcpmock.stubs.call import Question, StubCall
 
-from .call import DemoCall, Question
-from .conversation import DemoServer
+from .routes import DemoServer
 
 
 class AnswersAfterCancel(DemoServer):
     """A cancelled call goes on, and its progress and its answer are sent all the same."""
 
-    def _cancel(self, id_: bytes) -> None:
-        self.session.listening.pop(id_, None)
+    def cancel(self, id_: bytes) -> bool:
+        return self.session.listening.pop(id_, None) is not None
 
 
 class LosesOverlappingAnswer(DemoServer):
@@ -36,12 +35,12 @@ class LosesOverlappingAnswer(DemoServer):
     the first, which is never answered.
     """
 
-    def _wait_for(self, call: DemoCall, step: float | Question) -> None:
+    def wait_for(self, call: StubCall, step: float | Question) -> None:
         tool = call.params.get("name")
-        for id_ in [i for i, other in self._running.items() if other.params.get("name") == tool]:
+        for id_ in [i for i, other in self.running.items() if other.params.get("name") == tool]:
             if id_ != call.id:
-                del self._running[id_]
-        super()._wait_for(call, step)
+                del self.running[id_]
+        super().wait_for(call, step)
 
 
 class CrashesOnEarlyCancel(DemoServer):
@@ -51,15 +50,15 @@ class CrashesOnEarlyCancel(DemoServer):
         super().__init__()
         self._reports: dict[bytes, int] = {}
 
-    def _run(self, call: DemoCall, work: Callable[[], Any]) -> None:
-        if call.steps is not None:
+    def run(self, call: StubCall, work: Callable[[], float | Question]) -> None:
+        if self.running.get(call.id) is call:
             self._reports[call.id] = self._reports.get(call.id, 0) + 1
-        super()._run(call, work)
+        super().run(call, work)
 
-    def _cancel(self, id_: bytes) -> None:
-        if id_ in self._running:
+    def cancel(self, id_: bytes) -> bool:
+        if id_ in self.running:
             self._reports.pop(id_)
-        super()._cancel(id_)
+        return super().cancel(id_)
 
 
 class SwapsProgressTokens(DemoServer):
@@ -69,14 +68,14 @@ class SwapsProgressTokens(DemoServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest_token: Any = None
+        self._latest_token: bytes | None = None
 
-    def _run(self, call: DemoCall, work: Callable[[], Any]) -> None:
-        if "progressToken" in call.meta:
-            if call.steps is None:  # it begins
-                self._latest_token = call.meta["progressToken"]
-            call.meta["progressToken"] = self._latest_token
-        super()._run(call, work)
+    def run(self, call: StubCall, work: Callable[[], float | Question]) -> None:
+        if call.token is not None:
+            if self.running.get(call.id) is not call:  # it begins
+                self._latest_token = call.token
+            call.token = self._latest_token
+        super().run(call, work)
 
 
 class DeadlocksWhenAsking(DemoServer):
@@ -88,15 +87,14 @@ class DeadlocksWhenAsking(DemoServer):
         super().__init__()
         self._stuck = False
 
-    def _wait_for(self, call: DemoCall, step: float | Question) -> None:
+    def wait_for(self, call: StubCall, step: float | Question) -> None:
         if isinstance(step, Question):
-            asking = (self._running.get(call.id) is call for call in self._questions.values())
+            asking = (self.running.get(other.id) is other for other in self.questions.values())
             self._stuck = self._stuck or any(asking)
-        super()._wait_for(call, step)
+        super().wait_for(call, step)
 
-    def _resume_with(self, answer: Response) -> None:
-        if not self._stuck:
-            super()._resume_with(answer)
+    def resume(self, answer: Response) -> bool:
+        return self._stuck or super().resume(answer)
 
 
 class LeaksTaskPerCancel(DemoServer):
@@ -104,12 +102,11 @@ class LeaksTaskPerCancel(DemoServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._leaked: list[DemoCall] = []
+        self._leaked = False
 
-    def _cancel(self, id_: bytes) -> None:
-        if id_ in self._running:
-            self._leaked.append(self._running[id_])
-        super()._cancel(id_)
+    def cancel(self, id_: bytes) -> bool:
+        self._leaked = self._leaked or id_ in self.running
+        return super().cancel(id_)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         for action in super().feed(seen, now):

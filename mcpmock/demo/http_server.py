@@ -25,7 +25,7 @@ from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Reach, Server
 
-from .conversation import DemoServer
+from .routes import DemoServer
 
 
 @attrs.frozen

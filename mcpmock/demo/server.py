@@ -1,7 +1,7 @@
 """The demo server: a real MCP server of both eras over stdio, `python -m mcpmock.demo.server`, or
 with `--listen 127.0.0.1:PORT` over Streamable HTTP.
 
-`conversation` has what it does. With `--bug NAME` it has one of the bugs of `bugs` or, over HTTP,
+`routes` has what it does. With `--bug NAME` it has one of the bugs of `bugs` or, over HTTP,
 of `http_server`.
 """
 
@@ -19,7 +19,7 @@ from mcpmock.errors import McpMockError
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import LiveSession, run
 
-from .conversation import DemoServer
+from .routes import DemoServer
 
 
 def main() -> None:

@@ -4,25 +4,25 @@ whose session is open, from 2026-07-28 on to clients that subscribe. Used by `st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mcpmock.protocol import edit
-from mcpmock.protocol.correlation import SUBSCRIPTION_PATH
-from mcpmock.protocol.messages import member
+import attrs
 
-from .script import Arguments, StubMessage
+from mcpmock.protocol import edit
+
+from .call import UPDATED, subscription_meta
+from .script import Arguments, StubMessage, StubScript
 
 LISTEN = "subscriptions/listen"
 TimedMessage = tuple[float, bytes]
 """The delay in seconds, and the message."""
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-_UPDATED = "notifications/resources/updated"
 _FILTERS = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
-    _UPDATED: "resourceSubscriptions",
+    UPDATED: "resourceSubscriptions",
 }
 """The filter by which a client subscribes to a notification."""
 
@@ -37,34 +37,35 @@ def timed_messages(messages: Iterable[StubMessage]) -> list[TimedMessage]:
 
 
 def messages_for_listener(
-    announcements: Iterable[StubMessage], id_: bytes, params: Arguments
-) -> list[TimedMessage]:
-    """The acknowledgement of a `subscriptions/listen` request, then the notifications that it
-    selects. `id_` is the id of the request as the client wrote it.
+    script: StubScript, id_: bytes, params: Arguments
+) -> tuple[list[str], list[TimedMessage]]:
+    """The URIs that a `subscriptions/listen` request subscribes to, and the messages for it: the
+    acknowledgement, then the announcements that it selects. `id_` is the id of the request as the
+    client wrote it.
     """
     filters = params.get("notifications")
     wanted = filters if isinstance(filters, dict) else {}
-    messages = [message for message in announcements if _is_wanted(message, wanted)]
+    listed = wanted.get("resourceSubscriptions") if script.takes_subscriptions else None
+    uris = [uri for uri in listed if isinstance(uri, str)] if isinstance(listed, list) else []
+    messages = [message for message in list(script.announcements) if _is_wanted(message, wanted)]
     names = {_FILTERS[message.method] for message in messages if message.method is not None}
     accepted = {name: value for name, value in wanted.items() if name in names}
+    accepted |= {"resourceSubscriptions": uris} if uris else {}
     acknowledged = StubMessage(_ACKNOWLEDGED, {"notifications": accepted})
-    return [
-        (after, _with_subscription_id(raw, id_))
-        for after, raw in timed_messages([acknowledged, *messages])
-    ]
+    return uris, timed_messages(
+        attrs.evolve(message, params=_with_subscription_id(message.params or {}, id_))
+        for message in (acknowledged, *messages)
+    )
+
+
+def _with_subscription_id(params: Mapping[str, Any], id_: bytes) -> Arguments:
+    meta = {**params.get("_meta", {}), **subscription_meta(id_)}
+    return {"_meta": meta} | {**params, "_meta": meta}  # it comes first
 
 
 def _is_wanted(message: StubMessage, wanted: Arguments) -> bool:
     filters = wanted.get(_FILTERS.get(message.method or "", ""))
-    if message.method != _UPDATED:
+    if message.method != UPDATED:
         return filters is True
     uri: Any = (message.params or {}).get("uri")
     return isinstance(filters, list) and uri in filters
-
-
-def _with_subscription_id(raw: bytes, id_: bytes) -> bytes:
-    path = ["params", *SUBSCRIPTION_PATH]
-    for depth in (1, 2):
-        if member(raw, *path[:depth]) is None:
-            raw = edit.with_member(raw, path[:depth], b"{}")
-    return edit.with_member(raw, path, id_)

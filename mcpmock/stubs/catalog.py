@@ -18,7 +18,6 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS, Sender, met
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
 from mcpmock.protocol.revisions import is_modern
 
-from .results import Speaker, with_revision_members
 from .script import CALLED_BY, Arguments, RouteKind, StubScript
 
 HANDSHAKES = {"initialize", "server/discover"}
@@ -88,29 +87,21 @@ def needed(script: StubScript, revision: str) -> list[list[str]]:
 
 
 def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arguments | None:
-    """The result of a handshake, without capabilities; None if the script's server does not support
-    the era.
+    """The result of a handshake, with the capabilities that the script declares; None if its server
+    does not support the era.
     """
-    only = script.revision
+    only, declared = script.revision, script.capabilities
     extra: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
     if method == "server/discover":
         if only is not None and not is_modern(only):
             return None
-        extra |= {"supportedVersions": [only or LATEST], "capabilities": {}}
-        result: Arguments = with_revision_members(method, extra, Speaker(LATEST, script.info))
-        return result
+        return {"supportedVersions": [only or LATEST], "capabilities": declared, **extra}
     if is_modern(only):
         return None
     wanted = params.get("protocolVersion")
     spoken = wanted if wanted in REVISIONS and not is_modern(wanted) else LAST_LEGACY
-    hello = {"protocolVersion": only or spoken, "capabilities": {}, "serverInfo": script.info}
+    hello = {"protocolVersion": only or spoken, "capabilities": declared, "serverInfo": script.info}
     return {**hello, **extra}
-
-
-def empty_list(method: str, speaker: Speaker) -> Arguments:
-    """The result of a list method without entries."""
-    result: Arguments = with_revision_members(method, {LISTS[method].member: []}, speaker)
-    return result
 
 
 def sends(script: StubScript, method: str) -> bool:
@@ -139,4 +130,4 @@ def _with_required_members(entry: Arguments, listing: Listing) -> Arguments:
     usual: Arguments = {"inputSchema": {"type": "object"}} if listing.kind is RouteKind.TOOL else {}
     if listing.kind in (RouteKind.RESOURCE, RouteKind.TEMPLATE):
         usual = {"name": entry[listing.key]}
-    return {**usual, **entry}
+    return {**entry, **usual, **entry}

@@ -62,7 +62,8 @@ def with_revision_members(method: str, result: Any, speaker: Speaker) -> Any:
         return result
     fresh = {"ttlMs": 0, "cacheScope": "public"} if method in CACHEABLE else {}
     whose = {} if speaker.info is None else {"_meta": {SERVER_INFO: speaker.info}}
-    return edit.result({**fresh, **whose, **result}, speaker.revision)
+    # The written members come first, and keep their values.
+    return {**edit.result(result, speaker.revision), **fresh, **whose, **result}
 
 
 def failed(text: str) -> Arguments:

@@ -1,7 +1,7 @@
 """`StubScript`: a hand-written server as values: its entries, and their answers in order.
 
 A `StubEntry` selects calls; its `StubStep`s are the answers, the nth for the nth call of a session.
-`stage` counts the calls, `results` makes results of the answers. `api.stub` writes the entries,
+`stage` counts the calls, `results` makes results of the answers. `builder` writes the entries,
 also while a session runs.
 """
 
@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import attrs
 from msgspec import UNSET
 
-from mcpmock.playback.variables import Mismatch, compare
+if TYPE_CHECKING:
+    from mcpmock.playback.variables import Mismatch
 
 Arguments = dict[str, Any]
 _VARIABLE = re.compile(r"\{(\w+)\}")
@@ -60,6 +61,13 @@ class StubReply:
 
 
 @attrs.frozen
+class StubRun:
+    """A function that answers a call: it takes the `StubCall`."""
+
+    function: Callable[[Any], Any]
+
+
+@attrs.frozen
 class StubRefusal:
     """A JSON-RPC error."""
 
@@ -78,7 +86,7 @@ class StubRecorded:
     """The recording answers."""
 
 
-StubAnswer = StubReply | StubRefusal | StubSilence | StubRecorded
+StubAnswer = StubReply | StubRun | StubRefusal | StubSilence | StubRecorded
 
 
 @attrs.frozen
@@ -107,6 +115,11 @@ class Condition:
 
     def differences(self, arguments: Arguments, path: str) -> list[Mismatch]:
         """Where these arguments differ from the wanted ones; empty if the condition is met."""
+        if not self:
+            return []
+
+        from mcpmock.playback.variables import Mismatch, compare  # the demo server starts without
+
         found = []
         for name, wanted in self.wanted.items():
             at = f"{path}.{name}"
@@ -186,6 +199,9 @@ class StubScript:
     instructions: str | None = None
     revision: str | None = None
     """The only revision that the server supports; None for all."""
+    title: str | None = None
+    capabilities: Arguments = attrs.field(factory=dict)
+    """Those that the server declares besides the ones that its answers need."""
     entries: list[StubEntry] = attrs.field(factory=list)
     listed: dict[tuple[RouteKind, str], Arguments] = attrs.field(factory=dict)
     """The list entry of each tool, prompt, resource and template."""
@@ -195,7 +211,14 @@ class StubScript:
     @property
     def info(self) -> dict[str, str]:
         """The `serverInfo` of the protocol."""
-        return {"name": self.name, "version": self.version}
+        title = {} if self.title is None else {"title": self.title}
+        return {"name": self.name, **title, "version": self.version}
+
+    @property
+    def takes_subscriptions(self) -> bool:
+        """Whether clients can subscribe to resources."""
+        resources = self.capabilities.get("resources")
+        return isinstance(resources, dict) and resources.get("subscribe") is True
 
     def entries_for(
         self, method: str, params: Mapping[str, Any]
@@ -214,6 +237,8 @@ class StubScript:
 
 def _apply_test(test: ArgumentTest, value: Any, path: str) -> list[Mismatch]:
     """The mismatch if a test fails; an exception counts as a failure and is named."""
+    from mcpmock.playback.variables import Mismatch
+
     try:
         met = bool(test(value))
     except Exception as error:  # noqa: BLE001 (the user's own function)

@@ -13,12 +13,12 @@ import attrs
 import pytest
 
 from mcpmock.api.server import read_authorization, replay_options
-from mcpmock.api.stub import Stub
 from mcpmock.api.targets import command_words, parse_server
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
+from mcpmock.stubs.builder import Stub
 
 from .record_mode import MODES, check_choice, config_mode
 from .unused import FAIL, IGNORE, UNUSED

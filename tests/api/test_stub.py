@@ -12,8 +12,8 @@ import trio
 from trio.testing import MockClock
 
 import mcpmock
-from mcpmock.api.stub import Stub, StubRoute
 from mcpmock.protocol.messages import decode
+from mcpmock.stubs.builder import Stub, StubRoute
 from mcpmock.stubs.script import (
     RouteKind,
     StubMessage,

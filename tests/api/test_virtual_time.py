@@ -11,8 +11,8 @@ import trio
 from trio.testing import MockClock
 
 import mcpmock
-from mcpmock.api.stub import Stub
 from mcpmock.cassette.model import event_line
+from mcpmock.stubs.builder import Stub
 from tests.stubs.stub_support import asks
 from tests.support import HEADER, INITIALIZED, c2s, request, s2c, slow_call
 from tests.support.weather import ASK, HELLO, LISTED, TOLD, TOOLS

@@ -13,10 +13,10 @@ from mcpmock.cli.reports import junit_of
 from mcpmock.explore.oracles import Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.explore.variant import Step, Variant, VariantChange
+from mcpmock.options.console import ConsoleOptions
 
 LATE = Broken("late", "tools/call a", "a\x1b[2J is late", cites="page: sentence")
 SLOW = Broken("slow", "ping", "ping is slow", "odd")
-OPTIONS = {"quiet": False, "verbose": False, "json": False}
 
 
 def row(n: int, step: Step, kind: str, *broken: Broken, reached: bool = True) -> ExploredRow:
@@ -45,7 +45,7 @@ def ended(capsys: pytest.CaptureFixture[str], **options: bool) -> tuple[str, Any
         seed=3, rows=ROWS, failures=[FAILURE], baseline=[LATE], untried=[("ping", "why")]
     )
     found.planned, found.seconds = 9, 2.0
-    report = ExploreOutput("a.jsonl", {**OPTIONS, **options}).end(found)
+    report = ExploreOutput("a.jsonl", ConsoleOptions(**options)).end(found)
 
     assert 1 == report.status
     return capsys.readouterr().out, ElementTree.fromstring(junit_of(report))

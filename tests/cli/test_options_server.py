@@ -7,23 +7,14 @@ from typing import Any
 import pytest
 
 from mcpmock.cli.options_server import server_of
+from mcpmock.options.server import ServerOptions
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 
-NOTHING: dict[str, Any] = {
-    "url": None,
-    "url_env": None,
-    "url_transport": None,
-    "header": (),
-    "header_env": (),
-    "oauth": False,
-    "command": (),
-}
-
 
 def server(**options: Any) -> Any:
-    return server_of({**NOTHING, **options})
+    return server_of(ServerOptions(**options))
 
 
 def test_a_command() -> None:

@@ -7,15 +7,10 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.demo.conversation import DemoServer
+from mcpmock.demo.routes import DemoServer
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 from tests.support import INITIALIZE, request
-
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 
 
 @attrs.define
@@ -89,22 +84,6 @@ def welcome(**capabilities: Any) -> bytes:
     return INITIALIZE.replace(b"}}", b',"capabilities":%b}}' % msgspec.json.encode(capabilities))
 
 
-def modern(
-    id_: Any, method: str, params: Any = None, *, meta: Any = None, **capabilities: Any
-) -> bytes:
-    """A request of 2026-07-28, of a client with these capabilities."""
-    able = {"io.modelcontextprotocol/clientCapabilities": capabilities}
-    return request(id_, method, {**(params or {}), "_meta": {**META, **able, **(meta or {})}})
-
-
 def call(id_: Any, tool: str, *, token: Any = None, **arguments: Any) -> bytes:
     """A tools/call."""
     return request(id_, "tools/call", {"name": tool, "arguments": arguments}, token=token)
-
-
-def modern_call(
-    id_: Any, tool: str, arguments: Any, *, rest: Any = None, **capabilities: Any
-) -> bytes:
-    """A tools/call of 2026-07-28; `rest` is what stands beside name and arguments."""
-    params = {"name": tool, "arguments": arguments, **(rest or {})}
-    return modern(id_, "tools/call", params, **capabilities)

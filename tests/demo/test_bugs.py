@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.demo.bugs import BUGS
-from mcpmock.demo.conversation import DemoServer
+from mcpmock.demo.routes import DemoServer
 from tests.demo.talking import Conversation, call, talk, welcome
 from tests.support import cancelled, request, response
 

@@ -1,4 +1,4 @@
-"""The server's loop: order, concurrency, cancelling, ending; and the real process."""
+"""The demo server as a process, and with the official SDK's client."""
 
 from __future__ import annotations
 
@@ -12,87 +12,10 @@ import pytest
 import trio
 from mcp import types
 
-from tests.demo.talking import call, modern_call, talk, welcome
-from tests.support import INITIALIZE, INITIALIZED, batch, cancelled, request, response
+from tests.demo.talking import call
+from tests.support import INITIALIZE
 
 SERVER = [sys.executable, "-m", "mcpmock.demo.server"]
-
-
-def test_unknown_method() -> None:
-    """A method that there is not is refused by its name."""
-    told = (talk(INITIALIZE, INITIALIZED, request(1, "no/such"))).last["error"]
-
-    assert (-32601, {"method": "no/such"}) == (told["code"], told["data"])
-
-
-def test_noise() -> None:
-    """What is no request is passed over in silence, and what comes after it is answered."""
-    noise = [b"", b"not json", b'{"id":1}', b"[]", b"\xff", response(9, {}), cancelled(9)]
-
-    assert [1] == (talk(*noise, request(1, "ping"))).ids
-
-
-def test_batch() -> None:
-    """The calls of a batch are answered like calls of their own."""
-    assert [1, 2] == (talk(batch(request(1, "ping"), request(2, "ping")))).ids
-
-
-def test_ids() -> None:
-    """An id comes back as it is, be it a text, a number or equal to another's number."""
-    assert ["1", 1, None] == (talk(*(request(i, "ping") for i in ("1", 1, None)))).ids
-
-
-def test_at_once_in_order() -> None:
-    """Calls that come in one read and need no waiting are answered in their order."""
-    many = batch(*(call(i, "echo", message=str(i)) for i in range(100)))
-
-    assert list(range(100)) == (talk(many)).ids
-
-
-def test_overtaking() -> None:
-    """A slow call holds up nobody."""
-    heard = talk(call(1, "slow", seconds=5), call(2, "slow", seconds=3), request(3, "ping"), 9)
-
-    assert ([3, 2, 1], [0.0, 3.0, 5.0]) == (heard.ids, heard.times)
-
-
-def test_cancel() -> None:
-    """After a cancel nothing more is said about the call, and others go on."""
-    heard = talk(
-        call(1, "countdown", steps=9, pause=1, token="t"),
-        call(2, "slow", seconds=4),
-        2.5,
-        cancelled(1),
-        90,
-    )
-
-    assert [1.0, 2.0, 4.0] == heard.times
-    assert [2] == heard.ids
-
-
-def test_cancel_a_question() -> None:
-    """A cancelled call does not mind that the client answers its question all the same."""
-    heard = talk(
-        welcome(sampling={}),
-        call(1, "ask", question="?"),
-        cancelled(1),
-        response(1, {}),
-        request(2, "ping"),
-    )
-
-    assert [0, 2] == heard.ids
-
-
-def test_modern_cancel() -> None:
-    """A modern call is cancelled as a legacy one."""
-    assert [] == (talk(modern_call(1, "slow", {"seconds": 3}), cancelled(1), 9)).ids
-
-
-def test_end() -> None:
-    """The end of the input ends the server at once, even if a call still waits."""
-    heard = talk(call(1, "slow", seconds=3600), 1)
-
-    assert (None, []) == (heard.status, heard.messages)
 
 
 def answers(lines: Sequence[bytes]) -> tuple[int, bytes, bytes]:

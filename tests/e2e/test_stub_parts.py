@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mcpmock
-from mcpmock.api.stub import Stub
+from mcpmock.stubs.builder import Stub
 
 from .parts import CLIENTS, HTTP, drive, environment, missing, reach
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.protocol.messages import decode
 from mcpmock.stubs.announcements import messages_for_listener, timed_messages
-from mcpmock.stubs.script import StubMessage
+from mcpmock.stubs.script import StubMessage, StubScript
 from tests.support import notification
 
 TOOLS = StubMessage("notifications/tools/list_changed", None, 1.0)
@@ -27,9 +27,11 @@ def test_messages_for_a_listener() -> None:
         "promptsListChanged": True,
         "resourceSubscriptions": ["a:b"],
     }
-    timed = messages_for_listener([TOOLS, UPDATED, LOG], b'"l-1"', {"notifications": wanted})
+    script = StubScript(announcements=[TOOLS, UPDATED, LOG])
+    uris, timed = messages_for_listener(script, b'"l-1"', {"notifications": wanted})
     said = [decode(raw) for _, raw in timed]
 
+    assert [] == uris  # it takes no subscriptions besides
     assert [0.0, 1.0, 3.0] == [after for after, _ in timed]
     assert {"toolsListChanged": True, "resourceSubscriptions": ["a:b"]} == (
         said[0]["params"]["notifications"]
@@ -41,7 +43,8 @@ def test_messages_for_a_listener() -> None:
 def test_to_one_that_wants_nothing() -> None:
     """It is told so."""
     for params in ({}, {"notifications": {"resourceSubscriptions": ["a:c"]}}):
-        [(_, raw)] = messages_for_listener([TOOLS, UPDATED], b"1.0", params)
+        script = StubScript(announcements=[TOOLS, UPDATED])
+        _, [(_, raw)] = messages_for_listener(script, b"1.0", params)
 
         assert b'subscriptionId":1.0}' in raw
         assert {} == decode(raw)["params"]["notifications"]

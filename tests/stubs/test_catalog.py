@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcpmock.api.stub import Stub
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
+from mcpmock.stubs.builder import Stub
 from mcpmock.stubs.catalog import needed, sends, with_capabilities, with_listed
 from tests.support import errors, request, response
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcpmock.api.stub import Stub
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST, REVISIONS
 from mcpmock.rules.checker import check
+from mcpmock.stubs.builder import Stub
 from tests.support import INITIALIZED, Line, c, cassette, request, s
 
 from .stub_support import MODERN, session

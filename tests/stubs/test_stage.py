@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mcpmock.api.stub import Stub
 from mcpmock.pipeline.stage import PASS, Send
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import PlayerNote
 from mcpmock.protocol.messages import C2S, Fragment, Frame, decode
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 from mcpmock.stubs import stage
+from mcpmock.stubs.builder import Stub
 from mcpmock.stubs.stage import StubStage
 from tests.support import (
     OPENING,

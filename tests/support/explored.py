@@ -15,8 +15,8 @@ from mcpmock.cassette.file import load
 from mcpmock.channels.channel import ConversationEnd, memory_pair
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.demo.bugs import BUGS, HTTP_BUGS
-from mcpmock.demo.conversation import DemoServer
 from mcpmock.demo.http_server import serve_http
+from mcpmock.demo.routes import DemoServer
 from mcpmock.explore.enumeration import Space
 from mcpmock.explore.fault_set import chosen_kinds
 from mcpmock.explore.results import Exploration, ExploredRow, JudgedRun

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from mcpmock.api.stub import Stub
+from mcpmock.stubs.builder import Stub
 from mcpmock.testing.settings import Settings, file_name, settings_of
 
 PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")

@@ -1,5 +1,5 @@
-"""`Stub`: the builder for hand-written servers. It fills a `stubs.script.StubScript`, which
-`stubs.stage` plays.
+"""`Stub`: the builder for hand-written servers, of users and of the demo. It fills a
+`script.StubScript`, which `server` and `stage` play.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
-from mcpmock.faults.units import Seconds, read_value
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
-from mcpmock.stubs.results import failed
-from mcpmock.stubs.script import (
+
+from .call import StubCall
+from .results import failed
+from .script import (
     ArgumentTest,
     Condition,
     RouteKind,
@@ -22,6 +23,7 @@ from mcpmock.stubs.script import (
     StubRecorded,
     StubRefusal,
     StubReply,
+    StubRun,
     StubScript,
     StubSilence,
     StubStep,
@@ -71,9 +73,11 @@ class Stub:
     Alone, a stub speaks all revisions of the protocol, or only `revision`; it answers handshakes,
     pings and lists by itself. In front of a recording its offers are added to the recorded lists.
 
-    `name`, `version` and `instructions` describe the server if there is no recording. Raises
-    TypeError for a path in the place of the name, and ValueError for an unknown revision or
-    `repeats`.
+    `name`, `version`, `title` and `instructions` describe the server if there is no recording, and
+    `capabilities` are those that it declares besides the ones that its answers need: with
+    `{"resources": {"subscribe": True}}` it takes subscriptions (`StubCall.update`), with
+    `{"logging": {}}` the level of its log messages (`StubCall.log`). Raises TypeError
+    for a path in the place of the name, and ValueError for an unknown revision or `repeats`.
     """
 
     def __init__(
@@ -81,8 +85,10 @@ class Stub:
         name: str = "stub",
         *,
         version: str = "1",
+        title: str | None = None,
         instructions: str | None = None,
         revision: str | None = None,
+        capabilities: Mapping[str, Any] | None = None,
         repeats: str = "last",
     ) -> None:
         if not isinstance(name, str) or name.endswith((".jsonl", ".jsonl.gz")):
@@ -94,7 +100,9 @@ class Stub:
             raise ValueError(f"revision {revision!r}: choose one of {', '.join(REVISIONS)}")
         if repeats not in REPEATS:
             raise ValueError(f"repeats {repeats!r}: choose one of {', '.join(REPEATS)}")
-        self.script = StubScript(name, version, instructions, revision)
+        self.script = StubScript(
+            name, version, instructions, revision, title, _copy_json(capabilities or {})
+        )
         self._repeats = repeats
 
     def tool(
@@ -112,8 +120,8 @@ class Stub:
         A tool with a schema replaces a recorded tool of the same name in the list; without one the
         recorded entry stays.
         """
-        more |= {} if schema is None else {"inputSchema": {"type": "object", **schema}}
-        entry = {"name": name, **_drop_none(description=description), **more}
+        shape = {} if schema is None else {"inputSchema": {"type": "object", **schema}}
+        entry = {"name": name, **_drop_none(description=description), **shape, **more}
         return self._offer(RouteKind.TOOL, name, entry)
 
     def prompt(
@@ -246,6 +254,26 @@ class StubRoute(Stub):
         kept = value if callable(value) or self._takes_bytes(value) else _copy_json(value)
         return self._add_step(StubReply(kept), after)
 
+    def run(self, function: Callable[[StubCall], Any]) -> StubRoute:
+        """A function that answers the call: it takes the `StubCall`, with which it can report
+        progress, log and ask the client, and returns a value as `reply` takes it. A generator may
+        wait in between: it yields numbers of seconds. It is closed when the call is cancelled.
+
+        >>> stub = mcpmock.Stub()
+        >>> @stub.tool("book").run
+        ... def book(call):
+        ...     call.progress(1, 2, "asking")
+        ...     yield 0.1
+        ...     reply = yield from call.ask("roots/list")
+        ...     return reply["roots"]
+
+        It may raise `StubError` and `StubFailure`; any other exception is treated as one in a
+        function of `reply`. Raises TypeError for an `async` function.
+        """
+        if iscoroutinefunction(function) or not callable(function):
+            raise TypeError(f"{function!r}: give a plain function or a generator function")
+        return self._add_step(StubRun(function), 0)
+
     def fail(self, text: str, *, after: Delay = 0) -> StubRoute:
         """The tool fails: the result has `isError` and this text."""
         _require_string("fail", text)
@@ -307,6 +335,11 @@ class StubRoute(Stub):
 
 def _to_seconds(after: Delay) -> float:
     """Raises ValueError with the values that are allowed."""
+    if after == 0:
+        return 0.0  # most delays: no need to load the units of faults
+
+    from mcpmock.faults.units import Seconds, read_value
+
     try:
         return float(read_value(after, Seconds))
     except ValueError as error:
