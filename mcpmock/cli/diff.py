@@ -48,16 +48,15 @@ def diff(
 
     from .diff_output import FolderReport
 
-    rules, form = ignore_rules_of(comparing), "json" if console.json else comparing.format
-    fail_on, quiet, verbose = comparing.fail_on, console.quiet, console.verbose
+    rules = ignore_rules_of(comparing)
     if not is_folder(old) and not is_folder(new):
-        return _diff_files(old, new, rules, form, fail_on, quiet=quiet, verbose=verbose)
+        return _diff_files(old, new, rules, comparing, console)
     if not (is_folder(old) and is_folder(new)):
         raise click.UsageError("give two files, or two folders")
     old, new = (reachable(one, sharing.scheduler) for one in (old, new))
-    pairs, report = pair_folders(old, new), FolderReport(form, fail_on, quiet, verbose)
+    pairs, report = pair_folders(old, new), FolderReport(comparing, console)
     work = partial(compare_pair, rules=rules)
-    with work_on_each(work, pairs, sharing, quiet=quiet) as results:
+    with work_on_each(work, pairs, sharing, quiet=console.quiet) as results:
         status = highest(partial(_report, report, pair, compared) for pair, compared in results)
     report.end(old, new)
     return status
@@ -75,13 +74,13 @@ def ignore_rules_of(options: DiffOptions) -> Rules:
 
 def _report(report: FolderReport, pair: FilePair, compared: Callable[[], ComparedPair]) -> int:
     found = compared()
-    for notice in () if report.quiet else found.notices:
+    for notice in () if report.console.quiet else found.notices:
         say(notice_text(notice))
     return report.add(pair.name, found.diff)
 
 
 def _diff_files(
-    old: str, new: str, rules: Rules, form: str, fail_on: str, *, quiet: bool, verbose: bool
+    old: str, new: str, rules: Rules, comparing: DiffOptions, console: ConsoleOptions
 ) -> int:
     import gc
 
@@ -95,12 +94,12 @@ def _diff_files(
     # the time for 100,000 events, and still a fifth if they come seldom.
     gc.disable()
     before, after = load_source(old), load_source(new)
-    for cassette in () if quiet else (before, after):
+    for cassette in () if console.quiet else (before, after):
         say_notices(cassette)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
-    shown = events >= _PROGRESS_MIN_EVENTS and not quiet
+    shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
     with progress_bar("comparing", shown=shown) as progress:
         comparison = compare(before, after, rules, progress)
     above = latency_lines(before, after)
-    report = diff_report(comparison, fail_on, above=above, verbose=verbose)
-    return print_report(report, form, quiet=quiet, paged=True)
+    report = diff_report(comparison, comparing.fail_on, above=above, verbose=console.verbose)
+    return print_report(report, console, comparing.format, paged=True)

@@ -16,6 +16,8 @@ from typing import Any
 import attrs
 import click
 
+from mcpmock.options.comparing import DiffOptions
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, EventLocation
@@ -281,10 +283,8 @@ def _verdicts(counts: Mapping[Verdict, int]) -> str:
 class FolderReport:
     """Prints the comparison of each pair of files as it comes, and in the end how many differ."""
 
-    form: str
-    fail_on: str
-    quiet: bool
-    verbose: bool
+    comparing: DiffOptions
+    console: ConsoleOptions
     files: int = 0
     differing: int = 0
     counts: Counter[Verdict] = attrs.field(factory=Counter)
@@ -292,19 +292,23 @@ class FolderReport:
     _rows: int = 0
     """How many rows the tables in Markdown have."""
 
+    @property
+    def form(self) -> str:
+        return "json" if self.console.json else self.comparing.format
+
     def add(self, name: str, comparison: Diff) -> int:
         """Prints the comparison of the files of this name. Returns the exit status."""
         self.files += 1
         self.differing += bool(comparison)
         self.counts.update(comparison.counts)
-        report = diff_report(comparison, self.fail_on, verbose=self.verbose)
+        report = diff_report(comparison, self.comparing.fail_on, verbose=self.console.verbose)
         if self.form == "junit":
-            self._cases.append(_case(name, comparison.differences, self.fail_on))
+            self._cases.append(_case(name, comparison.differences, self.comparing.fail_on))
         elif self.form == "json" or (comparison and self._rows < MAX_MARKDOWN_ROWS):
             spaced = attrs.evolve(
                 report, lines=chain(report.lines, [""]), markdown=chain(report.markdown, [""])
             )
-            print_report(spaced, self.form, quiet=self.quiet)
+            print_report(spaced, self.console, self.form)
             self._rows += len(comparison.differences) if self.form == "markdown" else 0
         return report.status
 
@@ -325,10 +329,10 @@ class FolderReport:
             "counts": _counts(self.counts),
         }
         report = Report(
-            status=int(fails(worst, self.fail_on)),
+            status=int(fails(worst, self.comparing.fail_on)),
             lines=[f"{printable(old)} -> {printable(new)}: {summary}"],
             values=[value],
             suite=_SUITE,
             cases=self._cases,
         )
-        print_report(report, "text" if self.form == "markdown" else self.form, quiet=self.quiet)
+        print_report(report, self.console, "text" if self.form == "markdown" else self.form)

@@ -129,7 +129,7 @@ def _run_load(
         front = load_front(clients, pace, progress)
         limits = limits_of(loading, front.load.calls)
         status = run_to_end(attrs.evolve(setup, front=front), console)
-    exceeded = print_load(front.load, limits, "json" if console.json else loading.format or "text")
+    exceeded = print_load(front.load, limits, console, loading.format or "text")
     return status or exceeded
 
 

@@ -66,7 +66,7 @@ class ExploreOutput:
             suite=("mcpmock explore", "mcpmock.explore"),
             cases=_cases(found),
         )
-        print_report(report, "json" if self.console.json else "text")
+        print_report(report, self.console, always=True)
         return report
 
     def _lines(self, found: Exploration) -> Iterator[str]:

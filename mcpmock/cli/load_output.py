@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.playback.client.load import CallKind, LatencyLimit, Load, LoadCalls, LoadLimits
 from mcpmock.sessions.load import LoadPace
 
@@ -36,9 +37,9 @@ def load_progress(pace: LoadPace, *, quiet: bool) -> Iterator[Callable[[Load], N
         yield show
 
 
-def print_load(load: Load, limits: LoadLimits, form: str) -> int:
+def print_load(load: Load, limits: LoadLimits, console: ConsoleOptions, form: str) -> int:
     """Print the figures to stdout. Gives the exit status: 1 if a limit is exceeded."""
-    if form != "json":
+    if not console.json and form != "json":
         for line in _failures(load):
             say(line)
     report = Report(
@@ -48,7 +49,7 @@ def print_load(load: Load, limits: LoadLimits, form: str) -> int:
         suite=("mcpmock drive", "mcpmock.load"),
         cases=_cases(load, limits),
     )
-    return print_report(report, form, paged=True)
+    return print_report(report, console, form, always=True, paged=True)
 
 
 def _failures(load: Load) -> Iterator[str]:

@@ -56,20 +56,28 @@ class Report:
     """What to do about it: said on stderr beside text."""
 
 
-def print_report(report: Report, form: str, *, quiet: bool = False, paged: bool = False) -> int:
-    """Print a report to stdout in this format and return its status. With `quiet`, text is printed
-    only if the status is not 0. `paged` shows a long text in the user's pager.
+def print_report(
+    report: Report,
+    console: ConsoleOptions,
+    form: str = "text",
+    *,
+    always: bool = False,
+    paged: bool = False,
+) -> int:
+    """Print a report to stdout in this format, or as `--json` says, and return its status. With
+    `-q`, text is printed only if the status is not 0, or `always`. `paged` shows a long text in the
+    user's pager.
     """
-    if form == "json":
+    if console.json or form == "json":
         for value in report.values:
             emit(value)
     elif form == "junit":
         click.echo(junit_of(report))
     elif form == "markdown":
         click.echo("\n".join(report.markdown))
-    elif report.status or not quiet:
+    elif report.status or always or not console.quiet:
         print_lines(report.lines, paged=paged)
-        if report.hint and not quiet:
+        if report.hint and not console.quiet:
             say(report.hint)
     return report.status
 
@@ -82,8 +90,7 @@ def print_each(
     """Print the report of each file as soon as it is read, and return the highest status."""
 
     def print_one(item: Item, result_of: Callable[[], Result]) -> int:
-        report = report_of(item, result_of())
-        return print_report(report, "json" if console.json else "text", quiet=console.quiet)
+        return print_report(report_of(item, result_of()), console)
 
     return highest(partial(print_one, item, result_of) for item, result_of in results)
 

@@ -71,7 +71,7 @@ def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptio
         lines=chain(_calls_table(found), _notifications_table(found), [_last_line(found)]),
         values=map(msgspec.to_builtins, lines_of(found)),
     )
-    return print_report(report, "json" if console.json else "text", paged=True)
+    return print_report(report, console, always=True, paged=True)
 
 
 def _calls_table(found: Stats) -> Iterator[str]:

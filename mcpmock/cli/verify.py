@@ -74,9 +74,8 @@ def verify(
     if driven.status not in (0, DIFFERENT):
         return driven.status
     comparison = compare(recorded, driven.live, rules)
-    form = "json" if console.json else comparing.format
     report = diff_report(comparison, comparing.fail_on, verbose=console.verbose)
-    status = print_report(report, form, quiet=console.quiet, paged=True) or owing
+    status = print_report(report, console, comparing.format, paged=True) or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

@@ -43,15 +43,6 @@ def test_cassettes_are_joined(run: Run, files: list[Path], out: Path) -> None:
     assert OTHER == gzip.decompress(files[1].read_bytes())
 
 
-def test_a_packed_name_gives_a_packed_file(run: Run, files: list[Path], tmp_path: Path) -> None:
-    """As everywhere; `-q` says nothing."""
-    out = tmp_path / "out.jsonl.gz"
-
-    assert (0, "", "") == run("merge", "-q", *files, "-o", out)
-    assert 2 == len(load(out).takes)
-    assert out.read_bytes().startswith(b"\x1f\x8b")
-
-
 def test_merge_says_what_was_never_finished(run: Run, files: list[Path], out: Path) -> None:
     """A torn line is left out, a take without a footer gets none: both are told."""
     files[0].write_bytes(HEADER + EVENTS + ONE[:20])

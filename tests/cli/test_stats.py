@@ -81,16 +81,6 @@ def test_columns_that_would_be_empty_are_left_out(run: Run, file: Path) -> None:
     assert "1 cassette, 1 take, 0 events\n" == run("stats", file)[1]
 
 
-def test_several_cassettes_are_one(run: Run, file: Path, tmp_path: Path) -> None:
-    """What they have in common adds up."""
-    other = tmp_path / "other.jsonl"
-    other.write_bytes(cassette_bytes(("c2s", call(1, "add")), ("take", None)))
-    _, out, _ = run("stats", "-q", file, other)
-
-    assert ["add", "3", "1", "1", "1"] == out.splitlines()[5].split()[:5]
-    assert out.endswith("2 cassettes, 3 takes, 14 events, 1 not JSON-RPC\n")
-
-
 @pytest.mark.parametrize(
     ("size", "shown"),
     [(999, "999 B"), (1000, "1.0 kB"), (9949, "9.9 kB"), (9950, "10 kB"), (999_500, "1.0 MB"),
