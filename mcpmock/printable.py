@@ -39,6 +39,13 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
+def many(count: int, noun: str) -> str:
+    """A count with its noun: `1 take`, `2 takes`, `2 entries`."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
 def shell_command(words: Iterable[str]) -> str:
     """Words as a command line: a shell splits it into the same words, and runs nothing in them.
     `printable` leaves it as it is, and it holds no backtick, so it can stand between two.

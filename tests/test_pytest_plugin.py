@@ -98,7 +98,7 @@ def test_it(mcpmock_server):
     result.assert_outcomes(passed=1, errors=errors, warnings=int(unused == "warn"))
     assert result.ret == errors
     told = (
-        "*1 recorded requests of cassettes/weather.jsonl were not sent: tools/call get_weather "
+        "*1 recorded request of cassettes/weather.jsonl not sent: tools/call get_weather "
         '{"city":"Oslo"} (event 6)*'
     )
     (result.stdout.no_fnmatch_line if unused == "ignore" else result.stdout.fnmatch_lines)(
@@ -125,7 +125,7 @@ def test_passes(mcpmock_server):
 """
     result = suite(run, source)
     result.assert_outcomes(failed=1, skipped=1, passed=1)
-    line = "mcpmock: 1 recorded requests of *; not judged, because *: test_a.py::{} and 1 more"
+    line = "mcpmock: 1 recorded request of *; not judged, because *: test_a.py::{} and 1 more"
     result.stdout.fnmatch_lines([line.format("test_fails")])
 
     result = suite(run, source, "-k", "passes")
@@ -163,7 +163,7 @@ def test_two_tests_on_one_cassette(run: pytest.Pytester) -> None:
 
     left.assert_outcomes(passed=2, errors=1)
     left.stdout.fnmatch_lines(
-        ["*ERROR at teardown of test_lists*", "*were not sent: tools/call get_weather *"]
+        ["*ERROR at teardown of test_lists*", "*not sent: tools/call get_weather *"]
     )
 
 

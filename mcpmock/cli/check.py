@@ -15,11 +15,11 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.options.comparing import CheckOptions, SharingOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import printable
+from mcpmock.printable import many, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
-from .output import BAD, ODD, REMARK, encodable, many
+from .output import BAD, ODD, REMARK, encodable
 from .reports import Report, print_each
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.printable import many
 
 from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, counts, many, report
+from .output import CASSETTE, common, counts, report
 
 
 @click.command(short_help="Convert to HAR or OTLP, or from other tools' recordings.")

@@ -18,11 +18,11 @@ import click
 
 from mcpmock.options.comparing import DiffOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import printable, shell_command
+from mcpmock.printable import many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, EventLocation
 
-from .output import BAD, GOOD, ODD, columns, encodable, many
+from .output import BAD, GOOD, ODD, columns, encodable
 from .reports import JunitCase, JunitFailure, Report, print_report
 
 _COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}

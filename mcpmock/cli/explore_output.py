@@ -15,9 +15,9 @@ import click
 from mcpmock.explore.oracles import Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import printable
+from mcpmock.printable import many, printable
 
-from .output import BAD, GOOD, ODD, emit, many, table
+from .output import BAD, GOOD, ODD, emit, table
 from .reports import JunitCase, JunitFailure, Report, print_report
 
 _STEPS = {

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpmock.printable import many
+
 from .options_files import FILES, highest
-from .output import common, counts, many, report, say
+from .output import common, counts, report, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Canonical, Times

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.printable import many
 
 from .options_files import OUTPUT, refuse_existing, with_siblings
-from .output import CASSETTE, common, counts, many, report
+from .output import CASSETTE, common, counts, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.merge import Merged

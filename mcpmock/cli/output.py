@@ -269,13 +269,6 @@ def data_size(size: int) -> str:
     return f"{number:.0f} {units[0]}" if number >= 9.95 else f"{number:.1f} {units[0]}"
 
 
-def many(count: int, noun: str) -> str:
-    """A count with its noun: `1 take`, `2 takes`, `2 entries`."""
-    if count == 1:
-        return f"{count} {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
-
-
 def counts(made: object, *names: str) -> dict[str, int]:
     """Attributes as members for `--json`; of a list its length."""
     values = ((name, getattr(made, name)) for name in names)

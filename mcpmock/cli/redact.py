@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from mcpmock.printable import many
+
 from .options_files import refuse_existing
-from .output import CASSETTE, common, many, report
+from .output import CASSETTE, common, report
 
 
 @click.command(short_help="Replace the secrets in a cassette.")

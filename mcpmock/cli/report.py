@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.printable import many
 
-from .output import CASSETTE, common, emit, encodable, many, progress_bar, say
+from .output import CASSETTE, common, emit, encodable, progress_bar, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette

@@ -11,11 +11,11 @@ import click
 
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import mcpmock_command, printable
+from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
-from .output import encodable, many
+from .output import encodable
 from .reports import Report, print_each
 
 if TYPE_CHECKING:

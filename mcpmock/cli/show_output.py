@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.printable import printable, printable_lines, shell_command
+from mcpmock.printable import many, printable, printable_lines, shell_command
 
 from .output import (
     BAD,
@@ -29,7 +29,6 @@ from .output import (
     drawing_columns,
     duration,
     fit,
-    many,
     one_line,
 )
 

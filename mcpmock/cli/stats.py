@@ -13,6 +13,7 @@ import click
 
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.printable import many
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
@@ -21,7 +22,6 @@ from .output import (
     data_size,
     drawing_columns,
     duration,
-    many,
     notice_text,
     one_line,
     say,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import McpMockError
-from mcpmock.printable import mcpmock_command, printable
+from mcpmock.printable import many, mcpmock_command, printable
 
 from .options_wrap import (
     carry_out,
@@ -21,7 +21,7 @@ from .options_wrap import (
     own_words,
     place_of,
 )
-from .output import cells, data_size, emit, encodable, fit, many, say
+from .output import cells, data_size, emit, encodable, fit, say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.changes import ServerEdit

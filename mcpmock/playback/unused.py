@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcpmock.printable import many
 from mcpmock.protocol.messages import encode
 
 from .candidates import Candidate
@@ -22,11 +23,11 @@ def leftovers(candidate: Candidate) -> list[str]:
     unsent, unused = candidate.unsent, list(unused_requests(candidate).values())
     answers = sum(planned.answers for planned in unsent)
     counts = (
-        (len(unused), f"recorded requests never came: {list_requests(unused)}"),
-        (answers, "requests were left without their recorded answer"),
-        (len(unsent) - answers, "other recorded messages of the server were never due"),
+        (len(unused), "recorded request", f" never came: {list_requests(unused)}"),
+        (answers, "recorded answer", " never went out"),
+        (len(unsent) - answers, "other recorded message", " of the server never became due"),
     )
-    return [f"{number} {words}" for number, words in counts if number]
+    return [f"{many(number, noun)}{words}" for number, noun, words in counts if number]
 
 
 def unused_requests(candidate: Candidate) -> dict[int, str]:

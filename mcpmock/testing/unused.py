@@ -87,10 +87,10 @@ class _CassetteTally:
     def describe(self) -> str:
         """The unused requests in a line."""
         from mcpmock.playback.unused import list_requests
-        from mcpmock.printable import printable
+        from mcpmock.printable import many, printable
 
         requests = self.requests
-        text = f"{len(requests)} recorded requests of {self.shown} were not sent: "
+        text = f"{many(len(requests), 'recorded request')} of {self.shown} not sent: "
         return printable(f"mcpmock: {text}{list_requests(requests)}")
 
 

@@ -98,7 +98,7 @@ def test_leftovers_add_up(tmp_path: Path, options: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("more", "status", "words"),
     [
-        ("", 1, "1 recorded requests of cassettes/weather.jsonl were not sent: tools/call"),
+        ("", 1, "1 recorded request of cassettes/weather.jsonl not sent: tools/call"),
         ("def test_fails(mcpmock_server):\n    assert False", 1, "1 failed, 2 passed in"),
         ("def test_skips(mcpmock_server):\n    pytest.skip()", 0, "2 passed, 1 skipped in"),
         ("def test_crashes(mcpmock_server):\n    os._exit(1)", 1, "1 failed, 2 passed in"),

@@ -342,7 +342,7 @@ def test_what_was_left_over() -> None:
     stateless.hears(0, post(900, modern(9, "tools/call", name="x", arguments={})))
 
     left = [player_of(played).leftovers() for played in (legacy, other, stateless)]
-    assert [['1 recorded requests never came: tools/call x {"a":1} (event 5)'], [], []] == left
+    assert [['1 recorded request never came: tools/call x {"a":1} (event 5)'], [], []] == left
 
 
 def test_over_http_and_sse() -> None:

@@ -111,7 +111,7 @@ def unjudged(*waiting: str, **tests: CassetteUse) -> list[str]:
     return list(tally.unjudged())
 
 
-LEFT = "mcpmock: 1 recorded requests of a.jsonl were not sent: tools/b (event 6)"
+LEFT = "mcpmock: 1 recorded request of a.jsonl not sent: tools/b (event 6)"
 
 
 def test_a_single_test() -> None:
