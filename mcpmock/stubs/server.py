@@ -29,7 +29,6 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, NAMES, REVISIONS, ROWS, Sender, methods
 from mcpmock.protocol.reassembly import Reassembly
-from mcpmock.protocol.revisions import version_of
 
 from . import script as written
 from .announcements import LISTEN, messages_for_listener, timed_messages
@@ -50,12 +49,11 @@ from .call import (
 from .catalog import HANDSHAKES, LISTS, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of, with_revision_members
 
-_KNOWN = frozenset(row.name for row in ROWS)
-_METHODS = {
-    modern: frozenset(methods(LATEST if modern else LAST_LEGACY, Sender.CLIENT))
-    for modern in (False, True)
+_REFUSED = {
+    modern: {row.name for row in ROWS} - methods(revision, Sender.CLIENT).keys()
+    for modern, revision in ((False, LAST_LEGACY), (True, LATEST))
 }
-"""What a client may call in each era."""
+"""The methods of the protocol that a client may not call in the era."""
 
 
 @attrs.define
@@ -177,7 +175,7 @@ class StubServer(Stage):
             yield frame.content
 
     def _call(self, request: m.Request) -> StubCall:
-        call = StubCall(self.session, request, version_of(request) or self.session.revision)
+        call = StubCall(self.session, request)
         if request.method == "initialize":
             self.session.capabilities = as_object(call.params.get("capabilities"))
         return call
@@ -206,7 +204,7 @@ class StubServer(Stage):
             _check_meta(call)
         self.session.modern = call.modern = modern
         call.revision = LATEST if modern else self.session.revision
-        if call.method in _KNOWN - _METHODS[modern]:
+        if call.method in _REFUSED[modern]:
             raise _refusal(call)
 
     def _find_step(self, call: StubCall, *, take: bool = True) -> written.StubStep | None:
