@@ -135,7 +135,7 @@ class StubCall:
         return self.session.state
 
     def text(self, name: str) -> str:
-        """A member of the params. Raises StubError if it is not a string."""
+        """Return a member of the params. Raises StubError if it is not a string."""
         value = self.params.get(name)
         if not isinstance(value, str):
             raise StubError(INVALID_PARAMS, f"params.{name} must be a string")
@@ -206,10 +206,10 @@ class StubCall:
 
 
 def as_object(value: Any) -> Arguments:
-    """`value` if it is a JSON object, else an empty one: a client may send any JSON value."""
+    """Return `value` if it is a JSON object, else an empty one: a client may send any value."""
     return value if isinstance(value, dict) else {}
 
 
 def subscription_meta(id_: bytes) -> Arguments:
-    """The `_meta` of what is sent to the `subscriptions/listen` with this id."""
+    """Make the `_meta` of what is sent to the `subscriptions/listen` with this id."""
     return {META + "subscriptionId": Raw(id_)}
